@@ -4,9 +4,9 @@
  *     api_request_begin()
  *     api_request_unread_fault(), or the body is not wanted: api_request_refuse()
  *     api_request_body_came(), for each piece of the body
- *     api_request_complete(): answers it, or parks it. A parked one is answered later
- *     api_request_left(), where the client of a parked one goes
- *     api_request_end(), when it has its answer and the answer is sent or cannot be
+ *     api_request_complete(): answers the request, or parks it for a later answer
+ *     api_request_left(): the client of a parked request has left
+ *     api_request_end(): the answer was sent, or cannot be sent
  *
  * One loop, one thread. */
 #ifndef API_HTTP_REQUESTS_H

@@ -1,7 +1,8 @@
-/* The way of a call through a round, whatever the round asks: the round asks, a spare master is
- * asked where another one is late or the answers do not settle the round, the view that the round
- * keeps to may end, the answers are counted, and the call concludes. fence/round/round.h says whom
- * a round asks, and when. */
+/* The way of a call through a round, whatever the round asks. The round asks the first masters. The
+ * round asks a spare master where another one is late, or where the answers do not settle the
+ * round. Each answer is counted, and the call concludes. Where the view that the round keeps to has
+ * ended, the call begins anew, or the round asks no more masters. fence/round/round.h says whom a
+ * round asks, and when. */
 #ifndef FENCE_CORE_ROUNDS_H
 #define FENCE_CORE_ROUNDS_H
 
@@ -24,7 +25,7 @@ struct core_round_kind {
     bool (*wants_more)(const struct call *call);
 
     /* The view that the round keeps to has ended, and the masters in @set were to be asked. True:
-     * the call began anew. False: the round goes on, and asks nobody any more. NULL: the round
+     * the call began anew. False: the round goes on, and asks no more masters. NULL: the round
      * keeps to no view. */
     bool (*view_ended)(struct fence_core *core, struct call *call, uint32_t set);
 

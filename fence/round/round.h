@@ -8,8 +8,9 @@
  * This is as safe as asking all. A master that is not asked is one whose request was lost, and a
  * master that is asked later is one whose request was late.
  *
- * A round that keeps to a view asks nobody once the fleet has another one. What the answers mean is
- * the affair of the call: each kind of call has a verdict of its own over the tally. */
+ * A round that keeps to a view asks no more masters once the fleet has another view. What the
+ * answers mean is the affair of the call: each kind of call has a verdict of its own over the
+ * tally. */
 #ifndef FENCE_ROUND_ROUND_H
 #define FENCE_ROUND_ROUND_H
 

@@ -1,6 +1,7 @@
 /* pawld's command lines. Their options are the rows of the table of settings. */
 #include "server/system/options.h"
 
+#include "fence/protocol/name.h"
 #include "server/loop/driver.h"
 #include "server/loop/keys.h"
 #include "server/loop/worker.h"
@@ -106,9 +107,26 @@ static error_t check(const struct pawld_options *options)
     return 0;
 }
 
+static error_t check_trace(const struct pawld_options *options)
+{
+    const char *name = options->trace_lock;
+    if (!name)
+        return 0;
+    if (options->log_level != SERVER_LOG_TRACE)
+        return server_options_error(
+            "--trace-lock logs nothing without --log-level trace: give both");
+    if (!fence_resource_valid(name, strlen(name)))
+        return server_options_error("--trace-lock takes the name of a lock, as in /v1/locks/NAME, "
+                                    "of 1 to %d characters",
+                                    FENCE_RESOURCE_MAX);
+    return 0;
+}
+
 static error_t check_all(struct pawld_options *options)
 {
     error_t error = check(options);
+    if (!error)
+        error = check_trace(options);
     if (!error && server_keys_check_listens(&options->http))
         error = EINVAL;
     if (!error)

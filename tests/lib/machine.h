@@ -42,9 +42,9 @@ void machine_disk_put_back(const struct machine_disk *disk);
 /* Cuts the power: @process, which writes there, says nothing any more, and then the disk has what
  * it was told to keep. Writes fail then. Kill @process, and unmount the disk.
  *
- * @process is stopped first because ext4's shutdown lies to it: an fdatasync() that is under way
- * returns 0, and its block is lost (68 of 600 cuts of a file that grew by 4 KiB at a time, Linux
- * 6.18). Where power fails, no process is left that could hear that answer. */
+ * @process is stopped first because ext4's shutdown lies to it. An fdatasync() that is under way
+ * returns 0, and its block is lost. That happened in 68 of 600 cuts of a file that grew by 4 KiB at
+ * a time (Linux 6.18). Where power fails, no process is left that could hear that answer. */
 void machine_disk_cut(const struct machine_disk *disk, struct process *process);
 
 /* Runs a script of sh with @a and @b as $0 and $1. It has to end with 0. */

@@ -182,6 +182,7 @@ static void what_keeps_it_from_starting_is_told(void **state)
         {"--listen", "127.0.0.1:99999", "--listen takes an IP address"},
         {"--listen", "https://127.0.0.1:7380", "needs --tls-cert and --tls-key"},
         {"--metrics-listen", "nowhere", "takes an IP address"},
+        {"--trace-lock", "orders/1", "give both"},
         {"--tls-cert", "no-such-file", "--tls-cert and --tls-key go together"},
         {"--tls-priorities", "NORMAL", "give --tls-cert and --tls-key"},
     };
