@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 enum {
+    WHOLE_MS = 500,  /* the longest time that all masters are waited for, once a majority votes */
     HOLD_MS = 5000,  /* the longest time that clients of passed sockets are let wait at the start */
     CROWD_SLACK = 4, /* connections more than another worker has that are no crowd */
 };
@@ -190,11 +191,26 @@ static void publish(struct server_worker *worker)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
+/* A majority votes, and all masters do or had a moment for it. A master that is not known yet
+ * misses the release of a lock that another process took there, and keeps the rest of its lease. */
+static bool is_ready(struct server_worker *worker)
+{
+    const struct fence_fleet *fleet = server_driver_fleet(worker->driver);
+    if (!fence_fleet_ready(fleet))
+        return false;
+    if (worker->holds_till_us == 0 ||
+        (unsigned)__builtin_popcount(fence_fleet_active(fleet)) == fleet->n)
+        return true;
+    if (worker->majority_from_us == 0)
+        worker->majority_from_us = server_clock_us();
+    return server_clock_us() >= worker->majority_from_us + WHOLE_MS * UINT64_C(1000);
+}
+
 /* Others may have opened the sockets before this process began. Their clients wait in the queues
  * until it can serve them. None is told that it is not ready. */
 static void let_in(struct server_worker *worker)
 {
-    const bool ready = fence_fleet_ready(server_driver_fleet(worker->driver));
+    const bool ready = is_ready(worker);
     atomic_store_explicit(&worker->ready, ready, memory_order_relaxed);
     if (worker->holds_till_us == 0 || (!ready && server_clock_us() < worker->holds_till_us))
         return;

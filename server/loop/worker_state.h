@@ -30,9 +30,10 @@ struct server_worker {
     uv_loop_t loop;
     uv_async_t ordered;
     atomic_uint_least64_t turns;
-    atomic_bool ready;      /* a majority votes */
-    uint64_t holds_till_us; /* before, nobody is let in unless it is ready; 0: all are let in */
-    atomic_uint orders;     /* that came since it looked last */
+    atomic_bool ready;         /* a majority votes */
+    uint64_t holds_till_us;    /* before, nobody is let in unless it is ready; 0: all are let in */
+    uint64_t majority_from_us; /* when a majority voted first, where clients are held; 0: not yet */
+    atomic_uint orders;        /* that came since it looked last */
     enum worker_phase phase;
     bool handed_over; /* another process has its listeners */
     uv_timer_t phase_timer;

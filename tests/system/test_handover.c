@@ -21,6 +21,7 @@
 
 enum {
     TIMEOUT_MS = 25000,
+    MOMENT_MS = 500, /* for all masters */
     PATH_BYTES = 256,
     REPLACEMENTS = 3,
     CALLS = 40,
@@ -193,7 +194,21 @@ static void file_of_a_door_outlives_a_replacement(void **state)
 
 /* ---- what goes wrong ------------------------------------------------------------------------- */
 
-/* It has the sockets, and lets nobody in: its masters are not there. */
+/* A release that misses a master leaves the rest of a lease there. */
+static void successor_waits_a_moment_for_all_masters(void **state)
+{
+    (void)state;
+    struct process *old = serve((const char *const[]){NULL});
+    redis_fleet_pause(fleet, 2);
+    struct process *process = start_pawld((const char *const[]){NULL});
+    wait_ms(MOMENT_MS / 2);
+    assert_true(process_alive(old));
+    wait_replaced(old); /* a master that is dead holds it up no longer */
+    redis_fleet_resume(fleet, 2);
+    assert_int_equal(process_stop(process), 0);
+}
+
+/* The successor has the sockets, and lets nobody in: its masters are not there. */
 static void successor_that_is_not_ready_changes_nothing(void **state)
 {
     (void)state;
@@ -295,6 +310,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(replacement_over_a_file_refuses_no_connection, start, stop),
     cmocka_unit_test_setup_teardown(lock_and_its_waiter_outlive_a_replacement, start_fleet, stop),
     cmocka_unit_test_setup_teardown(file_of_a_door_outlives_a_replacement, start_fleet, stop),
+    cmocka_unit_test_setup_teardown(successor_waits_a_moment_for_all_masters, start_fleet, stop),
     cmocka_unit_test_setup_teardown(successor_that_is_not_ready_changes_nothing, start_fleet, stop),
     cmocka_unit_test_setup_teardown(path_of_a_file_is_refused_and_the_file_stays, start, stop),
     cmocka_unit_test_setup_teardown(reload_while_one_waits_for_the_other_ends_neither, start, stop),
