@@ -15,35 +15,6 @@ static const char *const call_words[] = {
     [FENCE_CALL_COUNT] = "count",     [FENCE_CALL_BREAK] = "break",
 };
 
-static const char *const request_words[] = {
-    [FENCE_REQUEST_TAKE] = "take",       [FENCE_REQUEST_CONFIRM] = "confirm",
-    [FENCE_REQUEST_EXTEND] = "extend",   [FENCE_REQUEST_JOIN] = "join",
-    [FENCE_REQUEST_RELEASE] = "release", [FENCE_REQUEST_UNDO] = "undo",
-    [FENCE_REQUEST_INSPECT] = "inspect", [FENCE_REQUEST_COUNT] = "count",
-    [FENCE_REQUEST_BREAK] = "break",
-};
-
-static const char *const reply_words[] = {
-    [FENCE_REPLY_NUMBER] = "number",
-    [FENCE_REPLY_HELD] = "held",
-    [FENCE_REPLY_YES] = "yes",
-    [FENCE_REPLY_NO] = "no",
-    [FENCE_REPLY_PAST] = "past",
-    [FENCE_REPLY_TAKEN] = "taken",
-    [FENCE_REPLY_EXHAUSTED] = "exhausted",
-    [FENCE_REPLY_SUPERSEDED] = "superseded",
-    [FENCE_REPLY_BROKEN] = "broken",
-    [FENCE_REPLY_UNCOUNTED] = "uncounted",
-    [FENCE_REPLY_STALE] = "stale view",
-    [FENCE_REPLY_FOREIGN] = "foreign",
-    [FENCE_REPLY_ENDLESS] = "endless",
-    [FENCE_REPLY_SPENT] = "spent",
-    [FENCE_REPLY_MISCOUNTED] = "miscounted",
-    [FENCE_REPLY_FULL] = "full",
-    [FENCE_REPLY_REFUSED] = "refused",
-    [FENCE_REPLY_LOST] = "lost",
-};
-
 /* ---- text ------------------------------------------------------------------------------------ */
 
 struct line {
@@ -85,7 +56,7 @@ static void put_reply(struct line *line, const struct fence_trace *trace)
 {
     put_number(line, " master ", trace->master + 1);
     put(line, " replies ");
-    put(line, reply_words[trace->reply]);
+    put(line, fence_reply_name(trace->reply));
     if (trace->number > 0)
         put_number(line, " ", (uint64_t)trace->number);
 }
@@ -114,7 +85,7 @@ void fence_trace_text(const struct fence_trace *trace, char ret_text[static FENC
         break;
     case FENCE_TRACE_SENT:
         put(&line, " ");
-        put(&line, request_words[trace->request]);
+        put(&line, fence_request_name(trace->request));
         put(&line, " is sent to");
         put_masters(&line, trace->masters);
         break;

@@ -1,5 +1,7 @@
 #include "fence/protocol/message.h"
 
+#include <assert.h>
+
 const char *fence_part_name(enum fence_part part)
 {
     switch (part) {
@@ -19,6 +21,45 @@ const char *fence_part_name(enum fence_part part)
         break;
     }
     return "pending";
+}
+
+const char *fence_request_name(enum fence_request_kind kind)
+{
+    static const char *const names[] = {
+        [FENCE_REQUEST_TAKE] = "take",       [FENCE_REQUEST_CONFIRM] = "confirm",
+        [FENCE_REQUEST_EXTEND] = "extend",   [FENCE_REQUEST_JOIN] = "join",
+        [FENCE_REQUEST_RELEASE] = "release", [FENCE_REQUEST_UNDO] = "undo",
+        [FENCE_REQUEST_INSPECT] = "inspect", [FENCE_REQUEST_COUNT] = "count",
+        [FENCE_REQUEST_BREAK] = "break",
+    };
+    assert((size_t)kind < sizeof(names) / sizeof(names[0]) && names[kind]);
+    return names[kind];
+}
+
+const char *fence_reply_name(enum fence_reply_kind kind)
+{
+    static const char *const names[] = {
+        [FENCE_REPLY_NUMBER] = "number",
+        [FENCE_REPLY_HELD] = "held",
+        [FENCE_REPLY_YES] = "yes",
+        [FENCE_REPLY_NO] = "no",
+        [FENCE_REPLY_PAST] = "past",
+        [FENCE_REPLY_TAKEN] = "taken",
+        [FENCE_REPLY_EXHAUSTED] = "exhausted",
+        [FENCE_REPLY_SUPERSEDED] = "superseded",
+        [FENCE_REPLY_BROKEN] = "broken",
+        [FENCE_REPLY_UNCOUNTED] = "uncounted",
+        [FENCE_REPLY_STALE] = "stale view",
+        [FENCE_REPLY_FOREIGN] = "foreign",
+        [FENCE_REPLY_ENDLESS] = "endless",
+        [FENCE_REPLY_SPENT] = "spent",
+        [FENCE_REPLY_MISCOUNTED] = "miscounted",
+        [FENCE_REPLY_FULL] = "full",
+        [FENCE_REPLY_REFUSED] = "refused",
+        [FENCE_REPLY_LOST] = "lost",
+    };
+    assert((size_t)kind < sizeof(names) / sizeof(names[0]) && names[kind]);
+    return names[kind];
 }
 
 enum fence_part fence_part_of_reply(enum fence_reply_kind kind)

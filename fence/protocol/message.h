@@ -219,6 +219,10 @@ struct fence_reply {
                      * not say */
 };
 
+/* The words of traces and logs: "take", "number". */
+const char *fence_request_name(enum fence_request_kind kind);
+const char *fence_reply_name(enum fence_reply_kind kind);
+
 /* What a reply makes of its master's part, where the round asks for a yes or a no. */
 enum fence_part fence_part_of_reply(enum fence_reply_kind kind);
 

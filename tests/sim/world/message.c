@@ -342,13 +342,6 @@ bool sim_reply_discount(struct sim_reply *reply)
 
 const char *sim_request_name(const struct sim_request *request)
 {
-    static const char *const names[] = {
-        [FENCE_REQUEST_TAKE] = "TAKE",       [FENCE_REQUEST_CONFIRM] = "CONFIRM",
-        [FENCE_REQUEST_EXTEND] = "EXTEND",   [FENCE_REQUEST_JOIN] = "JOIN",
-        [FENCE_REQUEST_RELEASE] = "RELEASE", [FENCE_REQUEST_UNDO] = "UNDO",
-        [FENCE_REQUEST_INSPECT] = "INSPECT", [FENCE_REQUEST_COUNT] = "COUNT",
-        [FENCE_REQUEST_BREAK] = "BREAK",
-    };
     static const char *const steps[] = {
         [FENCE_REJOIN_MARK] = "MARK",       [FENCE_REJOIN_CLEAR] = "CLEAR",
         [FENCE_REJOIN_RECORD] = "RECORD",   [FENCE_REJOIN_READ] = "READ",
@@ -358,7 +351,7 @@ const char *sim_request_name(const struct sim_request *request)
     };
     switch (request->ask) {
     case SIM_ASK_LOCK:
-        return names[request->lock.kind];
+        return fence_request_name(request->lock.kind);
     case SIM_ASK_REJOIN:
         return steps[request->rejoin.step];
     case SIM_ASK_SCAN:
@@ -374,25 +367,8 @@ const char *sim_request_name(const struct sim_request *request)
 
 const char *sim_reply_name(const struct sim_request *request, const struct sim_reply *reply)
 {
-    static const char *const names[] = {
-        [FENCE_REPLY_NUMBER] = "NUMBER",
-        [FENCE_REPLY_HELD] = "HELD",
-        [FENCE_REPLY_YES] = "YES",
-        [FENCE_REPLY_NO] = "NO",
-        [FENCE_REPLY_PAST] = "PAST",
-        [FENCE_REPLY_TAKEN] = "TAKEN",
-        [FENCE_REPLY_EXHAUSTED] = "EXHAUSTED",
-        [FENCE_REPLY_SUPERSEDED] = "SUPERSEDED",
-        [FENCE_REPLY_BROKEN] = "BROKEN",
-        [FENCE_REPLY_UNCOUNTED] = "UNCOUNTED",
-        [FENCE_REPLY_STALE] = "STALE",
-        [FENCE_REPLY_SPENT] = "SPENT",
-        [FENCE_REPLY_FULL] = "FULL",
-        [FENCE_REPLY_REFUSED] = "REFUSED",
-        [FENCE_REPLY_LOST] = "LOST",
-    };
     if (request->ask == SIM_ASK_LOCK)
-        return names[reply->kind];
+        return fence_reply_name(reply->kind);
     return reply->outcome == FENCE_REJOIN_DONE      ? "done"
            : reply->outcome == FENCE_REJOIN_CHANGED ? "changed"
                                                     : "refused";
