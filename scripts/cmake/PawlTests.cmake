@@ -14,8 +14,13 @@ function(_pawl_test_properties name timeout ret)
     if(NOT timeout)
         set(timeout 30)
     endif()
+    # The simulator and the model compute all the time; other tests mostly wait.
+    set(processors 1)
+    if(name MATCHES "(^|\\.)sim\\.")
+        set(processors 2)
+    endif()
     set(${ret}
-        LABELS ${label} TIMEOUT ${timeout} SKIP_RETURN_CODE 77
+        LABELS ${label} PROCESSORS ${processors} TIMEOUT ${timeout} SKIP_RETURN_CODE 77
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
         ENVIRONMENT_MODIFICATION PAWL_BUILD=set:${PROJECT_BINARY_DIR}
         PARENT_SCOPE)
