@@ -1,6 +1,7 @@
 /* mutants [--seeds N] [NAME...]    has the simulator look for each mutant, or for those named
  * mutants --quick [--part I/N]     those that are found soon: all, or each N-th from the I-th on
  * mutants --in KIND [NAME...]      the same, in worlds of one kind only
+ * mutants --table                  prints each as a row of FOUND.md, which ./found writes
  * mutants --shrink NAME            tells a short history in which that mutant breaks a promise
  *
  * A mutant is the protocol with one rule switched off, or with rules that cover for each other.
@@ -23,6 +24,7 @@ enum {
                               * and a change of the worlds or of the core finds it elsewhere */
     PARTS_MAX = 64,
     ON_MAX = 4, /* switches of one mutant */
+    SEEDS_TEXT_BYTES = 40,
 };
 
 #define TOKENS  "P1 P2 P4"                            /* tokens, exclusion, lost updates */
@@ -242,6 +244,7 @@ static const char *const seldom_found[] = {
 struct options {
     uint64_t seeds;
     bool quick;
+    bool table;
     unsigned part, parts; /* part 1 .. parts */
     bool shrink;
     bool kinds[SIM_WORLD_KINDS];
@@ -274,6 +277,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case 'q':
         options->quick = true;
+        return 0;
+    case 't':
+        options->table = true;
         return 0;
     case 'p':
         if (!parse_part(text, options))
@@ -312,6 +318,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 static const struct argp_option known_options[] = {
     {"seeds", 's', "N", 0, "How many to look through, at most, for each mutant", 0},
     {"quick", 'q', NULL, 0, "Leave out those that take more than 10,000 seeds", 0},
+    {"table", 't', NULL, 0, "Print rows of a table in Markdown", 0},
     {"part", 'p', "I/N", 0, "Of all that are looked for, the I-th and each N-th after that", 0},
     {"in", 'i', "KIND", 0, "Look in worlds of this kind only; may be given more than once", 0},
     {"shrink", 'k', NULL, 0, "Tell a short history of each mutant that is named", 0},
@@ -365,13 +372,14 @@ static uint64_t look_for(struct sim_world *world, const struct mutant *mutant,
 static bool report(struct sim_world *world, const struct mutant *mutant,
                    const struct options *options)
 {
-    uint64_t took = look_for(world, mutant, options);
+    const uint64_t took = look_for(world, mutant, options);
+    char found[SEEDS_TEXT_BYTES];
     if (took)
-        printf("%-24s %-76s %7" PRIu64 "  %s\n", mutant->name, mutant->rule, took,
-               world->check.violation);
+        snprintf(found, sizeof(found), "%" PRIu64, took);
     else
-        printf("%-24s %-76s  NOT FOUND in %" PRIu64 " seeds\n", mutant->name, mutant->rule,
-               options->seeds);
+        snprintf(found, sizeof(found), "NOT FOUND in %" PRIu64, options->seeds);
+    printf(options->table ? "| %s | %s | %s | %s |\n" : "%-24s %-76s %7s  %s\n", mutant->name,
+           mutant->rule, found, took ? world->check.violation : "");
     fflush(stdout);
     return took > 0;
 }
@@ -415,7 +423,7 @@ int main(int argc, char **argv)
     struct sim_world *world = sim_world_new();
     if (!world)
         return EXIT_FAILURE;
-    if (!options.shrink)
+    if (!options.shrink && !options.table)
         printf("%-24s %-76s %7s  %s\n", "mutant", "the rule that is off", "seeds", "found by");
     if (options.seeds == 0)
         options.seeds = options.quick ? SEEDS_QUICK : SEEDS;
