@@ -64,12 +64,20 @@ static void take_no_start(struct runner *runner, int error)
 }
 
 /* Ctrl-Z: the shell gets the terminal back, and sees this process stopped as well. A command that
- * asks for the terminal gets it, if this process has it. SIGSTOP is no word of the terminal. */
+ * asks for the terminal gets it, if this process has it. SIGSTOP is no word of the terminal.
+ *
+ * A shell that has `pawl lock` go on may wake the command twice: this process does, and it passes
+ * on the shell's SIGCONT. So the command may ask twice, and have the terminal before the second
+ * word of it comes here. */
 static void take_stop(struct runner *runner, int signal)
 {
     const bool asks_for_it = signal == SIGTTIN || signal == SIGTTOU;
     if (runner->terminal.fd < 0 || signal == SIGSTOP)
         return;
+    if (asks_for_it && cli_terminal_is_of(&runner->terminal, runner->command)) {
+        cli_keeper_signal(&runner->keeper, SIGCONT);
+        return;
+    }
     if (asks_for_it && !runner->run->foreground && cli_terminal_ours(&runner->terminal)) {
         runner->terminal.given = true;
     } else {

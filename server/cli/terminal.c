@@ -22,9 +22,14 @@ struct cli_terminal cli_terminal_open(bool foreground)
     return terminal;
 }
 
+bool cli_terminal_is_of(const struct cli_terminal *terminal, pid_t group)
+{
+    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == group;
+}
+
 bool cli_terminal_ours(const struct cli_terminal *terminal)
 {
-    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == getpgrp();
+    return cli_terminal_is_of(terminal, getpgrp());
 }
 
 void cli_terminal_give(const struct cli_terminal *terminal, pid_t group)

@@ -17,7 +17,8 @@ struct cli_terminal {
 /* @foreground: the command stays in this process group, and the terminal stays where it is. */
 struct cli_terminal cli_terminal_open(bool foreground);
 
-/* True where this process is in the foreground group. */
+/* True where @group is the foreground group; where this process is in it. */
+bool cli_terminal_is_of(const struct cli_terminal *terminal, pid_t group);
 bool cli_terminal_ours(const struct cli_terminal *terminal);
 
 /* Makes @group the foreground group, where this process is in that one. SIGTTOU is blocked. */

@@ -216,6 +216,13 @@ static void command_in_the_background_that_reads_is_stopped(void **state)
     expect_shown("got something");
 }
 
+static void command_that_asks_for_the_terminal_and_has_it_goes_on(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" lock a sh -c 'kill -TTIN $$; kill -TTIN $$; echo go''ing'\n");
+    expect_shown("going");
+}
+
 static void another_part_of_the_pipeline_reads_the_terminal(void **state)
 {
     (void)state;
@@ -276,6 +283,7 @@ static const struct CMUnitTest cases[] = {
     CASE(stopped_command_goes_on_in_the_foreground),
     CASE(shell_keeps_the_terminal_while_the_command_is_in_the_background),
     CASE(command_in_the_background_that_reads_is_stopped),
+    CASE(command_that_asks_for_the_terminal_and_has_it_goes_on),
     CASE(another_part_of_the_pipeline_reads_the_terminal),
     CASE(command_that_asks_for_the_terminal_of_a_pipeline_gets_it),
     CASE(each_interrupt_comes_once_in_the_foreground),
