@@ -87,6 +87,11 @@ void api_request_may_wait(struct api_request *request, unsigned locks)
     api_costly_ended(request);
 }
 
+bool api_request_is_batched(const struct api_request *request)
+{
+    return request->batched;
+}
+
 uint64_t api_request_client(const struct api_request *request)
 {
     return (uint64_t)(uintptr_t)request;

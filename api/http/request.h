@@ -69,6 +69,10 @@ uint32_t api_request_noted(const struct api_request *request);
  * asked for. A server that stops tells such clients first (api_http_waiting()). */
 void api_request_may_wait(struct api_request *request, unsigned locks);
 
+/* Whether the request is a call of a batch (api/http/batch.h), of which none may wait: the others'
+ * answers would wait with it. */
+bool api_request_is_batched(const struct api_request *request);
+
 /* The id that the client gave its request, and what it follows: see api/http/trace.h. "" where it
  * gave none, or none that is well-formed. An answer gives the id back. */
 const char *api_request_id(const struct api_request *request);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct api_batch;
 struct api_costly;
 struct api_parking;
 struct api_served;
@@ -37,6 +38,7 @@ struct api_request {
     bool told_left;        /* PARKED: the backend of its call knows that the client has gone */
     bool metrics_only;     /* it came through a door for metrics and health alone */
     bool costly;           /* it is being served as one (api/http/costly.h) */
+    bool batched;          /* it is a call of a batch */
     bool lined;            /* it waits for that, or for the next piece of its body */
     unsigned wait_locks;   /* may_wait: so many locks */
     uint32_t note;         /* the handler's own */
@@ -60,9 +62,11 @@ struct api_request {
     uint64_t body_allowed; /* bytes of a body beyond API_COSTLY_BODY whose turn has come */
     uint64_t began_us;     /* costly: when it began; CLOCK_MONOTONIC */
     struct api_request *line_prev, *line_next;
-    struct api_request *next;  /* in its parking */
-    struct api_request **link; /* what points to this one there */
-    char path[];               /* decoded in place; the headers' values stand behind it */
+    struct api_batch *batch; /* the calls that it waits for (api/http/batch.h); NULL: it is none */
+    void (*batch_left)(struct api_batch *batch); /* the client of a batch has gone */
+    struct api_request *next;                    /* in its parking */
+    struct api_request **link;                   /* what points to this one there */
+    char path[]; /* decoded in place; the headers' values stand behind it */
 };
 
 /* CLOCK_MONOTONIC. */

@@ -37,18 +37,13 @@ size_t api_request_size(const struct api_incoming *head)
            api_headers_size(head->headers);
 }
 
-struct api_request *api_request_begin(struct api_requests *requests,
-                                      const struct api_incoming *head, void *memory)
+/* What @head says, copied. */
+static struct api_request *make_request(const struct api_incoming *head, void *memory)
 {
     assert((uintptr_t)memory % _Alignof(struct api_request) == 0);
     const size_t path_size = strlen(head->path) + 1;
     const size_t subject_size = strlen(head->subject) + 1;
     struct api_request *request = memory;
-    request->parking = &requests->parking;
-    request->line = &requests->costly;
-    request->observer = &requests->observer;
-    request->served = &requests->served;
-    request->transport = requests->transport;
     request->exchange = head->exchange;
     request->metrics_only = head->metrics_only;
     request->came_us = api_request_now_us();
@@ -60,6 +55,33 @@ struct api_request *api_request_begin(struct api_requests *requests,
     request->subject = request->path + path_size;
     api_headers_own(&request->headers, request->path + path_size + subject_size);
     request->too_large = api_framing_length(&request->headers) > API_BODY_MAX;
+    return request;
+}
+
+struct api_request *api_request_begin(struct api_requests *requests,
+                                      const struct api_incoming *head, void *memory)
+{
+    struct api_request *request = make_request(head, memory);
+    request->parking = &requests->parking;
+    request->line = &requests->costly;
+    request->observer = &requests->observer;
+    request->served = &requests->served;
+    request->transport = requests->transport;
+    return request;
+}
+
+struct api_request *api_request_begin_within(struct api_request *outer,
+                                             const struct api_transport *transport,
+                                             struct api_costly *line,
+                                             const struct api_incoming *head, void *memory)
+{
+    struct api_request *request = make_request(head, memory);
+    request->parking = outer->parking;
+    request->line = line;
+    request->observer = outer->observer;
+    request->served = outer->served;
+    request->transport = transport;
+    request->batched = true;
     return request;
 }
 
@@ -149,7 +171,9 @@ void api_request_left(struct api_request *request)
     const struct api_parking *parking = request->parking;
     assert(request->state == API_REQUEST_PARKED && !request->told_left);
     request->told_left = true;
-    if (parking->left != NULL)
+    if (request->batch != NULL)
+        request->batch_left(request->batch);
+    else if (parking->left != NULL)
         parking->left(parking->left_context, api_request_client(request));
 }
 
@@ -186,12 +210,24 @@ struct api_request *api_requests_waiting(const struct api_requests *requests)
     return request;
 }
 
+/* The next parked request that is to be answered. A batch answers itself, after its last call. */
+static struct api_request *next_to_stop(const struct api_parking *parking)
+{
+    struct api_request *request = parking->first;
+    while (request != NULL && request->batch != NULL) {
+        request->close_connection = true;
+        request = request->next;
+    }
+    return request;
+}
+
 void api_requests_stop(struct api_requests *requests)
 {
     struct api_parking *parking = &requests->parking;
-    while (parking->first != NULL) {
-        parking->first->close_connection = true;
-        api_problem_answer(parking->first, API_PROBLEM_STOPPING);
+    struct api_request *request;
+    while ((request = next_to_stop(parking)) != NULL) {
+        request->close_connection = true;
+        api_problem_answer(request, API_PROBLEM_STOPPING);
     }
     api_costly_release(&requests->costly);
     assert(parking->count == 0);

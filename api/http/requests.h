@@ -53,6 +53,13 @@ size_t api_request_size(const struct api_incoming *head);
 struct api_request *api_request_begin(struct api_requests *requests,
                                       const struct api_incoming *head, void *memory);
 
+/* The same for a call of the batch @outer: it shares what @outer shares with all requests, but
+ * comes through @transport, and stands in no line but @line. */
+struct api_request *api_request_begin_within(struct api_request *outer,
+                                             const struct api_transport *transport,
+                                             struct api_costly *line,
+                                             const struct api_incoming *head, void *memory);
+
 /* What is wrong with the framing of a request in @version ("HTTP/1.1"): api_framing_fault(). */
 const char *api_request_framing_fault(const struct api_request *request, const char *version);
 

@@ -80,6 +80,34 @@ static int read_strings(const struct api_json_member *member, const json_t *valu
     return 0;
 }
 
+static int read_objects(const struct api_json_member *member, const json_t *value, char *error)
+{
+    size_t count = json_array_size(value);
+    assert(member->objects != NULL && member->objects->take != NULL);
+    if (!json_is_array(value) || (int64_t)count < member->min || (int64_t)count > member->max)
+        return refuse_json(error, "%s must be an array of %" PRId64 " to %" PRId64 " objects.",
+                           member->name, member->min, member->max);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_object(item))
+            return refuse_json(error, "%s must have objects only; item %zu is something else.",
+                               member->name, i + 1);
+        int result = member->objects->take(member->objects, (const void *)item, error);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+static int read_json_text(const struct api_json_member *member, const json_t *value, char *error)
+{
+    if (!json_is_object(value))
+        return refuse_json(error, "%s must be an object.", member->name);
+    assert(member->text != NULL && *member->text == NULL);
+    *member->text = json_dumps(value, JSON_COMPACT);
+    return *member->text != NULL ? 0 : FENCE_ENOMEM;
+}
+
 static int read_member(const struct api_json_member *member, const json_t *value, char *error)
 {
     switch (member->type) {
@@ -89,6 +117,10 @@ static int read_member(const struct api_json_member *member, const json_t *value
         return read_string(member, value, error);
     case API_JSON_STRINGS:
         return read_strings(member, value, error);
+    case API_JSON_OBJECTS:
+        return read_objects(member, value, error);
+    case API_JSON_TEXT:
+        return read_json_text(member, value, error);
     }
     abort(); /* a member without a type */
 }
@@ -103,12 +135,12 @@ static const struct api_json_member *find_member(const struct api_json_member *m
 }
 
 /* Walks through the client's object, so that no member in it goes unnoticed. */
-static int read_object(json_t *object, const struct api_json_member *members, size_t count,
+static int read_object(const json_t *object, const struct api_json_member *members, size_t count,
                        char *error)
 {
     const char *name = NULL;
     json_t *value = NULL;
-    json_object_foreach(object, name, value)
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
         const struct api_json_member *member = find_member(members, count, name);
         if (member == NULL)
@@ -121,6 +153,13 @@ static int read_object(json_t *object, const struct api_json_member *members, si
         if (members[i].required && json_object_get(object, members[i].name) == NULL)
             return refuse_json(error, "The body lacks the member %s.", members[i].name);
     return 0;
+}
+
+int api_json_read_object(const struct api_json_object *object,
+                         const struct api_json_member *members, size_t count,
+                         char ret_error[static API_JSON_ERROR_MAX])
+{
+    return read_object((const void *)object, members, count, ret_error);
 }
 
 /* Puts HUGE_REAL in place of the number that ends before byte @end of a JSON @text. */

@@ -21,6 +21,8 @@ enum api_json_type {
     API_JSON_INTEGER,
     API_JSON_STRING,
     API_JSON_STRINGS, /* an array of them */
+    API_JSON_OBJECTS, /* an array of objects */
+    API_JSON_TEXT,    /* an object, which somebody else reads */
 };
 
 /* A member that the object may have. A member that is absent leaves its target as it is, so set the
@@ -30,13 +32,15 @@ struct api_json_member {
     enum api_json_type type;
     bool required;
     int64_t min; /* least and greatest value of an integer, or number of bytes of a string, or of
-                  * strings in an array */
+                  * items in an array */
     int64_t max;
     int64_t told_max; /* of an integer: what a refusal names as the greatest, where the caller
                        * refuses what is above that by itself; 0: @max */
     int64_t *integer; /* targets: the one that @type names; */
     char *string;     /* a string needs max + 1 bytes */
     struct api_json_strings *strings;
+    struct api_json_objects *objects;
+    char **text; /* set to the object's text, which the caller frees */
 };
 
 /* Takes the strings of an array one by one, as they stand in it. */
@@ -45,6 +49,19 @@ struct api_json_strings {
     int (*take)(struct api_json_strings *strings, const char *text, size_t len,
                 char ret_error[static API_JSON_ERROR_MAX]);
 };
+
+/* Takes the objects of an array one by one, as they stand in it. */
+struct api_json_object;
+struct api_json_objects {
+    /* FENCE_EINVAL: refused, with the reason in @ret_error. FENCE_ENOMEM. */
+    int (*take)(struct api_json_objects *objects, const struct api_json_object *object,
+                char ret_error[static API_JSON_ERROR_MAX]);
+};
+
+/* Reads one of them. The same errors as api_json_read(). */
+FENCE_CHECKED int api_json_read_object(const struct api_json_object *object,
+                                       const struct api_json_member *members, size_t count,
+                                       char ret_error[static API_JSON_ERROR_MAX]);
 
 /* Reads @len bytes of @text; an empty body reads as {}. FENCE_EINVAL: refused, with the reason in
  * @ret_error; targets may have been written nevertheless. FENCE_ENOMEM. */

@@ -98,6 +98,16 @@ static bool refuse_while_draining(struct api_request *request, const struct api_
     return true;
 }
 
+static bool refuse_wait_in_batch(struct api_request *request, const struct acquire_params *params)
+{
+    if (params->wait_ms == 0 || !api_request_is_batched(request))
+        return false;
+    api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                              "A call of a batch cannot wait for the lock. Leave out wait_ms, or "
+                              "send this call by itself.");
+    return true;
+}
+
 /* False: answered. */
 static bool reserve_locks(struct api_request *request, const struct acquire_params *params,
                           const char *resource, const struct fence_group *group)
@@ -116,7 +126,8 @@ static void call_acquire(struct api_request *request, const struct api_backend *
 {
     char fresh_id[FENCE_LOCK_ID_LEN + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    if (refuse_while_draining(request, backend) || !reserve_locks(request, params, resource, group))
+    if (refuse_while_draining(request, backend) || refuse_wait_in_batch(request, params) ||
+        !reserve_locks(request, params, resource, group))
         return;
     fence_owner_join(params->owner, api_request_caller(request), owner);
     if (params->wait_ms > 0)

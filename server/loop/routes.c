@@ -1,6 +1,7 @@
 #include "server/loop/routes.h"
 
 #include "api/auth/right.h"
+#include "api/v1/batch.h"
 #include "api/v1/counters.h"
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
@@ -18,6 +19,7 @@ void server_routes(struct api_backend *backend, struct api_routes ret_routes[sta
     ret_routes[3] = api_service_routes(backend);
     ret_routes[4] = api_metrics_routes(backend);
     ret_routes[5] = api_openapi_routes();
+    ret_routes[6] = api_batch_routes();
 }
 
 void server_routes_print(const struct api_routes *routes, size_t count)

@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include <jansson.h>
+
 enum {
     END_MS = 20000,
     RATE_TRIES = 50,
@@ -53,6 +55,35 @@ static void page_of_a_listing_counts_as_ten_calls(void **state)
     assert_int_equal(response.status, 429);
     assert_in_range(http_integer(&response, "retry_after_ms"), 7000, 10000);
     http_response_fini(&response);
+}
+
+/* Sends a batch of @requests with @key: each answer has the status in @expected. */
+static void expect_in_batch(const char *key, const char *requests, const int *expected,
+                            size_t count)
+{
+    struct http_response response = {.status = 0};
+    keyed_call(keys.pawld.port, key, "POST", "/v1/batch", NULL, requests, &response);
+    const json_t *answers = json_object_get(response.json, "responses");
+    assert_int_equal(json_array_size(answers), count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(answers, i), "status")),
+                         expected[i]);
+    http_response_fini(&response);
+}
+
+/* The batch is a call itself. */
+static void each_call_of_a_batch_counts_and_needs_its_right(void **state)
+{
+    (void)state;
+    expect_in_batch(keys.slow,
+                    "{\"requests\":[{\"method\":\"POST\",\"path\":\"/v1/locks/a\"},"
+                    "{\"method\":\"GET\",\"path\":\"/v1/locks/a\"}]}",
+                    (const int[]){403, 429}, 2);
+    expect_in_batch(keys.owner,
+                    "{\"requests\":[{\"method\":\"POST\",\"path\":\"/v1/locks/a\"},"
+                    "{\"method\":\"POST\",\"path\":\"/v1/locks/orders/a\"}]}",
+                    (const int[]){403, 201}, 2);
+    assert_int_equal(keyed_status(keys.pawld.port, "", "POST", "/v1/batch", NULL, NULL), 401);
 }
 
 /* Repeated where no majority answers, as on a busy machine. */
@@ -246,6 +277,7 @@ static void locks_that_were_made_to_collide_count_each(void **state)
 
 static const struct CMUnitTest cases[] = {
     KEYS_SERVED(key_is_refused_beyond_its_rate),
+    KEYS_SERVED(each_call_of_a_batch_counts_and_needs_its_right),
     KEYS_SERVED(page_of_a_listing_counts_as_ten_calls),
     KEYS_SERVED(key_is_refused_beyond_its_cap_on_locks),
     KEYS_SERVED(broken_lock_counts_no_more),

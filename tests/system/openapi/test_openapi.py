@@ -186,6 +186,14 @@ class Answers(Case):
         call(200, "GET", "/v1/counters?limit=1")
         call(200, "GET", "/v1/counters?prefix=orders/")
 
+    def send_a_batch(self, service):
+        calls = [{"method": "POST", "path": "/v1/locks/batched", "body": {"ttl_ms": 5000}},
+                 {"method": "DELETE", "path": "/v1/locks/batched", "lock_id": LOCK_ID},
+                 {"method": "POST", "path": "/v1/locks/batched"}]
+        answers = service.call(200, "POST", "/v1/batch", {"requests": calls}).body["responses"]
+        self.assertEqual([each["status"] for each in answers], [201, 200, 409])
+        service.call("invalid", "POST", "/v1/batch", {"requests": []})
+
     def look_at_the_service(self, service):
         for path in "/v1/fleet", "/livez", "/readyz", "/metrics", "/openapi.json":
             service.call(200, "GET", path, X_Request_Id="id")
@@ -212,6 +220,7 @@ class Answers(Case):
         self.take_locks(service)
         self.extend_and_end_locks(service)
         self.count(service)
+        self.send_a_batch(service)
         self.look_at_the_service(service)
         self.be_refused(service)
         good = {(operation["operationId"], int(status))

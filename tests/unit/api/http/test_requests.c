@@ -1,5 +1,6 @@
 /* The routes behind a second door: a transport of this file's own, without a socket or a library.
  */
+#include "api/http/batch.h"
 #include "api/http/limits.h"
 #include "api/http/problem_answer.h"
 #include "api/http/requests.h"
@@ -91,9 +92,25 @@ static void keep(struct api_request *request, void *context)
     kept = request;
 }
 
+/* A batch of two: one that is kept, and one that is answered at once. */
+static void gather(struct api_request *request, void *context)
+{
+    static const struct api_batch_call calls[] = {
+        {.method = "GET", .path = "/keep"},
+        {.method = "POST", .path = "/echo", .body = "[12]"},
+    };
+    struct api_batch *batch = NULL;
+    (void)context;
+    assert_int_equal(api_batch_new(request, &batch), 0);
+    assert_int_equal(api_batch_add(batch, &calls[0]), 0);
+    assert_int_equal(api_batch_add(batch, &calls[1]), 0);
+    api_batch_run(batch);
+}
+
 static const struct api_route items[] = {
     {API_POST, "/echo", echo, API_TAKES_BODY, API_RIGHT_NONE, "echo", API_CHEAP},
     {API_GET, "/keep", keep, API_TAKES_NOTHING, API_RIGHT_NONE, "keep", API_CHEAP},
+    {API_GET, "/gather", gather, API_TAKES_NOTHING, API_RIGHT_NONE, "gather", API_CHEAP},
     {API_GET, "/costly", keep, API_TAKES_NOTHING, API_RIGHT_NONE, "costly", API_COSTLY},
 };
 static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
@@ -283,6 +300,53 @@ static void stop_answers_all_who_wait_and_leaving_ends_connections(void **state)
     leave(&second);
 }
 
+/* ---- a batch --------------------------------------------------------------------------------- */
+
+static void batch_is_answered_after_its_last_call(void **state)
+{
+    (void)state;
+    struct visitor visitor = {0};
+    enter(&visitor, "GET", "/gather", NULL);
+    assert_false(api_request_complete(visitor.request));
+    assert_int_equal(visitor.answers, 0);
+    assert_int_equal(requests.parking.count, 2); /* the batch, and the call that is kept */
+    const struct api_answer answer = {.status = 201, .body = "{}", .len = 2};
+    api_request_answer(kept, &answer);
+    assert_int_equal(visitor.answers, 1);
+    assert_string_equal(visitor.body, "{\"responses\":[{\"status\":201,\"body\":{}},"
+                                      "{\"status\":200,\"body\":[12]}]}");
+    assert_int_equal(observed, 3);
+    leave(&visitor);
+}
+
+static void backend_learns_of_each_call_that_the_client_of_its_batch_left(void **state)
+{
+    (void)state;
+    struct visitor visitor = {0};
+    enter(&visitor, "GET", "/gather", NULL);
+    assert_false(api_request_complete(visitor.request));
+    visitor.gone = true;
+    api_request_left(visitor.request);
+    assert_true(told_left == api_request_client(kept));
+    assert_true(api_request_client_left(kept));
+    api_problem_answer(kept, API_PROBLEM_LEFT);
+    assert_int_equal(visitor.answers, 1);
+    leave(&visitor);
+}
+
+static void stop_answers_the_calls_of_a_batch_and_then_the_batch(void **state)
+{
+    (void)state;
+    struct visitor visitor = {0};
+    enter(&visitor, "GET", "/gather", NULL);
+    assert_false(api_request_complete(visitor.request));
+    api_requests_stop(&requests);
+    assert_int_equal(visitor.answers, 1);
+    assert_true(visitor.closes);
+    assert_non_null(strstr(visitor.body, "\"status\":503"));
+    leave(&visitor);
+}
+
 #define CASE(name) cmocka_unit_test_setup(name, setup)
 
 static const struct CMUnitTest cases[] = {
@@ -294,6 +358,9 @@ static const struct CMUnitTest cases[] = {
     CASE(body_without_end_is_cut_off),
     CASE(large_body_is_suspended_behind_a_costly_request_and_goes_on),
     CASE(stop_answers_all_who_wait_and_leaving_ends_connections),
+    CASE(batch_is_answered_after_its_last_call),
+    CASE(backend_learns_of_each_call_that_the_client_of_its_batch_left),
+    CASE(stop_answers_the_calls_of_a_batch_and_then_the_batch),
 };
 
 CASE_MAIN(cases, NULL, NULL)

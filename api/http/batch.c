@@ -1,0 +1,230 @@
+#include "api/http/batch.h"
+
+#include "api/http/costly.h"
+#include "api/http/problem_answer.h"
+#include "api/http/request_state.h"
+#include "api/http/requests.h"
+#include "api/http/transport.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What takes the place of an answer that there was no memory for. What the call did is not known.
+ */
+#define NO_ANSWER                                                                                  \
+    "{\"status\":503,\"body\":{\"type\":\"urn:pawl:no-memory\",\"title\":\"Out of "                \
+    "memory\",\"status\":503}}"
+
+struct call {
+    struct api_batch *batch;
+    struct api_request *request;
+    char *answer; /* as it stands in the body; NULL: none yet, or memory is out */
+};
+
+struct api_batch {
+    struct api_request *request;
+    struct api_costly line; /* for calls, which are not costly and never stand in it */
+    unsigned count;
+    unsigned unanswered; /* calls; and 1 while they begin */
+    struct call calls[API_BATCH_MAX];
+};
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static const char *field_of(const struct api_response *response, const char *name)
+{
+    for (unsigned i = 0; i < response->fields_count; i++)
+        if (strcmp(response->fields[i].name, name) == 0)
+            return response->fields[i].value;
+    return NULL;
+}
+
+/* Bodies of answers are JSON. NULL: memory is out. */
+static char *write_answer(const struct api_response *response)
+{
+    const char *retry = field_of(response, "Retry-After");
+    char *answer = NULL;
+    const int len = asprintf(&answer, "{\"status\":%u%s%s,\"body\":%.*s}", response->status,
+                             retry != NULL ? ",\"retry_after_s\":" : "", retry != NULL ? retry : "",
+                             response->len > 0 ? (int)response->len : 4,
+                             response->len > 0 ? response->body : "null");
+    return len >= 0 ? answer : NULL;
+}
+
+static const char *answer_of(const struct api_batch *batch, unsigned i)
+{
+    return batch->calls[i].answer != NULL ? batch->calls[i].answer : NO_ANSWER;
+}
+
+/* NULL: memory is out. */
+static char *write_body(const struct api_batch *batch, size_t *ret_len)
+{
+    static const char head[] = "{\"responses\":[";
+    static const char tail[] = "]}";
+    size_t size = sizeof(head) + sizeof(tail);
+    for (unsigned i = 0; i < batch->count; i++)
+        size += strlen(answer_of(batch, i)) + 1;
+    char *body = malloc(size);
+    if (body == NULL)
+        return NULL;
+    char *end = stpcpy(body, head);
+    for (unsigned i = 0; i < batch->count; i++) {
+        if (i > 0)
+            *end++ = ',';
+        end = stpcpy(end, answer_of(batch, i));
+    }
+    end = stpcpy(end, tail);
+    *ret_len = (size_t)(end - body);
+    assert(*ret_len < size);
+    return body;
+}
+
+static void finish(struct api_batch *batch)
+{
+    struct api_request *request = batch->request;
+    size_t len = 0;
+    char *body = write_body(batch, &len);
+    request->batch = NULL;
+    api_batch_free(batch);
+    if (body != NULL)
+        api_request_answer(request, &(struct api_answer){.status = 200, .body = body, .len = len});
+    else
+        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+    free(body);
+}
+
+static void count_answered(struct api_batch *batch)
+{
+    assert(batch->unanswered > 0);
+    if (--batch->unanswered == 0)
+        finish(batch);
+}
+
+/* ---- the way of its calls -------------------------------------------------------------------- */
+
+static const struct api_request *outer_of(const struct api_request *request)
+{
+    return ((const struct call *)api_request_exchange(request))->batch->request;
+}
+
+static void take_call_answer(struct api_request *request, const struct api_response *response)
+{
+    struct call *call = api_request_exchange(request);
+    assert(call->request == request && call->answer == NULL);
+    call->answer = write_answer(response);
+    count_answered(call->batch);
+}
+
+static bool has_left(const struct api_request *request)
+{
+    return api_request_client_left(outer_of(request));
+}
+
+static int socket_of(const struct api_request *request)
+{
+    const struct api_request *outer = outer_of(request);
+    return outer->transport->socket(outer);
+}
+
+static void visit_no_query(const struct api_request *request,
+                           bool (*visit)(void *context, const char *name, const char *value),
+                           void *context)
+{
+    (void)request;
+    (void)visit;
+    (void)context;
+}
+
+/* The body of a call comes at once, and never waits for its next piece. */
+static void never(struct api_request *request)
+{
+    (void)request;
+    abort();
+}
+
+static const struct api_transport transport = {take_call_answer, has_left, socket_of,
+                                               visit_no_query,   never,    never};
+
+/* The client of the batch has gone, and so has that of each call. */
+static void tell_calls(struct api_batch *batch)
+{
+    batch->unanswered++; /* calls may be answered from within */
+    for (unsigned i = 0; i < batch->count; i++) {
+        struct api_request *request = batch->calls[i].request;
+        if (request->state == API_REQUEST_PARKED)
+            api_request_left(request);
+    }
+    count_answered(batch);
+}
+
+/* ---- a batch --------------------------------------------------------------------------------- */
+
+int api_batch_new(struct api_request *request, struct api_batch **ret_batch)
+{
+    struct api_batch *batch = calloc(1, sizeof(*batch));
+    if (batch == NULL)
+        return FENCE_ENOMEM;
+    batch->request = request;
+    *ret_batch = batch;
+    return 0;
+}
+
+static void add_header(struct api_headers *headers, enum api_header header, const char *value)
+{
+    if (value != NULL)
+        api_headers_add(headers, api_header_name(header), value);
+}
+
+int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
+{
+    static const enum api_header shared[] = {API_HEADER_AUTHORIZATION, API_HEADER_REQUEST_ID,
+                                             API_HEADER_TRACEPARENT};
+    struct api_headers headers = {0};
+    assert(batch->count < API_BATCH_MAX);
+    add_header(&headers, API_HEADER_LOCK_ID, call->lock_id);
+    add_header(&headers, API_HEADER_FENCING_TOKEN, call->token);
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+        add_header(&headers, shared[i], api_request_header(batch->request, shared[i]));
+    struct call *slot = &batch->calls[batch->count];
+    const struct api_incoming head = {
+        .method = call->method,
+        .path = call->path,
+        .headers = &headers,
+        .subject = api_request_subject(batch->request),
+        .exchange = slot,
+    };
+    void *memory = calloc(1, api_request_size(&head));
+    if (memory == NULL)
+        return FENCE_ENOMEM;
+    slot->batch = batch;
+    slot->request =
+        api_request_begin_within(batch->request, &transport, &batch->line, &head, memory);
+    batch->count++;
+    if (call->body != NULL && !api_request_body_came(slot->request, call->body, strlen(call->body)))
+        return FENCE_ENOMEM;
+    return 0;
+}
+
+void api_batch_run(struct api_batch *batch)
+{
+    batch->request->batch = batch;
+    batch->request->batch_left = tell_calls;
+    batch->unanswered = batch->count + 1;
+    for (unsigned i = 0; i < batch->count; i++)
+        (void)api_request_complete(batch->calls[i].request);
+    count_answered(batch);
+}
+
+void api_batch_free(struct api_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    for (unsigned i = 0; i < batch->count; i++) {
+        api_request_end(batch->calls[i].request);
+        free(batch->calls[i].request);
+        free(batch->calls[i].answer);
+    }
+    free(batch);
+}

@@ -1,0 +1,42 @@
+/* A batch: one request that brings several calls. Each call is a request of its own, served by the
+ * same routes with the same checks, as if it came alone: its key, its limits, its figures and its
+ * line in the audit log are its own. The batch is answered when its last call is.
+ *
+ * A call of a batch has the key, the certificate, the request id and the trace of the batch. The
+ * calls begin in order, and all of them at once: none waits for the answer of another one.
+ *
+ * One loop, one thread. */
+#ifndef API_HTTP_BATCH_H
+#define API_HTTP_BATCH_H
+
+#include "api/http/request.h"
+#include "fence/protocol/error.h"
+
+enum {
+    API_BATCH_MAX = 256, /* calls in one batch */
+};
+
+struct api_batch;
+
+/* One call. Texts are borrowed. NULL is none. */
+struct api_batch_call {
+    const char *method;
+    const char *path;    /* as in a request line, without a query */
+    const char *lock_id; /* the header Lock-Id, */
+    const char *token;   /* and Fencing-Token */
+    const char *body;
+};
+
+/* A batch that came with @request, whose handler calls this. FENCE_ENOMEM. */
+FENCE_CHECKED int api_batch_new(struct api_request *request, struct api_batch **ret_batch);
+
+/* Adds a call, of which at most API_BATCH_MAX are added. FENCE_ENOMEM. */
+FENCE_CHECKED int api_batch_add(struct api_batch *batch, const struct api_batch_call *call);
+
+/* Begins all calls. @batch is its own from here on: it answers its request and frees itself. */
+void api_batch_run(struct api_batch *batch);
+
+/* Frees a batch that was not run. NULL is fine. */
+void api_batch_free(struct api_batch *batch);
+
+#endif
