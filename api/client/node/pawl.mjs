@@ -55,6 +55,8 @@ const WAIT_STEP_MS = 60000; // what one request waits at the most: a stopped ser
 const WATCH_STEP_MS = 500; // timers stop in suspend; so soon after it a lock is looked at again
 const ALIVE_STEP_MS = 60000;
 const CALLS_AT_ONCE = 8; // about the names of one lock
+const BATCH_MAX = 256; // calls in one request
+const BATCH_BYTES_MAX = 60000; // of its body; a pawld takes 64 KiB
 
 /* ---- text of others -------------------------------------------------------------------------- */
 
@@ -587,12 +589,93 @@ function send(server, agent, { method, path, headers, body, signal }) {
     });
 }
 
+/** A call as part of a batch, in JSON; undefined: it comes alone, as it may wait for a lock. */
+function batchedCall({ method, path, headers, body }) {
+    const isOfOne = path.startsWith('/v1/locks/');
+    if (!isOfOne || body?.wait_ms > 0) return undefined;
+    const token = headers?.['Fencing-Token'];
+    return JSON.stringify({
+        method,
+        path,
+        lock_id: headers?.['Lock-Id'],
+        token: token === undefined ? undefined : Number(token),
+        body,
+    });
+}
+
+/** Whether an answer to a batch is one to each of its calls. */
+const isForAll = (status) => status >= 500 || BUSY.has(status) || status === 401 || status === 403;
+
+/**
+ * Gathers the calls that are made in one turn of the event loop, and sends them in one request. A
+ * call that is the only one of its turn is sent as it is.
+ */
+class Gathering {
+    #exchange; // sends one request, and resolves with its status and its JSON
+    #calls = [];
+    #works = true; // false: this server knows no batches
+
+    constructor(exchange) {
+        this.#exchange = exchange;
+    }
+
+    /** Resolves as the exchange of the call alone would. */
+    ask(call) {
+        const text = this.#works ? batchedCall(call) : undefined;
+        if (text === undefined) return this.#exchange(call);
+        return new Promise((resolve, reject) => {
+            this.#calls.push({ call, text, resolve, reject });
+            if (this.#calls.length === 1) setImmediate(() => this.#sendAll());
+        });
+    }
+
+    #sendAll() {
+        const calls = this.#calls.splice(0);
+        while (calls.length > 0) {
+            let count = 0;
+            for (let bytes = 0; count < calls.length && count < BATCH_MAX; count++) {
+                bytes += Buffer.byteLength(calls[count].text) + 1;
+                if (bytes > BATCH_BYTES_MAX && count > 0) break;
+            }
+            this.#sendSome(calls.splice(0, count));
+        }
+    }
+
+    #sendEach(calls) {
+        for (const { call, resolve, reject } of calls) this.#exchange(call).then(resolve, reject);
+    }
+
+    async #sendSome(calls) {
+        if (calls.length === 1) return this.#sendEach(calls);
+        const timeouts = calls.map(({ call }) => call.timeoutMs);
+        try {
+            const answer = await this.#exchange({
+                method: 'POST',
+                path: '/v1/batch',
+                text: `{"requests":[${calls.map(({ text }) => text).join()}]}`,
+                signal: AbortSignal.timeout(Math.ceil(Math.max(...timeouts))),
+            });
+            const { responses } = answer.json ?? {};
+            if (answer.status === 200 && responses?.length === calls.length)
+                return calls.forEach(({ resolve }, i) =>
+                    resolve({ status: responses[i]?.status, json: responses[i]?.body ?? null }),
+                );
+            if (isForAll(answer.status)) return calls.forEach(({ resolve }) => resolve(answer));
+            this.#works = false;
+        } catch (error) {
+            return calls.forEach(({ reject }) => reject(error));
+        }
+        return this.#sendEach(calls);
+    }
+}
+
 /** The servers, and the one to ask next. */
 class Servers {
     #servers;
     #current = 0;
     #agents;
     #headers;
+    #gatherings; // of each server
 
     constructor(servers, callTimeoutMs, tls, key) {
         const secure = { checkServerIdentity: checkIdentity, ...tls, keepAlive: true };
@@ -601,6 +684,21 @@ class Servers {
         this.#headers = { 'Content-Type': 'application/json' };
         if (key !== '') this.#headers.Authorization = `Bearer ${key}`;
         this.callTimeoutMs = callTimeoutMs;
+        this.#gatherings = servers.map(
+            (server) => new Gathering((call) => this.#exchange(server, call)),
+        );
+    }
+
+    /** One request and its answer. */
+    async #exchange(server, { method, path, headers, body, text, signal }) {
+        const response = await send(server, this.#agents[server.secure ? 1 : 0], {
+            method,
+            path,
+            headers: { ...this.#headers, ...headers },
+            body: text ?? (body === undefined ? undefined : JSON.stringify(body)),
+            signal,
+        });
+        return { status: response.statusCode, json: await readBody(response) };
     }
 
     get count() {
@@ -633,16 +731,9 @@ class Servers {
         const forget = onAbort(signal, abort);
         const sent = moment();
         try {
-            const response = await send(server, this.#agents[server.secure ? 1 : 0], {
-                method,
-                path,
-                headers: { ...this.#headers, ...headers },
-                body: body === undefined ? undefined : JSON.stringify(body),
-                signal: timeout.signal,
-            });
-            const json = await Promise.race([readBody(response), ended]);
-            const tookMs = elapsedMs(sent);
-            const answer = { server: server.text, sent, tookMs, status: response.statusCode, json };
+            const call = { method, path, headers, body, timeoutMs, signal: timeout.signal };
+            const { status, json } = await Promise.race([this.#gatherings[at].ask(call), ended]);
+            const answer = { server: server.text, sent, tookMs: elapsedMs(sent), status, json };
             if (answer.status >= 500 || BUSY.has(answer.status)) this.#next(at);
             return answer;
         } catch (error) {

@@ -246,6 +246,54 @@ test('lost answer of an extension is no lost lock', async (t) => {
     assert.equal(await lock.release(), true);
 });
 
+/* ---- calls of one turn ------------------------------------------------------------------------ */
+
+const NAMES = ['a', 'b', 'c'];
+
+test('calls of one turn are one request, and each has its own outcome', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    const client = clientOf(relay);
+    const holder = await clientOf(service).acquire('b');
+    const outcomes = await Promise.allSettled(
+        NAMES.map((name) => client.acquire(name, { waitMs: 0 })),
+    );
+    assert.deepEqual(outcomes.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled']);
+    assert.ok(outcomes[1].reason instanceof Held);
+    assert.equal(relay.requests.length, 1);
+    const locks = [outcomes[0].value, outcomes[2].value];
+    await Promise.all(locks.map((lock) => lock.extend()));
+    assert.deepEqual(await Promise.all(locks.map((lock) => lock.release())), [true, true]);
+    assert.deepEqual(relay.requests.map((request) => request.split(' ')[1]), [
+        '/v1/batch', '/v1/batch', '/v1/batch',
+    ]);
+    await holder.release();
+});
+
+test('lost answer of a batch is asked for again under the same lock ids', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    relay.reply = () => relay.count('POST') > 1;
+    const client = clientOf(relay);
+    const locks = await Promise.all(NAMES.map((name) => client.acquire(name, { waitMs: 0 })));
+    assert.deepEqual(locks.map(({ token }) => token), [1, 1, 1]);
+    const asked = relay.requests.join();
+    for (const { lockId } of locks) assert.equal(asked.split(lockId).length, 3);
+});
+
+test('server without batches gets each call by itself', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    relay.change = (request) => request.replace('POST /v1/batch', 'POST /v1/older');
+    const client = clientOf(relay);
+    for (const count of [NAMES.length + 1, NAMES.length]) {
+        const before = relay.requests.length;
+        const locks = await Promise.all(NAMES.map((name) => client.acquire(name, { waitMs: 0 })));
+        assert.equal(relay.requests.length - before, count);
+        for (const lock of locks) await lock.release();
+    }
+});
+
 /* ---- servers --------------------------------------------------------------------------------- */
 
 testAside('next server is asked where one is gone or hangs', async (t) => {
@@ -434,11 +482,13 @@ testAside('new grant of one name is told later where the other name failed', asy
     const onNewGrant = (again) => told.push(again.tokens.get('a'));
     const lock = await client.acquire(['a', 'b'], { onNewGrant });
     assert.ok(lock.tokens.get('a') > 1);
-    relay.change = (request) => request.replace(/fencing-token: \d+/i, 'Fencing-Token: 1');
+    const withoutBatch = (request) => request.replace('POST /v1/batch', 'POST /v1/older');
+    relay.change = (request) =>
+        withoutBatch(request).replace(/fencing-token: \d+/i, 'Fencing-Token: 1');
     relay.reply = (request) => !request.startsWith('PATCH /v1/locks/b');
     await assert.rejects(lock.extend(), pawl.Unavailable);
     assert.ok(lock.held && told.length === 0);
-    relay.change = (request) => request;
+    relay.change = withoutBatch;
     relay.reply = () => true;
     assert.deepEqual(await lock.extend(), { newGrant: true });
     assert.deepEqual(told, [lock.tokens.get('a')]);
