@@ -7,6 +7,7 @@
 #   minimal      the least script that locks and counts, called in the same way
 #   relay        a plain service over HTTP, with pawld's script calls to the first
 #                majority of the same masters
+#   gathered     pawld by the client for Node, which gathers the calls of a turn into one request
 #   redlock      the redlock package from npm, straight on the same masters
 #   redlock-ap   the same with enableAutoPipelining, a setting of its Redis client that is off
 #                unless asked for: all commands of a turn leave in one write
@@ -97,6 +98,10 @@ candidate_run() {
     bare) command=("$bench_out/pawl-bench-bare" "${fleet_masters[@]}") ;;
     minimal) command=("$bench_out/pawl-bench-bare" --minimal "${fleet_masters[@]}") ;;
     relay) command=("$bench_out/pawl-bench-load" --port "$relay_port") ;;
+    gathered)
+        command=(node "$pawl_root/scripts/bench.d/programs/gathered.mjs"
+            --server "http://127.0.0.1:$pawld_port")
+        ;;
     redlock) command=(node "$bench_out/redlock/bench.mjs" "${fleet_masters[@]}") ;;
     redlock-ap)
         command=(node "$bench_out/redlock/bench.mjs" "${fleet_masters[@]}" --autopipelining)
@@ -111,7 +116,7 @@ candidate_run() {
 redlock_install() {
     local source=$pawl_root/scripts/bench.d/programs/redlock target=$bench_out/redlock
     mkdir -p "$target"
-    cp "$source/bench.mjs" "$target"
+    cp "$source/bench.mjs" "$source/closed_loop.mjs" "$target"
     if cmp -s "$source/package-lock.json" "$target/package-lock.json" &&
         [ -d "$target/node_modules/redlock" ]; then
         return

@@ -2,7 +2,7 @@
 # shellcheck disable=SC2034 # read by scripts/bench and its other parts
 # What is asked for on the command line. Sourced after lib.sh.
 
-readonly candidates_known=(bare minimal relay redlock redlock-ap etcd)
+readonly candidates_known=(bare minimal relay gathered redlock redlock-ap etcd)
 readonly sections_known=(pairs stopped slow waiters profile attacked crowded floods imports embedded counters tls keys)
 
 # is_one_of WORD WORD...: whether the first is among the others.

@@ -33,7 +33,7 @@ def section($title; $rows; lines):
 # The candidates that these rows have.
 def candidates:
     . as $rows
-    | ["pawl", "relay", "bare", "minimal", "redlock", "redlock-ap", "etcd"]
+    | ["pawl", "relay", "bare", "minimal", "gathered", "redlock", "redlock-ap", "etcd"]
     | map(select(. as $what | any($rows[]; has($what))));
 def spread: if . then "\(.median | fixed(2))x (\(.least | fixed(2))-\(.greatest | fixed(2)))" else "-" end;
 
