@@ -10,6 +10,7 @@ readonly floods_crowds=(10 60 300)          # clients
 readonly floods_kinds=(
     'hello tls rsa' 'hello tls ecdsa' 'hello tls rsa-clients' 'hello tls ecdsa-clients'
     'metrics metrics ecdsa' 'listing plain ecdsa' 'group plain ecdsa' 'waiting-group plain ecdsa'
+    'batch plain ecdsa'
     'body plain ecdsa' 'half-head plain ecdsa'
 )
 

@@ -26,6 +26,7 @@ enum {
     INPUT_MAX = 512 * 1024, /* a page of 1,000 locks, and all metrics, fit */
     BODY_SIZE = 65536,      /* as large as pawld takes */
     GROUP_LOCKS = 64,
+    BATCH_CALLS = 256,
 };
 
 static struct {
@@ -89,6 +90,20 @@ static size_t write_waiting_group(char *request, unsigned client)
     return write_locks(request, client, "\"wait_ms\":1000,");
 }
 
+/* Each client has names of its own, and takes them again once their leases have ended. */
+static size_t write_batch(char *request, unsigned client)
+{
+    char body[BODY_SIZE];
+    int len = snprintf(body, sizeof(body), "{\"requests\":[");
+    for (unsigned k = 0; k < BATCH_CALLS; k++)
+        len += snprintf(body + len, sizeof(body) - (size_t)len,
+                        "%s{\"method\":\"POST\",\"path\":\"/v1/locks/flood/%u/%u\","
+                        "\"body\":{\"ttl_ms\":100}}",
+                        k > 0 ? "," : "", client, k);
+    len += snprintf(body + len, sizeof(body) - (size_t)len, "]}");
+    return write_post(request, "/v1/batch", body, (size_t)len);
+}
+
 /* A body as large as pawld takes, most of it the last member. */
 static size_t write_body(char *request, unsigned client)
 {
@@ -121,9 +136,13 @@ static const struct kind {
     bool leaves; /* once something came, or at once if nothing comes */
     bool awaits; /* something */
 } kinds[] = {
-    {"metrics", write_metrics, false, true}, {"listing", write_listing, false, true},
-    {"group", write_group, false, true},     {"waiting-group", write_waiting_group, false, true},
-    {"body", write_body, false, true},       {"half-head", write_half_head, true, false},
+    {"metrics", write_metrics, false, true},
+    {"listing", write_listing, false, true},
+    {"group", write_group, false, true},
+    {"waiting-group", write_waiting_group, false, true},
+    {"batch", write_batch, false, true},
+    {"body", write_body, false, true},
+    {"half-head", write_half_head, true, false},
     {"hello", write_hello, true, true},
 };
 
@@ -264,7 +283,7 @@ int main(int argc, char **argv)
     static const struct argp_option options[] = {
         {"port", 'p', "PORT", 0, "Where the service listens on 127.0.0.1", 0},
         {"kind", 'k', "KIND", 0,
-         "metrics, listing, group, waiting-group, body, half-head or hello (of TLS)", 0},
+         "metrics, listing, group, waiting-group, batch, body, half-head or hello (of TLS)", 0},
         {"clients", 'c', "N", 0, "How many clients (default 60)", 0},
         {"seconds", 's', "S", 0, "How long (default 5)", 0},
         {0},
