@@ -234,11 +234,19 @@ enum {
 
 /* Those that take more than 10,000 seeds: scripts/search looks for them. */
 static const char *const seldom_found[] = {
-    "adopted-by-id",        "all-intact",           "break-unnoted",
-    "broken-reacquired",    "extended-in-any-view", "floor-in-a-known-view",
-    "hedge-under-new-view", "lineage-not-in-read",  "listing-part-unchecked",
-    "locks-kept",           "mark-unseen",          "no-wait",
-    "told-ignored",         "undurable-votes",
+    "adopted-by-id",
+    "all-intact",
+    "break-unnoted",
+    "broken-reacquired",
+    "extended-in-any-view",
+    "floor-in-a-known-view",
+    "hedge-under-new-view",
+    "lineage-not-in-read",
+    "locks-kept",
+    "mark-unseen",
+    "no-wait",
+    "told-ignored",
+    "undurable-votes",
 };
 
 struct options {
