@@ -617,6 +617,17 @@ function batchedCall({ method, path, headers, body }) {
 /** Whether an answer to a batch is one to each of its calls. */
 const isForAll = (status) => status >= 500 || BUSY.has(status) || status === 401 || status === 403;
 
+/** A signal that is aborted when all of `signals` are: somebody waits for the others' answers. */
+function abortedAfter(signals) {
+    const controller = new AbortController();
+    let left = signals.length;
+    const count = () => {
+        if (--left === 0) controller.abort();
+    };
+    for (const signal of signals) signal.addEventListener('abort', count, { once: true });
+    return controller.signal;
+}
+
 /**
  * Gathers the calls that are made in one turn of the event loop, and sends them in one request. A
  * call that is the only one of its turn is sent as it is.
@@ -641,7 +652,10 @@ class Gathering {
     }
 
     #sendAll() {
-        const calls = this.#calls.splice(0);
+        const calls = [];
+        for (const one of this.#calls.splice(0))
+            if (one.call.signal.aborted) one.reject(one.call.signal.reason);
+            else calls.push(one);
         while (calls.length > 0) {
             let count = 0;
             for (let bytes = 0; count < calls.length && count < BATCH_MAX; count++) {
@@ -658,13 +672,12 @@ class Gathering {
 
     async #sendSome(calls) {
         if (calls.length === 1) return this.#sendEach(calls);
-        const timeouts = calls.map(({ call }) => call.timeoutMs);
         try {
             const answer = await this.#exchange({
                 method: 'POST',
                 path: '/v1/batch',
                 text: `{"requests":[${calls.map(({ text }) => text).join()}]}`,
-                signal: AbortSignal.timeout(Math.ceil(Math.max(...timeouts))),
+                signal: abortedAfter(calls.map(({ call }) => call.signal)),
             });
             const { responses } = answer.json ?? {};
             if (answer.status === 200 && responses?.length === calls.length)
@@ -672,7 +685,7 @@ class Gathering {
                     resolve({ status: responses[i]?.status, json: responses[i]?.body ?? null }),
                 );
             if (isForAll(answer.status)) return calls.forEach(({ resolve }) => resolve(answer));
-            this.#works = false;
+            this.#works = answer.status === 400; // what is wrong with one call is 400 for all
         } catch (error) {
             return calls.forEach(({ reject }) => reject(error));
         }
@@ -730,8 +743,10 @@ class Servers {
     /**
      * Asks one server once. Throws Unavailable where no answer came; `reached` of the error says
      * whether the request may have got there. The reason of `signal` where that was aborted.
+     * `onAsked` is given a promise that ends with the request itself: a batch goes on for its
+     * other calls.
      */
-    async ask({ method, path, body, headers, timeoutMs, signal }) {
+    async ask({ method, path, body, headers, timeoutMs, signal, onAsked }) {
         const at = this.#current;
         const server = this.#servers[at];
         signal?.throwIfAborted();
@@ -742,8 +757,10 @@ class Servers {
         const forget = onAbort(signal, abort);
         const sent = earlyMoment();
         try {
-            const call = { method, path, headers, body, timeoutMs, signal: timeout.signal };
-            const { status, json } = await Promise.race([this.#gatherings[at].ask(call), ended]);
+            const call = { method, path, headers, body, signal: timeout.signal };
+            const asked = this.#gatherings[at].ask(call);
+            onAsked?.(asked);
+            const { status, json } = await Promise.race([asked, ended]);
             const tookMs = elapsedMs(sent, earlyMoment());
             const answer = { server: server.text, sent, tookMs, status, json };
             if (answer.status >= 500 || BUSY.has(answer.status)) this.#next(at);
@@ -1222,6 +1239,7 @@ class Acquisition {
     #answered = false; // a pawld or its gateway did: then it is worth to wait for it
     #askedMs = 0; // when the last attempt began
     #lastWaitMs = 0; // what it was to wait
+    #asked; // ends with the last request
 
     constructor(servers, wanted, untilMs) {
         this.#servers = servers;
@@ -1242,9 +1260,15 @@ class Acquisition {
         }
     }
 
-    /** Nobody else knows the lock id: what was left behind would stay until its lease ends. */
+    /**
+     * Nobody else knows the lock id: what was left behind would stay until its lease ends. A
+     * request that is under way could still be granted after the release.
+     */
     async #cleanUp() {
-        await releaseAll(this.#servers, this.#wanted.names, this.#lockId).catch(() => {});
+        const untilMs = steadyMs() + this.#servers.callTimeoutMs;
+        await this.#asked?.catch(() => {});
+        const leftMs = Math.max(untilMs - steadyMs(), LATE_MS);
+        await releaseAll(this.#servers, this.#wanted.names, this.#lockId, leftMs).catch(() => {});
     }
 
     /* Somebody else's lock, or a server that answered before, is waited for until the end of the
@@ -1300,6 +1324,7 @@ class Acquisition {
                 body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, owner, resources },
                 timeoutMs: waitMs + this.#servers.attemptMs(this.#servers.callTimeoutMs),
                 signal,
+                onAsked: (asked) => (this.#asked = asked),
             });
         } catch (error) {
             this.#inDoubt ||= error?.reached ?? true;

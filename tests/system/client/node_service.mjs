@@ -115,7 +115,7 @@ export class Service {
 }
 
 /**
- * Passes connections on to a port. `change` may rewrite a request. `reply` is called before a reply
+ * Passes connections on to a port. `change` may rewrite a request, and may wait. `reply` is called before a reply
  * is passed on, with the request: it may wait, and false has the connection cut instead.
  */
 export class Relay {
@@ -153,10 +153,10 @@ export class Relay {
             this.#sockets.add(socket);
             socket.on('close', cut).on('error', cut).setNoDelay(true);
         });
-        client.on('data', (data) => {
+        client.on('data', async (data) => {
             if (/^[A-Z]+ \//.test(data)) this.requests.push(data.toString());
             request = this.requests.at(-1);
-            server.write(this.change(data.toString()));
+            server.write(await this.change(data.toString()));
         });
         server.on('data', async (data) => {
             if (await this.reply(request)) client.write(data);

@@ -294,6 +294,37 @@ test('server without batches gets each call by itself', async (t) => {
     }
 });
 
+test('call that makes a whole batch malformed is refused alone', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    const client = clientOf(relay);
+    const asked = NAMES.map((name) => client.acquire(name, { waitMs: 0 }));
+    const odd = client.acquire('odd', { waitMs: 0, owner: '\ud800' });
+    await assert.rejects(odd, pawl.Invalid);
+    const locks = await Promise.all(asked);
+    await Promise.all(locks.map((lock) => lock.release()));
+    assert.ok(relay.requests.at(-1).startsWith('POST /v1/batch'));
+});
+
+test('aborted call of a batch leaves nothing behind', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    relay.change = async (request) => {
+        if (request.startsWith('POST')) await sleep(300);
+        return request;
+    };
+    const client = clientOf(relay);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const wanted = client.acquire('a', { waitMs: 0 });
+    const unwanted = client.acquire('b', { waitMs: 0, signal });
+    await until(() => relay.count('POST') === 1, 'the batch');
+    controller.abort(new RangeError('not wanted any more'));
+    await assert.rejects(unwanted, RangeError);
+    await (await wanted).release();
+    assert.equal((await service.call('GET', 'b')).held, false);
+});
+
 /* ---- servers --------------------------------------------------------------------------------- */
 
 testAside('next server is asked where one is gone or hangs', async (t) => {
