@@ -614,8 +614,11 @@ function batchedCall({ method, path, headers, body }) {
     });
 }
 
-/** Whether an answer to a batch is one to each of its calls. */
-const isForAll = (status) => status >= 500 || BUSY.has(status) || status === 401 || status === 403;
+/** Whether an answer to a batch is one to each of its calls. A gateway may refuse batches alone. */
+function isForAll({ status, json }) {
+    if (status >= 500 || BUSY.has(status)) return true;
+    return (status === 401 || status === 403) && typeOf(json) !== undefined;
+}
 
 /** A signal that is aborted when all of `signals` are: somebody waits for the others' answers. */
 function abortedAfter(signals) {
@@ -684,7 +687,7 @@ class Gathering {
                 return calls.forEach(({ resolve }, i) =>
                     resolve({ status: responses[i]?.status, json: responses[i]?.body ?? null }),
                 );
-            if (isForAll(answer.status)) return calls.forEach(({ resolve }) => resolve(answer));
+            if (isForAll(answer)) return calls.forEach(({ resolve }) => resolve(answer));
             this.#works = answer.status === 400; // what is wrong with one call is 400 for all
         } catch (error) {
             return calls.forEach(({ reject }) => reject(error));

@@ -294,6 +294,24 @@ test('server without batches gets each call by itself', async (t) => {
     }
 });
 
+test('gateway that refuses batches alone gets each call by itself', async (t) => {
+    const service = await Service.start(t);
+    const gateway = http.createServer((request, response) => {
+        if (request.url === '/v1/batch') return response.writeHead(403).end('<html>');
+        const { method, headers, url } = request;
+        const passed = http.request({ port: service.port, method, headers, path: url }, (answer) =>
+            answer.pipe(response.writeHead(answer.statusCode)),
+        );
+        return request.pipe(passed);
+    });
+    gateway.listen(0, '127.0.0.1');
+    await once(gateway, 'listening');
+    t.after(() => gateway.close().closeAllConnections());
+    const client = clientOf({ url: `http://127.0.0.1:${gateway.address().port}` });
+    const locks = await Promise.all(NAMES.map((name) => client.acquire(name, { waitMs: 0 })));
+    for (const lock of locks) await lock.release();
+});
+
 test('call that makes a whole batch malformed is refused alone', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);
