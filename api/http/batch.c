@@ -186,7 +186,8 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
     add_header(&headers, API_HEADER_LOCK_ID, call->lock_id);
     add_header(&headers, API_HEADER_FENCING_TOKEN, call->token);
     for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-        add_header(&headers, shared[i], api_request_header(batch->request, shared[i]));
+        if (!batch->request->headers.repeated[shared[i]])
+            add_header(&headers, shared[i], api_request_header(batch->request, shared[i]));
     struct call *slot = &batch->calls[batch->count];
     const struct api_incoming head = {
         .method = call->method,

@@ -240,6 +240,21 @@ static void request_id_is_given_back_and_written_down(void **state)
     assert_int_equal(lines_with(path, "\"request_id\":\""), 3);
 }
 
+static void calls_of_a_batch_have_its_request_id(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"requests\":[{\"method\":\"POST\",\"path\":\"/v1/locks/a\"},"
+                               "{\"method\":\"POST\",\"path\":\"/v1/locks/b\"}]}";
+    static const char again[] = "{\"requests\":[{\"method\":\"POST\",\"path\":\"/v1/locks/c\"}]}";
+    serve_with_log();
+    (void)call(service.port, "POST", "/v1/batch", "X-Request-Id: one\r\n", body);
+    wait_lines("\"request_id\":\"one\"", 2);
+    (void)call(service.port, "POST", "/v1/batch", "X-Request-Id: two\r\nX-Request-Id: two\r\n",
+               again);
+    wait_lines("\"resource\":\"c\"", 1);
+    assert_int_equal(lines_with(path, "\"request_id\":\"two\""), 0);
+}
+
 static void refused_keys_are_written_down(void **state)
 {
     (void)state;
@@ -432,6 +447,7 @@ static const struct CMUnitTest cases[] = {
     AUDIT_CASE(without_the_setting_nothing_is_written),
     AUDIT_CASE(dash_is_stderr),
     AUDIT_CASE(request_id_is_given_back_and_written_down),
+    AUDIT_CASE(calls_of_a_batch_have_its_request_id),
     AUDIT_CASE(refused_keys_are_written_down),
     AUDIT_CASE(callers_without_a_key_get_few_lines),
     AUDIT_CASE(rotation_loses_no_line),
