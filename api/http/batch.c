@@ -208,13 +208,26 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
     return 0;
 }
 
+/* Whose client left while the batch stood in the line. What gives a lock free is done all the same,
+ * as it would be alone: nobody else may know of the lock. */
+static void begin_call(struct api_request *request, bool left)
+{
+    if (!left || request->method == API_DELETE) {
+        (void)api_request_complete(request);
+        return;
+    }
+    request->state = API_REQUEST_HANDLING;
+    api_problem_answer(request, API_PROBLEM_LEFT);
+}
+
 void api_batch_run(struct api_batch *batch)
 {
+    const bool left = api_request_client_left(batch->request);
     batch->request->batch = batch;
     batch->request->batch_left = tell_calls;
     batch->unanswered = batch->count + 1;
     for (unsigned i = 0; i < batch->count; i++)
-        (void)api_request_complete(batch->calls[i].request);
+        begin_call(batch->calls[i].request, left);
     count_answered(batch);
 }
 

@@ -5,6 +5,8 @@
  * A call of a batch has the key, the certificate, the request id and the trace of the batch. The
  * calls begin in order, and all of them at once: none waits for the answer of another one.
  *
+ * Where the client left before its calls begin, only those with DELETE do.
+ *
  * One loop, one thread. */
 #ifndef API_HTTP_BATCH_H
 #define API_HTTP_BATCH_H

@@ -125,7 +125,8 @@ static void serve_next(struct api_costly *costly, struct api_request *request, u
         request->transport->resume(request);
         return;
     }
-    if (request->transport->has_left(request)) {
+    if (request->match.route->cost != API_COSTLY_EVEN_LEFT &&
+        request->transport->has_left(request)) {
         costly->left(request);
         return;
     }

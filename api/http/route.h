@@ -54,8 +54,9 @@ enum api_right {
 /* What a call costs the service or its masters. */
 enum api_cost {
     API_CHEAP,
-    API_COSTLY,    /* stands in a line with its like (api/http/costly.h) */
-    API_COSTLIEST, /* and counts as so many calls of the key that it comes with: */
+    API_COSTLY,           /* stands in a line with its like (api/http/costly.h) */
+    API_COSTLY_EVEN_LEFT, /* and is served where its client left in the line, too */
+    API_COSTLIEST,        /* and counts as so many calls of the key that it comes with: */
     API_COSTLIEST_CALLS = 10,
 };
 

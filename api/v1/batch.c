@@ -35,7 +35,7 @@ static bool may_be_in_a_batch(const char *path)
 
 /* Says which call is meant. */
 static int refuse_batch(const struct batch_reader *reader, int result,
-                       char error[static API_JSON_ERROR_MAX])
+                        char error[static API_JSON_ERROR_MAX])
 {
     char why[API_JSON_ERROR_MAX];
     if (result != FENCE_EINVAL)
@@ -109,7 +109,8 @@ static void run_batch(struct api_request *request, void *context)
 
 struct api_routes api_batch_routes(void)
 {
-    static const struct api_route route = {API_POST,       "/v1/batch", run_batch, API_TAKES_BODY,
-                                           API_RIGHT_READ, "batch",     API_COSTLY};
+    static const struct api_route route = {
+        API_POST,       "/v1/batch", run_batch,           API_TAKES_BODY,
+        API_RIGHT_READ, "batch",     API_COSTLY_EVEN_LEFT};
     return (struct api_routes){&route, 1, NULL};
 }

@@ -1,5 +1,6 @@
 /* Several independent calls in one request. */
 #include "tests/lib/case.h"
+#include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 
@@ -13,6 +14,8 @@ enum {
     MASTERS = 3,
     TTL_MAX_MS = 300000,
     CALLS_MAX = 256,
+    SOON_MS = 100, /* a request that came waits by then */
+    GONE_MS = 2000,
     BODY_MAX = 64 * 1024,
 };
 
@@ -132,6 +135,37 @@ static void call_of_a_batch_does_not_wait(void **state)
     assert_int_equal(status_of(0), 201);
 }
 
+static bool is_free(void *arg)
+{
+    return !http_boolean(call_inspect(port, arg), "held");
+}
+
+/* Who sent the second batch did not wait until the first one had its answer. */
+static void lock_is_released_although_the_client_left_in_the_line(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"--master-deadline-ms", "5000", NULL};
+    const struct pawl_service patient = pawld_start(fleet, options);
+    pawl_wait_ready(patient);
+    char release[600];
+    const struct grant grant = call_grant(patient.port, "left", "{\"ttl_ms\": 200000}");
+    (void)snprintf(release, sizeof(release), "{\"requests\":[%s]}",
+                   with_grant("DELETE", "left", &grant));
+    for (unsigned i = 0; i < MASTERS; i++)
+        redis_fleet_pause(fleet, i);
+    struct http *first =
+        call_begin(patient.port, "POST", "/v1/batch",
+                   "{\"requests\":[{\"method\":\"GET\",\"path\":\"/v1/locks/first\"}]}");
+    wait_ms(SOON_MS);
+    struct http *second = call_begin(patient.port, "POST", "/v1/batch", release);
+    wait_ms(SOON_MS);
+    http_close(second);
+    for (unsigned i = 0; i < MASTERS; i++)
+        redis_fleet_resume(fleet, i);
+    EXPECT_JSON(call_end(first), 200, 1);
+    assert_true(wait_until(is_free, (void *)(uintptr_t) "left", GONE_MS));
+}
+
 static void batch_that_is_malformed_is_refused_whole(void **state)
 {
     (void)state;
@@ -167,6 +201,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(grant_is_extended_and_released_in_a_batch),
     cmocka_unit_test(full_batch_is_answered_call_by_call),
     cmocka_unit_test(call_of_a_batch_does_not_wait),
+    cmocka_unit_test(lock_is_released_although_the_client_left_in_the_line),
     cmocka_unit_test(batch_that_is_malformed_is_refused_whole),
 };
 
