@@ -44,9 +44,9 @@ static enum fence_reply_kind judge_lacking(struct fence_turn *turn,
                                            const struct fence_request *request,
                                            const struct fence_stored_lock *lock)
 {
-    int64_t counter = turn->store->counter(turn->context, request->slot);
     if (fence_stored_lock_is_tombstone(lock))
         return FENCE_REPLY_UNCOUNTED;
+    int64_t counter = turn->store->counter(turn->context, request->slot);
     if (counter > request->token || turn->marker.floor > request->token)
         return FENCE_REPLY_PAST;
     return lock->present ? FENCE_REPLY_TAKEN : FENCE_REPLY_NO;
