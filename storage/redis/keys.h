@@ -29,14 +29,23 @@
 /* After a lineage: its statistics were reset since. No marker has it. */
 #define STORAGE_LINEAGE_RESET "?"
 
+/* The command of the module that takes the place of the script of requests
+ * (storage/redis/module/README.md), and the version of what the two say to each other. Whoever
+ * changes letters, keys, values, answers or rules raises it. */
+#define STORAGE_MODULE_COMMAND "PAWL.BATCH"
+#define STORAGE_MODULE_VERSION 1
+
 /* Before a resource: its lock. */
 #define STORAGE_LOCK_KEY FENCE_LOCK_KEY
 
 /* Before a resource: there while somebody waits for its lock. The release of that lock removes it,
- * and publishes "<lock id>:<resource>" on the channel. The script keeps one more, pawl:waiting,
- * which is there while there may be any of these; and "pawl:broken:<lock id>:<resource>" where a
- * grant was broken. */
+ * and publishes "<lock id>:<resource>" on the channel. The second key is there while there may be
+ * any of the first. */
 #define STORAGE_WAIT_KEY         "pawl:wait:"
+#define STORAGE_WAITING_KEY      "pawl:waiting"
 #define STORAGE_RELEASED_CHANNEL "pawl:freed"
+
+/* Before "<lock id>:<resource>": that grant was broken. */
+#define STORAGE_BROKEN_KEY "pawl:broken:"
 
 #endif

@@ -1,0 +1,48 @@
+/* The requests of a call, read from their letters and arguments (storage/redis/request.h writes
+ * them, storage/redis/lua/requests.lua is the other reader). Pure: it reads bytes that anybody may
+ * have sent. */
+#ifndef STORAGE_REDIS_MODULE_REQUEST_H
+#define STORAGE_REDIS_MODULE_REQUEST_H
+
+#include "fence/protocol/message.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    STORAGE_MODULE_LOCKS_MAX = 256, /* that one call is about */
+};
+
+/* Bytes that somebody else keeps. */
+struct storage_module_bytes {
+    const char *at;
+    size_t len;
+};
+
+/* What is left to read of a call. */
+struct storage_module_reader {
+    const char *at; /* of the arguments: bulk strings of RESP, one behind the other, */
+    const char *end;
+    const struct storage_module_bytes *keys; /* and the keys of the locks */
+    unsigned keys_left;
+};
+
+struct storage_module_request {
+    char letter;
+    unsigned locks;               /* that it is about: so many keys of the call are its own */
+    bool counted;                 /* a server may count on what it writes: of COUNT alone */
+    struct fence_request request; /* points to what follows */
+    char resource[FENCE_RESOURCE_MAX + 1];
+    char lock_id[FENCE_LOCK_ID_MAX + 1];
+    char owner[FENCE_OWNER_MAX + 1];
+    struct fence_group group;
+};
+
+/* Reports whether another request follows. */
+bool storage_module_has_more(const struct storage_module_reader *reader);
+
+/* Reads the next request. False: what comes next is none; @ret_request is then of no use. */
+FENCE_CHECKED bool storage_module_read(struct storage_module_reader *reader,
+                                       struct storage_module_request *ret_request);
+
+#endif

@@ -1,0 +1,20 @@
+/* What this master keeps, in Redis' own keys: what the rules of a master read and write
+ * (fence/master/store.h). The keys and their values are those of storage/redis/lua/locks.lua.
+ *
+ * Each write goes to the append-only file and to replicas as a plain command, so that a server
+ * without the module can load them. What a request wrote before it failed stays, as in Lua. */
+#ifndef STORAGE_REDIS_MODULE_STORE_H
+#define STORAGE_REDIS_MODULE_STORE_H
+
+#include "storage/redis/module/keeping.h"
+#include "storage/redis/module/state.h"
+
+extern const struct fence_master_store storage_module_store;
+
+/* Begins and ends a request. */
+void storage_module_store_begin(struct storage_module_store *store,
+                                const struct storage_module_request *request,
+                                struct redis_string **keys);
+void storage_module_store_end(struct storage_module_store *store);
+
+#endif

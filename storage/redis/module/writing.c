@@ -1,0 +1,85 @@
+#include "storage/redis/module/writing.h"
+
+#include <string.h>
+
+struct storage_module_store *storage_module_store_of(void *context)
+{
+    return context;
+}
+
+/* ---- failing -------------------------------------------------------------------------------- */
+
+/* The first failure is told. A group that is taken tells which lock met it. */
+void storage_module_fail(struct storage_module_store *store, enum storage_module_failure failure)
+{
+    if (store->failure != STORAGE_MODULE_FINE)
+        return;
+    store->failure = failure;
+    store->failed_at = store->request->letter == 'G' ? store->found.k : 0;
+}
+
+bool storage_module_has_failed(const struct storage_module_store *store)
+{
+    return store->failure != STORAGE_MODULE_FINE;
+}
+
+/* Redis refuses the first write of a script that may need more memory. What follows a write is
+ * written, as half of a script must not be missing. */
+bool storage_module_may_write(struct storage_module_store *store)
+{
+    if (storage_module_has_failed(store))
+        return false;
+    if (store->full && !store->wrote) {
+        storage_module_fail(store, STORAGE_MODULE_NO_MEMORY);
+        return false;
+    }
+    store->wrote = true;
+    return true;
+}
+
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+struct redis_string *storage_module_text_new(struct storage_module_store *store, const char *text,
+                                             size_t len)
+{
+    return redis.string_new(store->ctx, text, len);
+}
+
+void storage_module_text_free(struct storage_module_store *store, struct redis_string *text)
+{
+    redis.string_free(store->ctx, text);
+}
+
+/* Writes a string with an expiry; REDIS_NO_EXPIRY: with none. */
+void storage_module_write(struct storage_module_store *store, struct redis_key *key,
+                          struct redis_string *name, const char *bytes, size_t len,
+                          long long expires_ms)
+{
+    struct redis_string *value = storage_module_text_new(store, bytes, len);
+    redis.key_set(key, value);
+    if (expires_ms == REDIS_NO_EXPIRY) {
+        redis.replicate(store->ctx, "SET", "ss", name, value);
+    } else {
+        redis.key_set_expiry(key, expires_ms);
+        redis.replicate(store->ctx, "SET", "sscl", name, value, "PXAT", expires_ms);
+    }
+    storage_module_text_free(store, value);
+}
+
+void storage_module_write_at(struct storage_module_store *store, const char *name,
+                             const char *bytes, size_t len, long long expires_ms)
+{
+    struct redis_string *key_name = storage_module_text_new(store, name, strlen(name));
+    struct redis_key *key = redis.key_open(store->ctx, key_name, REDIS_READ | REDIS_WRITE);
+    storage_module_write(store, key, key_name, bytes, len, expires_ms);
+    redis.key_close(key);
+    storage_module_text_free(store, key_name);
+}
+
+void storage_module_remove(struct storage_module_store *store, struct redis_key *key,
+                           struct redis_string *name)
+{
+    redis.key_delete(key);
+    redis.replicate(store->ctx, "DEL", "s", name);
+    store->wrote = true;
+}
