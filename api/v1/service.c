@@ -30,6 +30,10 @@ static void write_facts(struct api_writer *writer, const struct fence_master *ma
     api_write_string(writer, "role", role);
     api_write_string(writer, "server", facts != NULL ? facts->server : NULL);
     api_write_string(writer, "version", facts != NULL ? facts->version : NULL);
+    if (facts != NULL)
+        api_write_bool(writer, "module", facts->module);
+    else
+        api_write_null(writer, "module");
     api_write_string(writer, "run_id", facts != NULL ? facts->server_id : NULL);
     api_write_string(writer, "persistence", facts != NULL ? audited->persistence : NULL);
     if (facts != NULL)

@@ -39,6 +39,7 @@ struct fence_facts {
     char server_id[FENCE_ID_HEX_LEN + 1]; /* a server has a new one at each start */
     char server[FENCE_SERVER_MAX + 1];    /* what it calls itself: "redis", "valkey"; "": unknown */
     char version[FENCE_SERVER_MAX + 1];   /* its own; "": unknown */
+    bool module;                          /* a module of the server answers requests about locks */
     char lineage[FENCE_LINEAGE_MAX + 1];  /* what its data descend from: another after anything that
                                            * may have taken writes back or dropped keys */
     const struct fence_words *unfit;      /* why this server may not vote, with any data;

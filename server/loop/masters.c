@@ -15,6 +15,7 @@ static int new_redis(uv_loop_t *loop, const struct server_addresses *addresses, 
         .index = i,
         .members = addresses->n,
         .probe_ms = probe_ms,
+        .refuses_module = addresses->refuses_module,
         .events = *events,
     };
     struct storage_redis_master *master = NULL;

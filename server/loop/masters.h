@@ -16,6 +16,7 @@ struct server_addresses {
     unsigned n;
     const struct storage_redis_url *urls; /* NULL: */
     struct storage_sqlite_store *store;   /* a file of this process's own, and @n is 1 */
+    bool refuses_module; /* scripts carry requests, also where a master has the module */
 };
 
 /* What on a master makes it a member of a fleet, for people. */

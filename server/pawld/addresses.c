@@ -7,8 +7,9 @@ int pawld_addresses_open(const struct pawld_options *options, bool takes_over,
                          struct server_addresses *ret_addresses)
 {
     if (!options->data) {
-        *ret_addresses =
-            (struct server_addresses){.n = options->masters_count, .urls = options->masters};
+        *ret_addresses = (struct server_addresses){.n = options->masters_count,
+                                                   .urls = options->masters,
+                                                   .refuses_module = options->refuses_module};
         return SERVER_EXIT_DONE;
     }
     const struct storage_file_config file = {

@@ -46,6 +46,7 @@ struct pawld_options {
     unsigned workers;     /* serve: 1 .. SERVER_WORKERS_MAX */
     unsigned deadline_ms; /* serve: silence after which a master counts as gone; 0 until settled */
     unsigned probe_ms;    /* serve: from one probe of a master to the next */
+    bool refuses_module;  /* serve: scripts carry requests, also where a master has the module */
     enum fence_ask ask;   /* serve: which masters a call asks first */
     bool moves;           /* move: --data or --from, and --master */
     uint32_t waiters_max; /* serve: calls that may wait */

@@ -295,6 +295,12 @@ const struct pawld_setting pawld_settings[] = {
      .usual = "500",
      .help = "How long from one probe of a master to the next, 10 to 10000. One that is silent for "
              "four probes and for two seconds does not vote"},
+    {.name = "no-module",
+     .kind = PAWLD_FLAG,
+     .commands = PAWLD_SERVE,
+     AT(refuses_module),
+     .usual = "no",
+     .help = "Ask masters by Lua scripts alone, also where they have the module pawl-master"},
     {.name = "workers",
      .argument = "K",
      .kind = PAWLD_NUMBER,

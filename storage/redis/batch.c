@@ -77,17 +77,16 @@ static size_t write_text(char *to, const char *text)
     return storage_resp_bulk(to, text, strlen(text));
 }
 
-const char *storage_batch_command(struct storage_batch_writer *writer,
-                                  const struct storage_batch *batch,
-                                  const struct storage_batch_terms *terms, size_t *ret_len)
+/* EVALSHA, the script, the number of keys, the keys, the arguments. */
+static size_t write_script_call(const struct storage_batch_writer *writer,
+                                const struct storage_batch *batch,
+                                const struct storage_batch_terms *terms, char *command)
 {
     enum {
-        COMMAND = 3, /* EVALSHA, the script, the number of keys */
+        COMMAND = 3,
         TERMS = 3,
     };
-    unsigned keys = 1 + batch->locks; /* the fleet's, and theirs */
-    assert(batch->count > 0 && terms->member >= 1 && terms->member <= FENCE_MASTERS_MAX);
-    char *command = writer->command;
+    const unsigned keys = 1 + batch->locks; /* the fleet's, and theirs */
     size_t len = storage_resp_head(command, '*', COMMAND + keys + TERMS + writer->args);
     len += write_text(command + len, "EVALSHA");
     len += write_text(command + len, terms->sha);
@@ -99,11 +98,42 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
     len += write_text(command + len, terms->fleet_id);
     len += storage_resp_number(command + len, terms->member);
     memcpy(command + len, writer->arguments, writer->args_len);
-    len += writer->args_len;
+    return len + writer->args_len;
+}
+
+/* The command, the terms, the arguments as one string, the keys. */
+static size_t write_module_call(const struct storage_batch_writer *writer,
+                                const struct storage_batch *batch,
+                                const struct storage_batch_terms *terms, char *command)
+{
+    enum {
+        COMMAND = 1,
+        TERMS = 3,
+        ARGUMENTS = 1,
+    };
+    const unsigned keys = 1 + batch->locks;
+    size_t len = storage_resp_head(command, '*', COMMAND + TERMS + ARGUMENTS + keys);
+    len += write_text(command + len, STORAGE_MODULE_COMMAND);
+    len += write_text(command + len, terms->view);
+    len += write_text(command + len, terms->fleet_id);
+    len += storage_resp_number(command + len, terms->member);
+    len += storage_resp_bulk(command + len, writer->arguments, writer->args_len);
+    len += write_text(command + len, STORAGE_FLEET_KEY);
+    memcpy(command + len, writer->keys, writer->keys_len);
+    return len + writer->keys_len;
+}
+
+const char *storage_batch_command(struct storage_batch_writer *writer,
+                                  const struct storage_batch *batch,
+                                  const struct storage_batch_terms *terms, size_t *ret_len)
+{
+    assert(batch->count > 0 && terms->member >= 1 && terms->member <= FENCE_MASTERS_MAX);
+    const size_t len =
+        (terms->sha ? write_script_call : write_module_call)(writer, batch, terms, writer->command);
     assert(len <= HEAD_SIZE + KEYS_SIZE + ARGUMENTS_SIZE);
     storage_batch_clear(writer);
     *ret_len = len;
-    return command;
+    return writer->command;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
-/* All requests of a loop turn for one master, as one EVALSHA. And its reply, taken apart again.
- * storage/redis/lua/requests.lua is the other end. */
+/* All requests of a loop turn for one master, as one EVALSHA, or as one command of the module. And
+ * its reply, taken apart again. storage/redis/lua/requests.lua is the other end, and
+ * storage/redis/module/. */
 #ifndef STORAGE_REDIS_BATCH_H
 #define STORAGE_REDIS_BATCH_H
 
@@ -61,7 +62,7 @@ void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch
 /* What a script call says of its sender's knowledge; the master refuses it if it knows otherwise.
  */
 struct storage_batch_terms {
-    const char *sha;  /* of the script, STORAGE_SHA_LEN digits */
+    const char *sha;  /* of the script, STORAGE_SHA_LEN digits; NULL: the module does it */
     const char *view; /* as text */
     const char *fleet_id;
     unsigned member; /* 1 .. n */

@@ -195,6 +195,24 @@ static bool load_script(struct storage_session *session)
     return sent;
 }
 
+/* An error: the server does not have the module, or keeps its command from us. Another version: it
+ * speaks of locks in another way. */
+static void on_module(redisAsyncContext *context, void *data, void *privdata)
+{
+    struct storage_session *session = privdata;
+    const redisReply *reply = data;
+    if (is_of_handshake(session, context, reply))
+        session->reading.facts.module =
+            reply->type == REDIS_REPLY_INTEGER && reply->integer == STORAGE_MODULE_VERSION;
+}
+
+static bool ask_for_module(struct storage_session *session)
+{
+    return session->refuses_module ||
+           redisAsyncCommand(session->connection->context, on_module, session,
+                             STORAGE_MODULE_COMMAND) == REDIS_OK;
+}
+
 static void on_handshake_info(redisAsyncContext *context, void *reply, void *privdata)
 {
     struct storage_session *session = privdata;
@@ -203,7 +221,7 @@ static void on_handshake_info(redisAsyncContext *context, void *reply, void *pri
     read_handshake_fact(session, STORAGE_ASK_INFO, reply);
     if (!is_of_handshake(session, context, reply))
         return; /* it failed by that */
-    if (!load_script(session) ||
+    if (!load_script(session) || !ask_for_module(session) ||
         !ask_in_handshake(session, STORAGE_ASK_CONFIG, on_handshake_config) ||
         !storage_tell(session) ||
         !ask_in_handshake(session, STORAGE_ASK_MARKER, on_handshake_marker))

@@ -111,6 +111,7 @@ int storage_redis_master_new(const struct storage_redis_config *config,
     master->session.events = &master->config.events;
     master->session.index = config->index;
     master->session.members = config->members;
+    master->session.refuses_module = config->refuses_module;
     master->listener.session = &master->session;
     master->probe.session = &master->session;
     master->probe.listener = &master->listener;

@@ -30,9 +30,10 @@ enum {
 struct storage_redis_config {
     uv_loop_t *loop;
     struct storage_redis_url url;
-    unsigned index;    /* 0 .. members - 1: which member of the fleet is expected there */
-    unsigned members;  /* N */
-    unsigned probe_ms; /* STORAGE_PROBE_MIN_MS .. STORAGE_PROBE_MAX_MS; 0: STORAGE_PROBE_MS */
+    unsigned index;      /* 0 .. members - 1: which member of the fleet is expected there */
+    unsigned members;    /* N */
+    unsigned probe_ms;   /* STORAGE_PROBE_MIN_MS .. STORAGE_PROBE_MAX_MS; 0: STORAGE_PROBE_MS */
+    bool refuses_module; /* scripts carry requests, also where the master has the module */
     struct storage_master_events events;
 };
 

@@ -162,7 +162,7 @@ void storage_outbox_seal(struct storage_outbox *outbox)
         return;
     assert(session->connection->link == STORAGE_LINK_READY && context);
     const struct storage_batch_terms terms = {
-        .sha = session->sha,
+        .sha = session->reading.facts.module ? NULL : session->sha,
         .view = outbox->view,
         .fleet_id = session->reading.facts.fleet_id,
         .member = session->index + 1,

@@ -198,6 +198,7 @@ static void on_probe_due(void *context)
     memset(&probe->reading, 0, sizeof(probe->reading));
     memcpy(probe->reading.facts.host, session->reading.facts.host,
            sizeof(probe->reading.facts.host));
+    probe->reading.facts.module = session->reading.facts.module;
     probe->reading.facts.clock = (struct fence_clock_reading){.before_us = storage_clock_us()};
     probe->sent_ns = uv_hrtime();
     if (!ask_all(probe))

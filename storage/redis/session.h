@@ -20,9 +20,10 @@ struct storage_session {
     char sha[STORAGE_SHA_LEN + 1]; /* of the requests' script */
     storage_refused_fn *refused;   /* of the password that was said last on the connection */
     void *refused_context;
-    bool takes_locks; /* the handshake found that it takes locks, but for want of memory */
-    bool leads;       /* it was marked on this connection, after the handshake. The steps of this
-                       * server's rejoin change its marker, and notice other changes */
+    bool refuses_module; /* the module is not to be used */
+    bool takes_locks;    /* the handshake found that it takes locks, but for want of memory */
+    bool leads;          /* it was marked on this connection, after the handshake. The steps of this
+                          * server's rejoin change its marker, and notice other changes */
 };
 
 #endif
