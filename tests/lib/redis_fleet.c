@@ -50,6 +50,9 @@ static void spawn(struct redis_fleet *fleet, unsigned i)
     snprintf(port, sizeof(port), "%u", (unsigned)master->port);
     const bool append = fleet->persistence != REDIS_VOLATILE;
     const bool always = fleet->persistence == REDIS_ALWAYS;
+    const bool module = fleet->modules >> i & 1;
+    const char *build = getenv("PAWL_BUILD");
+    char *path = path_in(build ? build : "build", "storage/pawl-master.so");
     const char *const argv[] = {
         "redis-server",
         "--port",
@@ -66,11 +69,16 @@ static void spawn(struct redis_fleet *fleet, unsigned i)
         append ? "yes" : "no",
         "--appendfsync",
         always ? "always" : "everysec",
+        module ? "--enable-module-command" : NULL,
+        "local",
+        "--loadmodule",
+        path,
         NULL,
     };
     char *log = path_in(master->dir, "log");
     master->process = process_start(argv, log);
     free(log);
+    free(path);
 }
 
 static void wait_up(struct redis_fleet *fleet, unsigned i)
@@ -81,11 +89,18 @@ static void wait_up(struct redis_fleet *fleet, unsigned i)
 
 struct redis_fleet *redis_fleet_new(unsigned n, enum redis_persistence persistence)
 {
+    return redis_fleet_new_mixed(n, persistence, getenv("PAWL_TEST_MODULE") ? UINT32_MAX : 0);
+}
+
+struct redis_fleet *redis_fleet_new_mixed(unsigned n, enum redis_persistence persistence,
+                                          uint32_t modules)
+{
     assert_in_range(n, 1, FENCE_MASTERS_MAX);
     struct redis_fleet *fleet = calloc(1, sizeof(*fleet));
     assert_non_null(fleet);
     fleet->n = n;
     fleet->persistence = persistence;
+    fleet->modules = modules;
     fleet->dir = tempdir_new();
     for (unsigned i = 0; i < n; i++) {
         master_init(fleet, i);

@@ -28,13 +28,19 @@ struct redis_master {
 struct redis_fleet {
     unsigned n;
     enum redis_persistence persistence;
+    uint32_t modules; /* the set of masters that load the module of Pawl when they start */
     char *dir; /* remove nothing in it but through this file; good for the files of a test too */
     struct redis_master master[FENCE_MASTERS_MAX];
 };
 
 /* Starts @n masters (1 .. FENCE_MASTERS_MAX), without RDB snapshots; all accept connections when
- * this returns. The caller ends the fleet with redis_fleet_free(). */
+ * this returns. Where PAWL_TEST_MODULE is set in the environment, all load the module of Pawl. The
+ * caller ends the fleet with redis_fleet_free(). */
 struct redis_fleet *redis_fleet_new(unsigned n, enum redis_persistence persistence);
+
+/* The same, where the masters of the set @modules load the module, and no others. */
+struct redis_fleet *redis_fleet_new_mixed(unsigned n, enum redis_persistence persistence,
+                                          uint32_t modules);
 
 /* Kills all masters and removes the folder. NULL is fine. Before process_kill_all(), if both. */
 void redis_fleet_free(struct redis_fleet *fleet);
