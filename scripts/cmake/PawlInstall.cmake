@@ -1,5 +1,5 @@
 # What cmake --install puts where. A component is a package of Debian's: server (pawl-server), cli
-# (pawl), client (libpawl1), guard (libpawlguard1), sqlite (pawl-sqlite), dev (libpawl-dev). A build with
+# (pawl), client (libpawl1), guard (libpawlguard1), sqlite (pawl-sqlite), redis (pawl-redis), dev (libpawl-dev). A build with
 # sanitizers is not for installing.
 if(PAWL_SANITIZE OR PAWL_FUZZ)
     return()
@@ -103,6 +103,9 @@ install(FILES api/client/pawl.h storage/guard/library/pawl_guard.h
 
 # The extension of SQLite is a plug-in, and no library to link: it is found by its path.
 install(TARGETS pawl_extension LIBRARY DESTINATION lib/sqlite3 COMPONENT sqlite)
+
+# So is the module for Redis masters.
+install(TARGETS pawl_master_module LIBRARY DESTINATION lib/redis/modules COMPONENT redis)
 
 # ---- how others find them ------------------------------------------------------------------------
 

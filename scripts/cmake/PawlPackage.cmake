@@ -17,7 +17,7 @@ set(CPACK_PACKAGE_VENDOR Pawl)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
-set(CPACK_COMPONENTS_ALL server cli client guard sqlite dev)
+set(CPACK_COMPONENTS_ALL server cli client guard sqlite redis dev)
 
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${revision})
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "Pawl maintainers <maintainers@pawl.invalid>")
@@ -64,6 +64,9 @@ pawl_deb(sqlite pawl-sqlite database "guard against stale lock holders, as an ex
 "The extension adds functions to SQLite, so that programs in any language can
 refuse the write of a stale lock holder by its fencing token. A table can be
 protected, so that no program writes it without a claim.")
+pawl_deb(redis pawl-redis database "module of Redis for the masters of the lock service Pawl"
+"A master of Pawl that loads the module answers requests about locks in a
+fraction of the time. Its keys are the same as without the module.")
 pawl_deb(dev libpawl-dev libdevel "headers of the client and the guard of Pawl"
 "What building a program with the client or the guard of Pawl needs: headers,
 static libraries, and files for pkg-config and CMake.")
@@ -76,6 +79,7 @@ set(CPACK_DEBIAN_CLIENT_PACKAGE_CONTROL_EXTRA ${deb}/triggers)
 set(CPACK_DEBIAN_GUARD_PACKAGE_CONTROL_EXTRA ${deb}/triggers)
 set(CPACK_DEBIAN_SQLITE_PACKAGE_RECOMMENDS "libsqlite3-0 (>= 3.37)") # it links none: programs bring theirs
 set(CPACK_DEBIAN_SQLITE_PACKAGE_SUGGESTS "pawl, sqlite3")
+set(CPACK_DEBIAN_REDIS_PACKAGE_SUGGESTS "redis-server (>= 5:7.0), pawl-server")
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
     "libpawl1 ${same_version}, libpawlguard1 ${same_version}, libsqlite3-dev, libcurl4-openssl-dev | libcurl4-dev, libjansson-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
