@@ -125,9 +125,10 @@ fleet_free_port() {
 
 # ---- masters -------------------------------------------------------------------------------------
 
-# fleet_start_masters COUNT always|none: independent masters, durable or without persistence.
+# fleet_start_masters COUNT always|none [OPTION...]: independent masters, durable or without persistence.
 fleet_start_masters() {
     local count=$1 persistence=$2 i dir append=no
+    shift 2
     [ "$persistence" = none ] || append=yes
     fleet_master_pids=()
     fleet_master_urls=()
@@ -136,7 +137,7 @@ fleet_start_masters() {
         dir=$(mktemp -d "$fleet_dir/redis-XXXXXX")
         fleet_free_port
         fleet_spawn "$dir/log" redis-server --port "$fleet_port" --bind 127.0.0.1 --dir "$dir" \
-            --save "" --appendonly "$append" --appendfsync always
+            --save "" --appendonly "$append" --appendfsync always "$@"
         fleet_wait_line "$dir/log" "[Rr]eady to accept connections"
         fleet_master_pids+=("$fleet_pid")
         fleet_master_urls+=("redis://127.0.0.1:$fleet_port")

@@ -142,6 +142,15 @@ def tls($ratios):
              (.plain, .tls, .both | latencies), .plain.errors + .tls.errors + .both.errors])
     | table;
 
+# $ratios: ratios() of the module to scripts.
+def of_module($ratios):
+    [["persistence", "clients", "scripts", "module", "module/scripts", "p50 / p99 us, scripts", "module", "errors"]]
+    + map(. as $row
+          | ($ratios[] | select(.persistence == $row.persistence and .connections == $row.connections)) as $of
+          | [.persistence, .connections, (.scripts, .module | .pairs | commas), ($of.module | spread),
+             (.scripts, .module | latencies), .scripts.errors + .module.errors])
+    | table;
+
 # $ratios: ratios() of those with keys to those without.
 def keyed($ratios):
     [["persistence", "clients", "without keys", "with keys", "with/without", "p50 / p99 us without", "with"]]
@@ -280,6 +289,9 @@ def by_part($kinds; kind; value; $digits):
     section("Pairs per second over HTTP and over TLS, and median of the ratios";
             $runs | medians("tls");
             tls($runs | ratios("tls"; "plain"; 1 / .pairs_per_s))),
+    section("Pairs per second by scripts and by the module, and median of the ratios";
+            $runs | medians("module");
+            of_module($runs | ratios("module"; "scripts"; 1 / .pairs_per_s))),
     section("Acquire+release pairs per second with keys";
             $runs | medians("keyed"); keyed($runs | ratios("keyed"; "keyed"; .pairs_per_s))),
     section("Time of a refusal: an id that is known with a wrong secret, and one that is not";
