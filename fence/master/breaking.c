@@ -34,10 +34,11 @@ void fence_master_break(struct fence_turn *turn, const struct fence_request *req
     turn->store->lock(turn->context, request->resource, &lock);
     bool is_own = fence_stored_lock_is_ids(&lock, request);
     bool is_later = lock.number > request->token;
+    const int64_t counter = turn->store->counter(turn->context, request->slot);
     answer->reply.kind = FENCE_REPLY_SPENT;
     if (request->token >= FENCE_TOKEN_MAX)
         return;
-    if (turn->store->counter(turn->context, request->slot) <= request->token)
+    if (counter <= request->token)
         turn->store->put_counter(turn->context, request->slot, request->token + 1);
     note_broken(turn, request);
     answer->reply.kind = FENCE_REPLY_YES;
