@@ -1,6 +1,5 @@
 /* The lock protocol of Pawl and the rejoin of its masters, as one machine to which everything
- * happens that may, in every order. A configuration defines the scope of a search, then includes
- * this. */
+ * happens that may, in every order. */
 
 #include "scope.pml"
 #include "master.pml"

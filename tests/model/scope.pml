@@ -1,5 +1,5 @@
-/* The scope of a search: how many of each thing there may be. A configuration says what it needs
- * before it includes pawl.pml; what it leaves out stays as small as can be. */
+/* The scope of a search: how many of each thing there may be. scopes.sh says what each search needs;
+ * what it leaves out stays as small as can be. */
 
 #define ANY 255 /* no bound */
 
@@ -84,7 +84,8 @@
 #ifndef IN_FLIGHT
 #define IN_FLIGHT 0 /* 1: time passes between the read of a page and its install */
 #endif
-#ifndef LEADERS_AT_ONCE
+#if !defined(LEADERS_AT_ONCE) || LEADERS < 2
+#undef LEADERS_AT_ONCE
 #define LEADERS_AT_ONCE 1 /* 2: another may take over, whether the first is dead or not */
 #endif
 

@@ -1,3 +1,0 @@
-/* Five members: acquire and confirm. */
-#define N 5
-#include "pawl.pml"
