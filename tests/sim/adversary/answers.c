@@ -125,8 +125,7 @@ void answers_check(struct play *play, const struct fence_answer *answer)
     client->calls = false;
     calls->open--;
     stats_answer(&play->stats, answer);
-    if (answer->kind == FENCE_CALL_ACQUIRE && answer->error == 0 &&
-        sim_rng_chance(&play->rng, DECLINES))
+    if (answer->kind == FENCE_CALL_ACQUIRE && answer->error == 0 && play_chance(play, DECLINES))
         plan_to_decline(&play->answers, answer);
 }
 

@@ -33,16 +33,6 @@ enum {
     OWN_IDS = sizeof(own_ids) / sizeof(own_ids[0]),
 };
 
-static uint32_t below(struct play *play, uint32_t bound)
-{
-    return sim_rng_below(&play->rng, bound);
-}
-
-static bool chance(struct play *play, uint32_t permille)
-{
-    return sim_rng_chance(&play->rng, permille);
-}
-
 /* As the server makes them: none is given twice. */
 static const char *make_lock_id(struct calls *calls)
 {
@@ -59,14 +49,14 @@ void calls_init(struct calls *calls)
 
 const char *calls_some_lock_id(struct play *play)
 {
-    uint32_t which = below(play, OWN_IDS + 1);
+    uint32_t which = play_below(play, OWN_IDS + 1);
     return which < OWN_IDS ? own_ids[which] : play->calls.last_id;
 }
 
 /* A client that calls, or one that does not; NULL: there is none. */
 static struct calls_client *some_client(struct play *play, bool calls)
 {
-    uint32_t first = below(play, CALLS_CLIENTS);
+    uint32_t first = play_below(play, CALLS_CLIENTS);
     for (uint32_t k = 0; k < CALLS_CLIENTS; k++) {
         struct calls_client *client = &play->calls.clients[(first + k) % CALLS_CLIENTS];
         if (client->calls == calls)
@@ -78,8 +68,8 @@ static struct calls_client *some_client(struct play *play, bool calls)
 static const struct fence_group *some_group(struct play *play)
 {
     struct fence_group *group = &play->calls.group;
-    uint32_t first = below(play, RESOURCES);
-    group->count = FENCE_GROUP_MIN + below(play, RESOURCES - FENCE_GROUP_MIN + 1);
+    uint32_t first = play_below(play, RESOURCES);
+    group->count = FENCE_GROUP_MIN + play_below(play, RESOURCES - FENCE_GROUP_MIN + 1);
     for (unsigned k = 0; k < group->count; k++) {
         const char *resource = resources[(first + k) % RESOURCES];
         struct fence_group_lock *lock = &group->locks[k];
@@ -93,10 +83,11 @@ static const struct fence_group *some_group(struct play *play)
 static void fill_acquire(struct play *play, struct fence_call *call)
 {
     call->owner = "somebody";
-    call->idempotent = chance(play, AGAIN);
-    call->lock_id = call->idempotent ? own_ids[below(play, OWN_IDS)] : make_lock_id(&play->calls);
-    call->wait_ms = chance(play, WAITS) ? below(play, CALLS_WAIT_MAX_MS) + 1 : 0;
-    if (!chance(play, SEVERAL))
+    call->idempotent = play_chance(play, AGAIN);
+    call->lock_id =
+        call->idempotent ? own_ids[play_below(play, OWN_IDS)] : make_lock_id(&play->calls);
+    call->wait_ms = play_chance(play, WAITS) ? play_below(play, CALLS_WAIT_MAX_MS) + 1 : 0;
+    if (!play_chance(play, SEVERAL))
         return;
     call->group = some_group(play);
     call->resource = call->group->locks[0].resource;
@@ -112,18 +103,18 @@ void calls_make(struct play *play)
         .kind = FENCE_EVENT_CALL,
         .call =
             {
-                .kind = chance(play, ACQUIRES) ? FENCE_CALL_ACQUIRE
-                                               : FENCE_CALL_EXTEND + below(play, 5),
+                .kind = play_chance(play, ACQUIRES) ? FENCE_CALL_ACQUIRE
+                                                    : FENCE_CALL_EXTEND + play_below(play, 5),
                 .client = (uint64_t)(client - calls->clients),
-                .resource = resources[below(play, RESOURCES)],
+                .resource = resources[play_below(play, RESOURCES)],
                 .lock_id = calls_some_lock_id(play),
                 .owner = "an operator",
-                .token = below(play, TOKENS) + 1,
+                .token = play_below(play, TOKENS) + 1,
                 .ttl_ms = sim_rng_between(&play->rng, FENCE_TTL_MIN_MS, CALLS_TTL_MAX_MS),
             },
     };
     if (event.call.kind == FENCE_CALL_COUNT)
-        event.call.count = below(play, VALUES);
+        event.call.count = play_below(play, VALUES);
     if (event.call.kind == FENCE_CALL_ACQUIRE)
         fill_acquire(play, &event.call);
     *client = (struct calls_client){
@@ -157,7 +148,7 @@ void calls_hear(struct play *play)
 {
     struct fence_event event = {
         .kind = FENCE_EVENT_RELEASED,
-        .released = {.resource = resources[below(play, RESOURCES)],
+        .released = {.resource = resources[play_below(play, RESOURCES)],
                      .lock_id = calls_some_lock_id(play)},
     };
     play->stats.words++;

@@ -15,10 +15,11 @@ enum {
     RANDOM_PARTS = 2, /* and these */
     NUMBERS = 3,      /* counted; few, so that they meet */
     CURSORS = 3,      /* 0, the end, among them */
+    WRITES = 4,       /* that a position counts */
     LEASE_MS = 4000,
 };
 
-/* How often, per mille. Those of SERVER and MARKER never where the play is honest. */
+/* How often, per mille. Those of SERVER, MARKER and REPLY never where the play is honest. */
 enum {
     SERVER_WRONG = 17, /* for each thing that can be wrong with a server */
     SERVER_TWIN = 4,   /* it is another master's too */
@@ -29,6 +30,8 @@ enum {
     MARKER_JOINING = 160,
     REPLY_REFUSED = 20,
     REPLY_STALE = 20,
+    REPLY_FOREIGN = 20,
+    POSITION_TOLD = 100,
     REJOIN_CHANGED = 170,
     REJOIN_ERROR = 80,
     LOCKS_UNREADABLE = 950, /* in a play of such masters */
@@ -48,19 +51,9 @@ enum {
     RARELY = 125,
 };
 
-static bool chance(struct play *play, uint32_t permille)
-{
-    return sim_rng_chance(&play->rng, permille);
-}
-
-static uint32_t below(struct play *play, uint32_t bound)
-{
-    return sim_rng_below(&play->rng, bound);
-}
-
 static bool wrong(struct play *play, uint32_t permille)
 {
-    return !play->honest && chance(play, permille);
+    return !play->honest && play_chance(play, permille);
 }
 
 void lies_init(struct lies *lies)
@@ -72,18 +65,18 @@ void lies_init(struct lies *lies)
 
 static int64_t incarnation(struct play *play)
 {
-    if (chance(play, INCARNATION_LAST))
-        return FENCE_INCARNATION_MAX - below(play, 2);
-    int64_t admissions = below(play, ADMISSIONS);
-    return admissions << FENCE_INCARNATION_MEMORY_SHIFT | below(play, RANDOM_PARTS);
+    if (play_chance(play, INCARNATION_LAST))
+        return FENCE_INCARNATION_MAX - play_below(play, 2);
+    int64_t admissions = play_below(play, ADMISSIONS);
+    return admissions << FENCE_INCARNATION_MEMORY_SHIFT | play_below(play, RANDOM_PARTS);
 }
 
 static struct fence_view view(struct play *play)
 {
     struct fence_view made = fence_core_fleet(play->core)->view;
-    if (chance(play, VIEW_AS_BELIEVED)) {
-        if (chance(play, HALF))
-            made.incarnation[below(play, play->masters)] = incarnation(play);
+    if (play_chance(play, VIEW_AS_BELIEVED)) {
+        if (play_chance(play, HALF))
+            made.incarnation[play_below(play, play->masters)] = incarnation(play);
         return made;
     }
     for (unsigned i = 0; i < play->masters; i++)
@@ -95,22 +88,22 @@ static struct fence_view view(struct play *play)
 
 static void run_id(struct play *play, unsigned i, char ret_id[static FENCE_ID_HEX_LEN + 1])
 {
-    unsigned run = play->honest ? 0 : below(play, RUNS);
+    unsigned run = play->honest ? 0 : play_below(play, RUNS);
     snprintf(ret_id, FENCE_ID_HEX_LEN + 1, "run-%u-of-master-%u", run, i);
 }
 
 static void lineage(struct play *play, unsigned i, char ret_text[static FENCE_LINEAGE_MAX + 1])
 {
-    unsigned drawn = play->honest ? 0 : below(play, LINEAGES);
+    unsigned drawn = play->honest ? 0 : play_below(play, LINEAGES);
     snprintf(ret_text, FENCE_LINEAGE_MAX + 1, "lineage-%u-of-master-%u", drawn, i);
 }
 
 static int64_t next(struct play *play, unsigned i)
 {
-    if (!chance(play, NEXT))
+    if (!play_chance(play, NEXT))
         return 0;
     int64_t meant = fence_core_fleet(play->core)->master[i].meant;
-    return chance(play, NEXT_OWN) ? meant : incarnation(play);
+    return play_chance(play, NEXT_OWN) ? meant : incarnation(play);
 }
 
 static void mark(struct play *play, unsigned i, struct fence_facts *facts)
@@ -118,7 +111,7 @@ static void mark(struct play *play, unsigned i, struct fence_facts *facts)
     const char *fleet = wrong(play, MARKER_OTHER) ? "another-fleet" : "the-fleet";
     facts->marked = true;
     snprintf(facts->fleet_id, sizeof(facts->fleet_id), "%s", fleet);
-    facts->member = wrong(play, MARKER_OTHER) ? below(play, play->masters) + 1 : i + 1;
+    facts->member = wrong(play, MARKER_OTHER) ? play_below(play, play->masters) + 1 : i + 1;
     if (wrong(play, MARKER_RUN_OTHER))
         run_id(play, i, facts->marked_server_id);
     else
@@ -127,13 +120,28 @@ static void mark(struct play *play, unsigned i, struct fence_facts *facts)
         lineage(play, i, facts->marked_lineage);
     else
         memcpy(facts->marked_lineage, facts->lineage, sizeof(facts->lineage));
-    facts->intact = chance(play, INTACT);
-    facts->marked_durable = chance(play, DURABLE);
+    facts->intact = play_chance(play, INTACT);
+    facts->marked_durable = play_chance(play, DURABLE);
     facts->marked_active = !wrong(play, MARKER_JOINING);
     facts->next = next(play, i);
-    facts->progress = below(play, CURSORS);
+    facts->progress = play_below(play, CURSORS);
     facts->ttl_max_ms = wrong(play, MARKER_OTHER) ? TTL_MAX_OTHER_MS : TTL_MAX_MS;
     facts->view = play->honest ? fence_core_fleet(play->core)->view : view(play);
+}
+
+/* 0: it does not say. */
+static int64_t writes(struct play *play)
+{
+    return wrong(play, POSITION_TOLD) ? play_below(play, WRITES) : 0;
+}
+
+static struct fence_positions positions(struct play *play)
+{
+    struct fence_positions made = {0};
+    for (unsigned i = 0; i < play->masters; i++)
+        if (wrong(play, POSITION_TOLD))
+            made.of[i] = (struct fence_position){incarnation(play), play_below(play, WRITES)};
+    return made;
 }
 
 static const struct fence_words unfit = {"unfit", "It cannot serve."};
@@ -143,8 +151,10 @@ void lies_facts(struct play *play, unsigned i, struct fence_facts *ret_facts)
     *ret_facts = (struct fence_facts){
         .unfit = wrong(play, SERVER_WRONG) ? &unfit : NULL,
         .replica = wrong(play, SERVER_WRONG),
-        .durable = chance(play, DURABLE),
+        .durable = play_chance(play, DURABLE),
         .persistence = "always",
+        .writes = writes(play),
+        .heard = positions(play),
     };
     run_id(play, wrong(play, SERVER_TWIN) ? 0 : i, ret_facts->server_id);
     lineage(play, i, ret_facts->lineage);
@@ -152,41 +162,56 @@ void lies_facts(struct play *play, unsigned i, struct fence_facts *ret_facts)
         mark(play, i, ret_facts);
 }
 
+void lies_heard(struct play *play, struct fence_event *event)
+{
+    event->heard.positions = positions(play);
+    event->heard.writes = writes(play);
+}
+
 /* ---- replies --------------------------------------------------------------------------------- */
 
 static void held(struct play *play, const struct link_request *request, struct fence_reply *reply)
 {
     reply->kind = FENCE_REPLY_HELD;
-    bool tombstone = chance(play, RARELY);
+    bool tombstone = play_chance(play, RARELY);
     reply->holder = tombstone ? FENCE_TOMBSTONE : calls_some_lock_id(play);
     reply->owner = tombstone ? "" : "somebody";
-    reply->remaining_ms = below(play, LEASE_MS);
-    reply->blocked = below(play, request->group);
+    reply->remaining_ms = play_below(play, LEASE_MS);
+    reply->blocked = play_below(play, request->group);
 }
 
 static void taken(struct play *play, const struct link_request *request, struct fence_reply *reply)
 {
     int64_t *numbers = play->lies.numbers;
-    int64_t number = chance(play, NUMBER_LAST) ? FENCE_TOKEN_MAX - 1 : below(play, NUMBERS) + 1;
+    int64_t number =
+        play_chance(play, NUMBER_LAST) ? FENCE_TOKEN_MAX - 1 : play_below(play, NUMBERS) + 1;
     for (unsigned k = 0; k < FENCE_GROUP_MAX; k++)
-        numbers[k] = number + chance(play, NUMBER_HIGHER);
+        numbers[k] = number + play_chance(play, NUMBER_HIGHER);
     reply->kind = FENCE_REPLY_NUMBER;
     reply->number = numbers[0];
     reply->numbers = request->group ? numbers : NULL;
-    reply->found = chance(play, FOUND);
+    reply->found = play_chance(play, FOUND);
     /* Of a group, a part may have been found, and the whole not. */
-    if (reply->found || (request->group && chance(play, RARELY)))
-        reply->remaining_ms = below(play, LEASE_MS) + 1;
+    if (reply->found || (request->group && play_chance(play, RARELY)))
+        reply->remaining_ms = play_below(play, LEASE_MS) + 1;
 }
 
 static void inspected(struct play *play, const struct link_request *request,
                       struct fence_reply *reply)
 {
     reply->kind = FENCE_REPLY_NO;
-    if (chance(play, HALF)) {
+    if (play_chance(play, HALF)) {
         held(play, request, reply);
-        reply->number = below(play, NUMBERS) + 1;
+        reply->number = play_below(play, NUMBERS) + 1;
     }
+}
+
+/* Somebody wrote to Redis by hand. */
+static void foreign(struct play *play, const struct link_request *request,
+                    struct fence_reply *reply)
+{
+    reply->kind = play_chance(play, HALF) ? FENCE_REPLY_FOREIGN : FENCE_REPLY_ENDLESS;
+    reply->blocked = play_below(play, request->group);
 }
 
 /* Of a named counter. */
@@ -194,12 +219,13 @@ static void counted(struct play *play, struct fence_reply *reply)
 {
     static const enum fence_reply_kind counts_not[] = {FENCE_REPLY_NO, FENCE_REPLY_FULL,
                                                        FENCE_REPLY_SPENT, FENCE_REPLY_MISCOUNTED};
-    if (!chance(play, OFTEN)) {
-        reply->kind = counts_not[below(play, sizeof(counts_not) / sizeof(counts_not[0]))];
+    if (!play_chance(play, OFTEN)) {
+        reply->kind = counts_not[play_below(play, sizeof(counts_not) / sizeof(counts_not[0]))];
         return;
     }
     reply->kind = FENCE_REPLY_NUMBER;
-    reply->number = chance(play, NUMBER_LAST) ? FENCE_TOKEN_MAX : below(play, NUMBERS) + 1;
+    reply->number =
+        play_chance(play, NUMBER_LAST) ? FENCE_TOKEN_MAX : play_below(play, NUMBERS) + 1;
 }
 
 /* An extension, or a lock that joins. */
@@ -209,30 +235,30 @@ static void extended(struct play *play, struct fence_reply *reply)
         FENCE_REPLY_NO,         FENCE_REPLY_PAST,      FENCE_REPLY_TAKEN,  FENCE_REPLY_EXHAUSTED,
         FENCE_REPLY_SUPERSEDED, FENCE_REPLY_UNCOUNTED, FENCE_REPLY_BROKEN,
     };
-    if (!chance(play, OFTEN)) {
-        reply->kind = extends_not[below(play, sizeof(extends_not) / sizeof(extends_not[0]))];
+    if (!play_chance(play, OFTEN)) {
+        reply->kind = extends_not[play_below(play, sizeof(extends_not) / sizeof(extends_not[0]))];
         reply->owner = "an operator";
         return;
     }
     reply->kind = FENCE_REPLY_YES;
-    reply->number = chance(play, RARELY) ? 0 : below(play, FENCE_EXTENSIONS_MAX) + 1;
+    reply->number = play_chance(play, RARELY) ? 0 : play_below(play, FENCE_EXTENSIONS_MAX) + 1;
     reply->owner = reply->number > 0 ? "somebody" : "";
 }
 
 static void broken(struct play *play, const struct link_request *request, struct fence_reply *reply)
 {
-    reply->kind = chance(play, OFTEN) ? FENCE_REPLY_YES : FENCE_REPLY_SPENT;
-    if (chance(play, HALF))
+    reply->kind = play_chance(play, OFTEN) ? FENCE_REPLY_YES : FENCE_REPLY_SPENT;
+    if (play_chance(play, HALF))
         return;
     held(play, request, reply);
-    reply->number = below(play, NUMBERS) + 1;
+    reply->number = play_below(play, NUMBERS) + 1;
 }
 
 static void done(struct play *play, const struct link_request *request, struct fence_reply *reply)
 {
     switch (request->kind) {
     case FENCE_REQUEST_TAKE:
-        if (chance(play, TAKEN))
+        if (play_chance(play, TAKEN))
             taken(play, request, reply);
         else
             held(play, request, reply);
@@ -245,14 +271,14 @@ static void done(struct play *play, const struct link_request *request, struct f
         extended(play, reply);
         break;
     case FENCE_REQUEST_RELEASE:
-        reply->kind = chance(play, OFTEN)  ? FENCE_REPLY_YES
-                      : chance(play, HALF) ? FENCE_REPLY_NO
-                                           : FENCE_REPLY_UNCOUNTED;
-        reply->adopted = reply->kind == FENCE_REPLY_YES && chance(play, HALF);
+        reply->kind = play_chance(play, OFTEN)  ? FENCE_REPLY_YES
+                      : play_chance(play, HALF) ? FENCE_REPLY_NO
+                                                : FENCE_REPLY_UNCOUNTED;
+        reply->adopted = reply->kind == FENCE_REPLY_YES && play_chance(play, HALF);
         break;
     case FENCE_REQUEST_CONFIRM:
     case FENCE_REQUEST_UNDO:
-        reply->kind = chance(play, OFTEN) ? FENCE_REPLY_YES : FENCE_REPLY_NO;
+        reply->kind = play_chance(play, OFTEN) ? FENCE_REPLY_YES : FENCE_REPLY_NO;
         break;
     case FENCE_REQUEST_COUNT:
         counted(play, reply);
@@ -266,13 +292,19 @@ static void done(struct play *play, const struct link_request *request, struct f
 void lies_reply(struct play *play, const struct link_request *request,
                 struct fence_reply *ret_reply)
 {
-    *ret_reply = (struct fence_reply){.tag = request->tag, .locks = request->group};
+    *ret_reply = (struct fence_reply){
+        .tag = request->tag,
+        .locks = request->group,
+        .writes = writes(play),
+    };
     if (wrong(play, REPLY_REFUSED)) {
         ret_reply->kind = FENCE_REPLY_REFUSED;
     } else if (wrong(play, REPLY_STALE)) {
         play->lies.view = view(play);
         ret_reply->kind = FENCE_REPLY_STALE;
         ret_reply->view = &play->lies.view;
+    } else if (request->kind != FENCE_REQUEST_COUNT && wrong(play, REPLY_FOREIGN)) {
+        foreign(play, request, ret_reply);
     } else {
         done(play, request, ret_reply);
     }
@@ -283,11 +315,11 @@ static void rejoin_done(struct play *play, const struct link_request *request,
 {
     reply->outcome = FENCE_REJOIN_DONE;
     if (request->step == FENCE_REJOIN_CLEAR || request->step == FENCE_REJOIN_READ)
-        reply->cursor = chance(play, HALF) ? below(play, CURSORS) : 0;
+        reply->cursor = play_chance(play, HALF) ? play_below(play, CURSORS) : 0;
     if (request->step == FENCE_REJOIN_READ)
         reply->page = (struct fence_page){
             .bytes = play->lies.page,
-            .len = chance(play, HALF) ? 0 : below(play, LIES_PAGE_MAX + 1),
+            .len = play_chance(play, HALF) ? 0 : play_below(play, LIES_PAGE_MAX + 1),
         };
 }
 
@@ -296,12 +328,12 @@ void lies_rejoin(struct play *play, const struct link_request *request,
 {
     *ret_reply = (struct fence_rejoin_reply){.tag = request->tag};
     bool unreadable = request->step == FENCE_REJOIN_READ && request->part == FENCE_REJOIN_LOCKS &&
-                      play->unreadable && chance(play, LOCKS_UNREADABLE);
+                      play->unreadable && play_chance(play, LOCKS_UNREADABLE);
     if (wrong(play, REJOIN_ERROR) || unreadable) {
         ret_reply->outcome = FENCE_REJOIN_REFUSED;
     } else if (wrong(play, REJOIN_CHANGED)) {
         ret_reply->outcome = FENCE_REJOIN_CHANGED;
-        if (request->step == FENCE_REJOIN_RECORD && chance(play, OFTEN)) {
+        if (request->step == FENCE_REJOIN_RECORD && play_chance(play, OFTEN)) {
             play->lies.view = view(play);
             ret_reply->view = &play->lies.view;
         }

@@ -26,6 +26,9 @@ void lies_init(struct lies *lies);
 /* What a handshake with master @i finds. */
 void lies_facts(struct play *play, unsigned i, struct fence_facts *ret_facts);
 
+/* What a probe of a master finds: @event is a HEARD. */
+void lies_heard(struct play *play, struct fence_event *event);
+
 /* The reply to @request. Never LOST: that is the connection's to say. */
 void lies_reply(struct play *play, const struct link_request *request,
                 struct fence_reply *ret_reply);

@@ -190,6 +190,8 @@ void link_answer(struct play *play, unsigned i)
     lies_reply(play, &oldest, &event.reply);
     play->stats.requests_stale += event.reply.kind == FENCE_REPLY_STALE;
     play->stats.requests_refused += event.reply.kind == FENCE_REPLY_REFUSED;
+    play->stats.requests_foreign +=
+        event.reply.kind == FENCE_REPLY_FOREIGN || event.reply.kind == FENCE_REPLY_ENDLESS;
     play->stats.superseded += event.reply.kind == FENCE_REPLY_SUPERSEDED;
     play->stats.uncounted += event.reply.kind == FENCE_REPLY_UNCOUNTED;
     play->stats.tombstones_met +=
@@ -212,7 +214,7 @@ void link_shake(struct play *play, unsigned i)
         link_answer(play, i);
     if (!is_due(link) || !play_ok(play))
         return;
-    if (sim_rng_chance(&play->rng, play->honest ? SHAKES_FAIL_HONEST : SHAKES_FAIL)) {
+    if (play_chance(play, play->honest ? SHAKES_FAIL_HONEST : SHAKES_FAIL)) {
         link_fail(play, i);
         return;
     }
@@ -221,6 +223,16 @@ void link_shake(struct play *play, unsigned i)
     lies_facts(play, i, &event.facts);
     link->state = LINK_READY;
     play->stats.handshakes++;
+    play_step(play, &event);
+}
+
+void link_probe(struct play *play, unsigned i)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_HEARD, .master = i};
+    if (play->links[i].state != LINK_READY || play->links[i].reset)
+        return;
+    lies_heard(play, &event);
+    play->stats.probes++;
     play_step(play, &event);
 }
 
@@ -236,7 +248,7 @@ void link_fail(struct play *play, unsigned i)
     struct fence_event event = {
         .kind = FENCE_EVENT_DOWN,
         .master = i,
-        .reason = reasons[sim_rng_below(&play->rng, sizeof(reasons) / sizeof(reasons[0]))],
+        .reason = reasons[play_below(play, sizeof(reasons) / sizeof(reasons[0]))],
     };
     play->stats.connections_down++;
     link->state = LINK_CLOSED;

@@ -62,6 +62,9 @@ void link_answer(struct play *play, unsigned i);
 /* A handshake with master @i ends, well or badly, if one is due. */
 void link_shake(struct play *play, unsigned i);
 
+/* A probe of master @i ends, if it is connected. */
+void link_probe(struct play *play, unsigned i);
+
 /* The connection to master @i breaks, or cannot be made. */
 void link_fail(struct play *play, unsigned i);
 

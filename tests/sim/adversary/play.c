@@ -51,16 +51,6 @@ bool play_ok(const struct play *play)
     return play->violation[0] == '\0';
 }
 
-static uint32_t below(struct play *play, uint32_t bound)
-{
-    return sim_rng_below(&play->rng, bound);
-}
-
-static bool chance(struct play *play, uint32_t permille)
-{
-    return sim_rng_chance(&play->rng, permille);
-}
-
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 static void act(struct play *play, const struct fence_effect *effect)
@@ -119,23 +109,23 @@ static void tick(struct play *play, unsigned most)
 
 static void shake(struct play *play)
 {
-    link_shake(play, below(play, play->masters));
+    link_shake(play, play_below(play, play->masters));
 }
 
 static void fail(struct play *play)
 {
-    unsigned i = below(play, play->masters);
+    unsigned i = play_below(play, play->masters);
     uint32_t fails = play->links[i].state == LINK_CLOSED ? FAILS_TO_OPEN
                      : play->honest                      ? FAILS_HONEST
                                                          : FAILS;
-    if (chance(play, fails))
+    if (play_chance(play, fails))
         link_fail(play, i);
 }
 
 static void answer(struct play *play)
 {
-    for (unsigned k = below(play, ANSWERS_MAX + 1); k > 0 && play_ok(play); k--)
-        link_answer(play, below(play, play->masters));
+    for (unsigned k = play_below(play, ANSWERS_MAX + 1); k > 0 && play_ok(play); k--)
+        link_answer(play, play_below(play, play->masters));
 }
 
 /* Honest masters are not silent. */
@@ -150,10 +140,24 @@ static void wait(struct play *play)
 {
     if (play->honest)
         answer_all(play);
-    play->now_us += below(play, chance(play, PAUSES) ? PAUSE_US : HASTE_US);
-    if (chance(play, SLEEPS))
-        play->now_us += below(play, SLEEP_US);
-    tick(play, chance(play, TICKS_LATE) ? below(play, TICKS_IN_TIME) : TICKS_MAX);
+    play->now_us += play_below(play, play_chance(play, PAUSES) ? PAUSE_US : HASTE_US);
+    if (play_chance(play, SLEEPS))
+        play->now_us += play_below(play, SLEEP_US);
+    tick(play, play_chance(play, TICKS_LATE) ? play_below(play, TICKS_IN_TIME) : TICKS_MAX);
+}
+
+static void probe(struct play *play)
+{
+    link_probe(play, play_below(play, play->masters));
+}
+
+/* The process did not run for a while. */
+static void lag(struct play *play)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_LAGGED, .lag_us = play_below(play, SLEEP_US)};
+    play->now_us += event.lag_us;
+    play->stats.lags++;
+    play_step(play, &event);
 }
 
 static void move(struct play *play)
@@ -162,15 +166,15 @@ static void move(struct play *play)
         unsigned percent;
         void (*make)(struct play *play);
     } moves[] = {
-        {38, answer},     {20, calls_make}, {18, shake},     {12, wait},
-        {5, calls_leave}, {4, fail},        {3, calls_hear},
+        {36, answer}, {20, calls_make}, {18, shake}, {12, wait}, {5, calls_leave},
+        {4, fail},    {3, calls_hear},  {1, probe},  {1, lag},
     };
     unsigned k = 0;
-    for (unsigned left = below(play, 100); left >= moves[k].percent; k++)
+    for (unsigned left = play_below(play, 100); left >= moves[k].percent; k++)
         left -= moves[k].percent;
-    play->honest = chance(play, play->honesty);
+    play->honest = play_chance(play, play->honesty);
     moves[k].make(play);
-    if (chance(play, CLOSES) && play_ok(play))
+    if (play_chance(play, CLOSES) && play_ok(play))
         links_close_reset(play);
 }
 
@@ -179,7 +183,7 @@ static void move(struct play *play)
 /* Their connections break; or they say nothing any more, and it is for the core to give them up. */
 static void lose_masters(struct play *play)
 {
-    bool silent = chance(play, SILENT_END);
+    bool silent = play_chance(play, SILENT_END);
     links_close_reset(play);
     for (unsigned i = 0; i < play->masters && !silent && play_ok(play); i++)
         if (play->links[i].state != LINK_CLOSED)
@@ -225,9 +229,9 @@ static void begin(struct play *play, uint64_t seed)
     static const uint32_t waiters[] = {0, 4, CALLS_UNDER_WAY_MAX};
     static const uint32_t honesty[] = {0, 750, 950, 990};
     sim_rng_init(&play->rng, seed, STREAM);
-    play->masters = masters[below(play, sizeof(masters) / sizeof(masters[0]))];
-    play->honesty = honesty[below(play, sizeof(honesty) / sizeof(honesty[0]))];
-    play->unreadable = chance(play, UNREADABLE);
+    play->masters = masters[play_below(play, sizeof(masters) / sizeof(masters[0]))];
+    play->honesty = honesty[play_below(play, sizeof(honesty) / sizeof(honesty[0]))];
+    play->unreadable = play_chance(play, UNREADABLE);
     play->now_us = BEGIN_US;
     play->violation[0] = '\0';
     lies_init(&play->lies);
@@ -236,8 +240,8 @@ static void begin(struct play *play, uint64_t seed)
     links_init(play);
     struct fence_config config = {
         .masters = play->masters,
-        .calls = calls[below(play, sizeof(calls) / sizeof(calls[0]))],
-        .waiters = waiters[below(play, sizeof(waiters) / sizeof(waiters[0]))],
+        .calls = calls[play_below(play, sizeof(calls) / sizeof(calls[0]))],
+        .waiters = waiters[play_below(play, sizeof(waiters) / sizeof(waiters[0]))],
         .extensions = EXTENSIONS,
         .seed = sim_rng_next(&play->rng),
     };

@@ -58,6 +58,17 @@ bool play_seed(struct play *play, uint64_t seed, FILE *story);
 /* One step of the core at the time that it is, and all that follows from it at once. */
 void play_step(struct play *play, struct fence_event *event);
 
+/* Drawn from the seed: uniform in 0 .. @bound - 1; true @permille times in a thousand. */
+static inline uint32_t play_below(struct play *play, uint32_t bound)
+{
+    return sim_rng_below(&play->rng, bound);
+}
+
+static inline bool play_chance(struct play *play, uint32_t permille)
+{
+    return sim_rng_chance(&play->rng, permille);
+}
+
 /* Something does not hold. The first of it stays; the play ends. */
 __attribute__((format(printf, 2, 3))) void play_fail(struct play *play, const char *format, ...);
 bool play_ok(const struct play *play);

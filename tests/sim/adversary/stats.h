@@ -15,12 +15,15 @@
     X(connections_reset)                                                                           \
     X(restamps)                                                                                    \
     X(shakes)                                                                                      \
+    X(probes)                                                                                      \
+    X(lags)                                                                                        \
     X(requests)                                                                                    \
     X(replies)                                                                                     \
     X(replies_lost)                                                                                \
     X(replies_after_reset) /* on the old connection, before it is closed */                        \
     X(requests_stale)                                                                              \
     X(requests_refused)                                                                            \
+    X(requests_foreign)                                                                            \
     X(superseded)                                                                                  \
     X(uncounted)                                                                                   \
     X(tombstones_met)                                                                              \
