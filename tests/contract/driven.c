@@ -141,17 +141,24 @@ struct storage_master_events driven_events(struct driven *driven)
     };
 }
 
-struct fence_facts driven_facts(struct driven *driven)
+static struct driven *driven_of(struct contract_master *master)
 {
+    return (struct driven *)master;
+}
+
+struct fence_facts driven_facts(struct contract_master *master)
+{
+    struct driven *driven = driven_of(master);
     driven_await_ready(driven);
     storage_master_handshake(driven->master);
     driven_await(driven, &driven->shaken, driven->shaken + 1);
     return driven->facts;
 }
 
-struct fence_reply driven_ask(struct driven *driven, const struct fence_request *request,
+struct fence_reply driven_ask(struct contract_master *master, const struct fence_request *request,
                               const struct fence_view *view)
 {
+    struct driven *driven = driven_of(master);
     struct storage_master *masters[CONTRACT_MASTERS] = {[CONTRACT_ME] = driven->master};
     struct fence_fleet fleet;
     fence_fleet_init(&fleet, CONTRACT_MASTERS);
@@ -164,17 +171,19 @@ struct fence_reply driven_ask(struct driven *driven, const struct fence_request 
     return driven->reply;
 }
 
-struct fence_rejoin_reply driven_rejoin(struct driven *driven,
+struct fence_rejoin_reply driven_rejoin(struct contract_master *master,
                                         const struct fence_rejoin_request *request)
 {
+    struct driven *driven = driven_of(master);
     driven_await_ready(driven);
     storage_master_rejoin(driven->master, request);
     driven_await(driven, &driven->replies, driven->replies + 1);
     return driven->rejoin;
 }
 
-struct fence_facts driven_restamp(struct driven *driven, const struct fence_facts *facts)
+struct fence_facts driven_restamp(struct contract_master *master, const struct fence_facts *facts)
 {
+    struct driven *driven = driven_of(master);
     driven_await_ready(driven);
     storage_master_restamp(driven->master, facts);
     driven_await(driven, &driven->shaken, driven->shaken + 1);
@@ -189,8 +198,8 @@ bool driven_tell(struct driven *driven, struct contract_notice *ret_notice)
     return true;
 }
 
-void driven_pass(struct driven *driven, unsigned ms)
+void driven_pass(struct contract_master *master, unsigned ms)
 {
     unsigned never = 0;
-    (void)driven_run(driven, &never, 1, ms);
+    (void)driven_run(driven_of(master), &never, 1, ms);
 }

@@ -1,6 +1,7 @@
 /* A master of storage/master.h, and the loop that drives it: what is the same for Redis and for the
  * file. Its owner makes the master; all the rest goes through the functions here, which wait until
- * what was asked for is there, or fail the test. */
+ * what was asked for is there, or fail the test. A struct contract_master that is driven begins
+ * with its struct driven. */
 #ifndef TESTS_CONTRACT_DRIVEN_H
 #define TESTS_CONTRACT_DRIVEN_H
 
@@ -58,12 +59,12 @@ void driven_await_ready(struct driven *driven);
 bool driven_tell(struct driven *driven, struct contract_notice *ret_notice);
 
 /* As struct contract_ops has them. */
-struct fence_facts driven_facts(struct driven *driven);
-struct fence_reply driven_ask(struct driven *driven, const struct fence_request *request,
+struct fence_facts driven_facts(struct contract_master *master);
+struct fence_reply driven_ask(struct contract_master *master, const struct fence_request *request,
                               const struct fence_view *view);
-struct fence_rejoin_reply driven_rejoin(struct driven *driven,
+struct fence_rejoin_reply driven_rejoin(struct contract_master *master,
                                         const struct fence_rejoin_request *request);
-struct fence_facts driven_restamp(struct driven *driven, const struct fence_facts *facts);
-void driven_pass(struct driven *driven, unsigned ms);
+struct fence_facts driven_restamp(struct contract_master *master, const struct fence_facts *facts);
+void driven_pass(struct contract_master *master, unsigned ms);
 
 #endif

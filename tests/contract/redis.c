@@ -14,7 +14,7 @@
 #define FENCE_RESOURCE "contract/notice"
 
 struct contract_master {
-    struct driven driven; /* first: the context of its events */
+    struct driven driven; /* first */
     struct storage_master_events heard;
     struct redis_fleet *fleet;
     bool listens;
@@ -93,11 +93,6 @@ static void redis_free(struct contract_master *master)
     free(master);
 }
 
-static struct fence_facts redis_facts(struct contract_master *master)
-{
-    return driven_facts(&master->driven);
-}
-
 static struct fence_reply redis_ask(struct contract_master *master,
                                     const struct fence_request *request,
                                     const struct fence_view *view)
@@ -105,19 +100,7 @@ static struct fence_reply redis_ask(struct contract_master *master,
     driven_await_ready(&master->driven);
     if (request->waits)
         await_listener(master);
-    return driven_ask(&master->driven, request, view);
-}
-
-static struct fence_rejoin_reply redis_rejoin(struct contract_master *master,
-                                              const struct fence_rejoin_request *request)
-{
-    return driven_rejoin(&master->driven, request);
-}
-
-static struct fence_facts redis_restamp(struct contract_master *master,
-                                        const struct fence_facts *facts)
-{
-    return driven_restamp(&master->driven, facts);
+    return driven_ask(master, request, view);
 }
 
 static bool redis_heard(struct contract_master *master, struct contract_notice *ret_notice)
@@ -127,11 +110,6 @@ static bool redis_heard(struct contract_master *master, struct contract_notice *
     publish(master);
     driven_await(&master->driven, &master->fences, 1);
     return driven_tell(&master->driven, ret_notice);
-}
-
-static void redis_pass(struct contract_master *master, unsigned ms)
-{
-    driven_pass(&master->driven, ms);
 }
 
 static void command(struct contract_master *master, const char *text)
@@ -187,11 +165,11 @@ const struct contract_ops contract_ops = {
     .has_settings = true,
     .new = redis_new,
     .free = redis_free,
-    .facts = redis_facts,
+    .facts = driven_facts,
     .ask = redis_ask,
-    .rejoin = redis_rejoin,
-    .restamp = redis_restamp,
+    .rejoin = driven_rejoin,
+    .restamp = driven_restamp,
     .heard = redis_heard,
-    .pass = redis_pass,
+    .pass = driven_pass,
     .harm = redis_harm,
 };

@@ -13,7 +13,7 @@ enum {
 };
 
 struct contract_master {
-    struct driven driven;
+    struct driven driven; /* first */
     char folder[64];
     struct storage_sqlite_store *store;
 };
@@ -62,41 +62,12 @@ static void sqlite_free(struct contract_master *master)
     free(master);
 }
 
-static struct fence_facts sqlite_facts(struct contract_master *master)
-{
-    return driven_facts(&master->driven);
-}
-
-static struct fence_reply sqlite_ask(struct contract_master *master,
-                                     const struct fence_request *request,
-                                     const struct fence_view *view)
-{
-    return driven_ask(&master->driven, request, view);
-}
-
-static struct fence_rejoin_reply sqlite_rejoin(struct contract_master *master,
-                                               const struct fence_rejoin_request *request)
-{
-    return driven_rejoin(&master->driven, request);
-}
-
-static struct fence_facts sqlite_restamp(struct contract_master *master,
-                                         const struct fence_facts *facts)
-{
-    return driven_restamp(&master->driven, facts);
-}
-
 static bool sqlite_heard(struct contract_master *master, struct contract_notice *ret_notice)
 {
     struct driven *driven = &master->driven;
     if (driven->told == driven->untold)
         (void)driven_run(driven, &driven->untold, driven->untold + 1, NOTICE_MS);
     return driven_tell(driven, ret_notice);
-}
-
-static void sqlite_pass(struct contract_master *master, unsigned ms)
-{
-    driven_pass(&master->driven, ms);
 }
 
 /* What another program does to the file. */
@@ -150,11 +121,11 @@ const struct contract_ops contract_ops = {
     .has_settings = false,
     .new = sqlite_new,
     .free = sqlite_free,
-    .facts = sqlite_facts,
-    .ask = sqlite_ask,
-    .rejoin = sqlite_rejoin,
-    .restamp = sqlite_restamp,
+    .facts = driven_facts,
+    .ask = driven_ask,
+    .rejoin = driven_rejoin,
+    .restamp = driven_restamp,
     .heard = sqlite_heard,
-    .pass = sqlite_pass,
+    .pass = driven_pass,
     .harm = sqlite_harm,
 };
