@@ -15,6 +15,24 @@ static void hold(struct stage *stage, const struct fault *fault, unsigned direct
             proxy_hold(stage->proxy, stage->pawld[i].link[fault->victim], directions);
 }
 
+static void delay_by(struct stage *stage, const struct fault *fault, unsigned delay_ms)
+{
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
+        if (fault->pawlds & 1U << i)
+            proxy_delay(stage->proxy, stage->pawld[i].link[fault->victim], delay_ms);
+}
+
+static void refuse(struct stage *stage, const struct fault *fault, bool refuses)
+{
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++) {
+        if (!(fault->pawlds & 1U << i))
+            continue;
+        proxy_refuse(stage->proxy, stage->pawld[i].link[fault->victim], refuses);
+        if (fault->also != fault->victim)
+            proxy_refuse(stage->proxy, stage->pawld[i].link[fault->also], refuses);
+    }
+}
+
 void act_reset_links(struct stage *stage, struct sim_rng *rng, struct fault *fault)
 {
     (void)rng;
@@ -34,30 +52,6 @@ void act_cut_one_way(struct stage *stage, struct sim_rng *rng, struct fault *fau
     hold(stage, fault, sim_rng_chance(rng, 500) ? PROXY_THERE : PROXY_BACK);
 }
 
-/* What one pawld grants from now on stands on the other masters only. */
-void act_cut_two(struct stage *stage, struct sim_rng *rng, struct fault *fault)
-{
-    fault->also = fault_next(fault->victim);
-    fault->pawlds = 1U << sim_rng_below(rng, STAGE_PAWLDS);
-    for (unsigned i = 0; i < STAGE_PAWLDS; i++) {
-        if (!(fault->pawlds & 1U << i))
-            continue;
-        proxy_refuse(stage->proxy, stage->pawld[i].link[fault->victim], true);
-        proxy_refuse(stage->proxy, stage->pawld[i].link[fault->also], true);
-    }
-}
-
-void act_mend_two(struct stage *stage, struct sim_rng *rng, struct fault *fault)
-{
-    (void)rng;
-    for (unsigned i = 0; i < STAGE_PAWLDS; i++) {
-        if (!(fault->pawlds & 1U << i))
-            continue;
-        proxy_refuse(stage->proxy, stage->pawld[i].link[fault->victim], false);
-        proxy_refuse(stage->proxy, stage->pawld[i].link[fault->also], false);
-    }
-}
-
 void act_let_flow(struct stage *stage, struct sim_rng *rng, struct fault *fault)
 {
     if (sim_rng_chance(rng, RESET_PERMILLE))
@@ -68,24 +62,21 @@ void act_let_flow(struct stage *stage, struct sim_rng *rng, struct fault *fault)
 void act_refuse(struct stage *stage, struct sim_rng *rng, struct fault *fault)
 {
     (void)rng;
-    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
-        if (fault->pawlds & 1U << i)
-            proxy_refuse(stage->proxy, stage->pawld[i].link[fault->victim], true);
+    refuse(stage, fault, true);
+}
+
+/* What one pawld grants from now on stands on the other masters only. */
+void act_cut_two(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    fault->also = fault_next(fault->victim);
+    fault->pawlds = 1U << sim_rng_below(rng, STAGE_PAWLDS);
+    refuse(stage, fault, true);
 }
 
 void act_accept_again(struct stage *stage, struct sim_rng *rng, struct fault *fault)
 {
     (void)rng;
-    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
-        if (fault->pawlds & 1U << i)
-            proxy_refuse(stage->proxy, stage->pawld[i].link[fault->victim], false);
-}
-
-static void delay_by(struct stage *stage, const struct fault *fault, unsigned delay_ms)
-{
-    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
-        if (fault->pawlds & 1U << i)
-            proxy_delay(stage->proxy, stage->pawld[i].link[fault->victim], delay_ms);
+    refuse(stage, fault, false);
 }
 
 void act_delay(struct stage *stage, struct sim_rng *rng, struct fault *fault)

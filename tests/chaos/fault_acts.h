@@ -61,7 +61,6 @@ ACT(act_reset_links);
 ACT(act_black_hole);
 ACT(act_cut_one_way);
 ACT(act_cut_two);
-ACT(act_mend_two);
 ACT(act_let_flow);
 ACT(act_refuse);
 ACT(act_accept_again);

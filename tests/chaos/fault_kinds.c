@@ -51,7 +51,7 @@ const struct fault_kind fault_kinds[FAULT_KINDS] = {
     {"link cut one way",                   FAULT_OF_LINKS,    10,    50,  3000, ALL,      0,         0,        act_cut_one_way, act_let_flow, NULL, FAULT_PLAIN},
     {"link reset",                         FAULT_OF_LINKS,    10,     0,     0, ALL,      0,         0,        act_reset_links, NULL, NULL, FAULT_PLAIN},
     {"link refused",                       FAULT_OF_LINKS,     5,    50,  1500, ALL,      0,         0,        act_refuse, act_accept_again, NULL, FAULT_PLAIN},
-    {"two masters out of a pawld's reach", FAULT_OF_LINKS,    12,   200,  2500, ALL,      0,         0,        act_cut_two, act_mend_two, NULL, FAULT_PLAIN},
+    {"two masters out of a pawld's reach", FAULT_OF_LINKS,    12,   200,  2500, ALL,      0,         0,        act_cut_two, act_accept_again, NULL, FAULT_PLAIN},
     {"link delayed",                       FAULT_OF_LINKS,    10,   100,  3000, ALL,      0,         0,        act_delay, act_delay_no_more, NULL, FAULT_PLAIN},
     {"master slow for all",                FAULT_OF_LINKS,     8,  1500,  4000, ALL,      0,         0,        act_slow, act_delay_no_more, NULL, FAULT_PLAIN},
     {"clock jumped",                       FAULT_OF_CLOCK,    10,    50,  2000, ALL,      0,         0,        act_jump, act_set_right, NULL, FAULT_PLAIN},
