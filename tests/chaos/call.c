@@ -1,11 +1,10 @@
 #include "tests/chaos/call.h"
 
 #include "tests/lib/answer.h"
+#include "tests/lib/port.h"
 #include "tests/lib/wait.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -88,11 +87,7 @@ static size_t write_request(const struct call_request *request, char text[static
 
 static int begin_connect(uint16_t port)
 {
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons(port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
+    const struct sockaddr_in address = port_address(port);
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;

@@ -18,8 +18,6 @@
 #include <argp.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,8 +68,8 @@ static struct {
     char history[PATH_BYTES];
     char database[PATH_BYTES];
     char faults[PATH_BYTES]; /* what the disk does (tests/lib/disk.c) */
-    char shim[PATH_BYTES];
-    char client_program[PATH_BYTES];
+    char *shim;
+    char *client_program;
     uint16_t port;
     struct process *pawld;
     struct pawl_service ledger;
@@ -125,13 +123,6 @@ static void start_clients(void)
     }
 }
 
-static void find_beside(char ret_path[static PATH_BYTES], const char *name)
-{
-    char self[PATH_MAX] = "";
-    assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-    path_at(ret_path, dirname(self), name);
-}
-
 static void set_up_stage(void)
 {
     sim_rng_init(&run.rng, options.seed, 0);
@@ -141,8 +132,8 @@ static void set_up_stage(void)
     path_at(run.history, run.dir, "history");
     path_at(run.database, run.dir, "ledger.db");
     path_at(run.faults, run.dir, "faults");
-    find_beside(run.shim, "disk_faults.so");
-    find_beside(run.client_program, "chaos_client");
+    run.shim = pawl_beside("disk_faults.so");
+    run.client_program = pawl_beside("chaos_client");
     start_embedded();
     run.ledger = pawl_ledger_start(run.database, NULL);
     record_install(run.database);
@@ -365,6 +356,8 @@ static void play_embedded(void **state)
     if (violations > 0)
         fail_msg("%zu violations", violations);
     tempdir_remove(run.dir);
+    free(run.shim);
+    free(run.client_program);
 }
 
 static void keep_all_files(void)

@@ -5,6 +5,7 @@
 #include "tests/chaos/stage.h"
 #include "tests/lib/case.h"
 #include "tests/lib/clock.h"
+#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 
 #include <inttypes.h>
@@ -259,9 +260,7 @@ static void look_who_is_back(struct faults *faults)
 
 static FILE *open_log(const struct stage *stage)
 {
-    char *path = NULL;
-    if (asprintf(&path, "%s/faults.log", stage->dir) < 0)
-        fail_msg("out of memory");
+    char *path = text_make("%s/faults.log", stage->dir);
     FILE *log = fopen(path, "we");
     assert_non_null(log);
     free(path);

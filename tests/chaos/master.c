@@ -21,14 +21,6 @@ enum {
     UP_TIMEOUT_MS = 20000,
 };
 
-static char *join(const char *first, const char *second, const char *third)
-{
-    char *text = NULL;
-    if (asprintf(&text, "%s%s%s", first, second, third) < 0)
-        fail_msg("out of memory");
-    return text;
-}
-
 /* ---- its clock ------------------------------------------------------------------------------- */
 
 static struct chaos_clock *make_clock(const char *path)
@@ -64,8 +56,8 @@ void chaos_master_init(struct chaos_master *master, const char *dir, const char 
                        enum redis_persistence persistence, const char *shim)
 {
     *master = (struct chaos_master){.port = port_free(), .persistence = persistence};
-    master->dir = join(dir, "/", name);
-    master->clock_path = join(master->dir, ".clock", "");
+    master->dir = text_make("%s/%s", dir, name);
+    master->clock_path = text_make("%s.clock", master->dir);
     if (mkdir(master->dir, 0700) != 0)
         fail_msg("cannot make the folder %s: %s", master->dir, strerror(errno));
     master->clock = make_clock(master->clock_path);
@@ -86,9 +78,9 @@ void chaos_master_start(struct chaos_master *master, const char *shim)
 {
     char port[8];
     snprintf(port, sizeof(port), "%u", (unsigned)master->port);
-    char *preload = join("LD_PRELOAD=", shim, "");
-    char *clock = join(CHAOS_CLOCK_VARIABLE, "=", master->clock_path);
-    char *log = join(master->dir, ".log", "");
+    char *preload = text_make("LD_PRELOAD=%s", shim);
+    char *clock = text_make("%s=%s", CHAOS_CLOCK_VARIABLE, master->clock_path);
+    char *log = text_make("%s.log", master->dir);
     const char *const argv[] = {
         "env",
         preload,

@@ -3,6 +3,7 @@
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,14 +19,6 @@ enum {
     TOOL_TIMEOUT_MS = 20000,
 };
 
-static char *join(const char *first, const char *second)
-{
-    char *text = NULL;
-    if (asprintf(&text, "%s%s", first, second) < 0)
-        fail_msg("out of memory");
-    return text;
-}
-
 void chaos_master_empty(struct chaos_master *master)
 {
     tempdir_remove_tree(master->dir);
@@ -35,7 +28,7 @@ void chaos_master_empty(struct chaos_master *master)
 
 static int try_tool(const struct chaos_master *master, const char *const argv[])
 {
-    char *log = join(master->dir, ".tools.log");
+    char *log = text_make("%s.tools.log", master->dir);
     const int status = process_run(argv, log, TOOL_TIMEOUT_MS);
     free(log);
     return status;
@@ -64,14 +57,14 @@ static char *newest_part(const char *dir)
 {
     unsigned long newest = 0;
     char *path = NULL;
-    char *parts = join(dir, "/appendonlydir/");
+    char *parts = text_make("%s/appendonlydir/", dir);
     DIR *listing = opendir(parts);
     for (struct dirent *entry; listing && (entry = readdir(listing));) {
         if (part_number(entry->d_name) <= newest)
             continue;
         newest = part_number(entry->d_name);
         free(path);
-        path = join(parts, entry->d_name);
+        path = text_make("%s%s", parts, entry->d_name);
     }
     if (listing)
         closedir(listing);
@@ -125,7 +118,7 @@ void chaos_master_damage_tail(struct chaos_master *master, size_t bytes)
  * to begin empty. */
 void chaos_master_mend(struct chaos_master *master)
 {
-    char *manifest = join(master->dir, "/appendonlydir/appendonly.aof.manifest");
+    char *manifest = text_make("%s/appendonlydir/appendonly.aof.manifest", master->dir);
     const char *const argv[] = {"sh", "-c", "echo y | redis-check-aof --fix \"$0\"", manifest,
                                 NULL};
     if (access(manifest, F_OK) == 0 && try_tool(master, argv) != 0)
@@ -137,7 +130,7 @@ void chaos_master_mend(struct chaos_master *master)
 
 void chaos_master_copy(const struct chaos_master *master)
 {
-    char *copy = join(master->dir, ".copy");
+    char *copy = text_make("%s.copy", master->dir);
     tempdir_remove_tree(copy);
     run_tool(master, (const char *const[]){"cp", "-R", master->dir, copy, NULL});
     free(copy);
@@ -152,7 +145,7 @@ void chaos_master_snapshot(const struct chaos_master *master)
 
 void chaos_master_put_back(struct chaos_master *master)
 {
-    char *copy = join(master->dir, ".copy");
+    char *copy = text_make("%s.copy", master->dir);
     tempdir_remove_tree(master->dir);
     if (rename(copy, master->dir) != 0)
         fail_msg("cannot put %s back: %s", copy, strerror(errno));

@@ -3,6 +3,7 @@
 #include "tests/chaos/redis_call.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
+#include "tests/lib/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,10 +35,10 @@ void chaos_master_lead(const struct chaos_master *master)
 
 void chaos_master_dump(const struct chaos_master *master)
 {
-    char port[8], *path = NULL, *log = NULL;
+    char port[8];
+    char *path = text_make("%s.rdb", master->dir);
+    char *log = text_make("%s.log", path);
     snprintf(port, sizeof(port), "%u", (unsigned)master->port);
-    if (asprintf(&path, "%s.rdb", master->dir) < 0 || asprintf(&log, "%s.log", path) < 0)
-        fail_msg("out of memory");
     const int status = process_run(
         (const char *const[]){"redis-cli", "-p", port, "--rdb", path, NULL}, log, DUMP_TIMEOUT_MS);
     if (status != 0)

@@ -4,9 +4,7 @@
 #include "tests/lib/clock.h"
 #include "tests/lib/port.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -72,15 +70,6 @@ struct proxy {
     unsigned connections;
     struct connection *first;
 };
-
-static struct sockaddr_in loopback(uint16_t port)
-{
-    return (struct sockaddr_in){
-        .sin_family = AF_INET,
-        .sin_port = htons(port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
-}
 
 /* ---- one end --------------------------------------------------------------------------------- */
 
@@ -184,7 +173,7 @@ static void connection_free(struct proxy *proxy, struct connection *connection, 
 
 static void connection_new(struct proxy *proxy, struct link *link, int fd)
 {
-    const struct sockaddr_in address = loopback(link->upstream);
+    const struct sockaddr_in address = port_address(link->upstream);
     const int to = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (to < 0 || proxy->connections >= CONNECTIONS_MAX ||
         (connect(to, (const struct sockaddr *)&address, sizeof(address)) != 0 &&
@@ -246,7 +235,7 @@ static uint64_t connection_due_us(const struct connection *connection)
 
 static int listen_on(uint16_t port)
 {
-    const struct sockaddr_in address = loopback(port);
+    const struct sockaddr_in address = port_address(port);
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;

@@ -4,6 +4,7 @@
 #include "tests/lib/case.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
+#include "tests/lib/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +27,8 @@ static void write_config(const char *path, uint16_t port, const char *dir)
 
 void sentinel_start(struct sentinel *sentinel, const char *dir)
 {
-    char *config = NULL, *log = NULL;
-    if (asprintf(&config, "%s/sentinel.conf", dir) < 0 ||
-        asprintf(&log, "%s/sentinel.log", dir) < 0)
-        fail_msg("out of memory");
+    char *config = text_make("%s/sentinel.conf", dir);
+    char *log = text_make("%s/sentinel.log", dir);
     sentinel->port = port_free();
     write_config(config, sentinel->port, dir);
     sentinel->process =

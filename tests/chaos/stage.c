@@ -7,15 +7,13 @@
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
 #include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     START_TIMEOUT_MS = 20000,
@@ -33,10 +31,7 @@ static const enum redis_persistence persistence[STAGE_MASTERS] = {
 
 static char *in_dir(const struct stage *stage, const char *name)
 {
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", stage->dir, name) < 0)
-        fail_msg("out of memory");
-    return path;
+    return text_make("%s/%s", stage->dir, name);
 }
 
 char *stage_history_path(const struct stage *stage)
@@ -47,17 +42,6 @@ char *stage_history_path(const struct stage *stage)
 char *stage_database_path(const struct stage *stage)
 {
     return in_dir(stage, "ledger.db");
-}
-
-/* The file @name beside this program. */
-static char *beside(const char *name)
-{
-    char self[PATH_MAX] = "";
-    char *path = NULL;
-    if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 ||
-        asprintf(&path, "%s/%s", dirname(self), name) < 0)
-        fail_msg("cannot find %s", name);
-    return path;
 }
 
 /* The arguments of a program, kept until args_fini(). */
@@ -244,7 +228,7 @@ void stage_client_start(struct stage *stage, unsigned i)
 {
     struct args args = {0};
     char *history = stage_history_path(stage);
-    add_program(&args, beside("chaos_client"));
+    add_program(&args, pawl_beside("chaos_client"));
     for (unsigned j = 0; j < STAGE_PAWLDS; j++)
         add(&args, "--door=%u", (unsigned)proxy_port(stage->proxy, stage->pawld[j].door));
     add(&args, "--ledger=%u", (unsigned)stage->ledger.port);
@@ -280,7 +264,7 @@ struct stage *stage_new(bool guarded, uint64_t seed)
     struct stage *stage = calloc(1, sizeof(*stage));
     assert_non_null(stage);
     stage->dir = tempdir_new();
-    stage->shim = beside("chaos_clock.so");
+    stage->shim = pawl_beside("chaos_clock.so");
     stage->seed = seed;
     stage->proxy = proxy_new();
     for (unsigned i = 0; i < STAGE_MASTERS; i++)

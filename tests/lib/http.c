@@ -1,11 +1,10 @@
 #include "tests/lib/http.h"
 
 #include "tests/lib/case.h"
+#include "tests/lib/port.h"
 #include "tests/lib/tls.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +31,7 @@ struct http {
 /* NULL, with errno, where nobody listens. */
 static struct http *try_connect(uint16_t port)
 {
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons(port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
+    const struct sockaddr_in address = port_address(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {

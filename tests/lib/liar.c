@@ -4,7 +4,6 @@
 #include "tests/lib/port.h"
 #include "tests/lib/wait.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -44,12 +43,6 @@ struct liar {
     char *heard;
     char *said;
 };
-
-static struct sockaddr_in loopback(uint16_t port)
-{
-    return (struct sockaddr_in){
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
 
 /* ---- saying ---------------------------------------------------------------------------------- */
 
@@ -127,7 +120,7 @@ static bool hand_on(struct liar *liar, struct connection *connection)
 
 static void take_in(struct liar *liar)
 {
-    const struct sockaddr_in address = loopback(liar->target);
+    const struct sockaddr_in address = port_address(liar->target);
     const struct timeval patience = {.tv_usec = PATIENCE_MS * 1000L};
     const int client = accept(liar->door, NULL, NULL);
     const int redis = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -208,7 +201,7 @@ struct liar *liar_start(uint16_t target, liar_fn *tells, void *context)
                           .heard = malloc(HEARD_MAX),
                           .said = malloc(LIAR_SAYS_MAX)};
     assert_true(liar->heard && liar->said && liar->door >= 0);
-    const struct sockaddr_in address = loopback(liar->port);
+    const struct sockaddr_in address = port_address(liar->port);
     setsockopt(liar->door, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     assert_int_equal(bind(liar->door, (const struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(listen(liar->door, CONNECTIONS_MAX), 0);

@@ -4,12 +4,16 @@
 #include "tests/lib/http.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
+#include "tests/lib/text.h"
 #include "tests/lib/tls.h"
 #include "tests/lib/wait.h"
 
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef PAWL_BIN_DIR
 #error "the build says where the programs are"
@@ -27,6 +31,8 @@ enum {
 struct args {
     unsigned count;
     const char *items[ARGS_MAX + 1]; /* ended by NULL, as all begins as {0} */
+    char *program;
+    char *log;
 };
 
 static void add(struct args *args, const char *arg)
@@ -49,38 +55,51 @@ static void add_masters(struct args *args, const struct redis_fleet *fleet)
     }
 }
 
-static char *join(const char *first, const char *second)
-{
-    char *text = NULL;
-    if (asprintf(&text, "%s%s", first, second) < 0)
-        fail_msg("out of memory");
-    return text;
-}
-
 char *pawl_program(const char *name)
 {
     const char *dir = getenv("PAWL_BIN_DIR");
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", dir ? dir : PAWL_BIN_DIR, name) < 0)
-        fail_msg("out of memory");
-    return path;
+    return text_make("%s/%s", dir ? dir : PAWL_BIN_DIR, name);
+}
+
+char *pawl_beside(const char *name)
+{
+    char self[PATH_MAX] = "";
+    if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+        fail_msg("cannot find %s", name);
+    return text_make("%s/%s", dirname(self), name);
+}
+
+/* Of the program @name, which writes to @log. run() or serve_on() is the end of them. */
+static struct args begin(const char *name, char *log)
+{
+    struct args args = {.program = pawl_program(name), .log = log};
+    add(&args, args.program);
+    return args;
+}
+
+static void end(struct args *args)
+{
+    free(args->program);
+    free(args->log);
+}
+
+/* Returns the exit status. */
+static int run(struct args *args)
+{
+    const int status = process_run(args->items, args->log, INIT_TIMEOUT_MS);
+    end(args);
+    return status;
 }
 
 /* ---- pawld ----------------------------------------------------------------------------------- */
 
 int pawl_init(struct redis_fleet *fleet, const char *const options[])
 {
-    char *program = pawl_program("pawld");
-    char *log = join(fleet->dir, "/init.log");
-    struct args args = {0};
-    add(&args, program);
+    struct args args = begin("pawld", text_make("%s/init.log", fleet->dir));
     add(&args, "init");
     add_all(&args, options);
     add_masters(&args, fleet);
-    const int status = process_run(args.items, log, INIT_TIMEOUT_MS);
-    free(log);
-    free(program);
-    return status;
+    return run(&args);
 }
 
 void pawl_init_new(struct redis_fleet *fleet)
@@ -91,7 +110,7 @@ void pawl_init_new(struct redis_fleet *fleet)
 }
 
 /* Adds --listen on @port, starts what stands in @args, waits until it listens. */
-static struct pawl_service serve_on(struct args *args, uint16_t port, const char *log)
+static struct pawl_service serve_on(struct args *args, uint16_t port)
 {
     struct pawl_service service = {.port = port};
     char listen[32];
@@ -104,15 +123,11 @@ static struct pawl_service serve_on(struct args *args, uint16_t port, const char
         add(args, "--tls-key");
         add(args, tls_service()->key);
     }
-    service.process = process_start(args->items, log);
+    service.process = process_start(args->items, args->log);
     process_wait_line(service.process, "listening on 127\\.0\\.0\\.1:[0-9]+", START_TIMEOUT_MS,
                       NULL, 0);
+    end(args);
     return service;
-}
-
-static struct pawl_service serve(struct args *args, const char *log)
-{
-    return serve_on(args, port_free(), log);
 }
 
 struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const options[])
@@ -123,52 +138,36 @@ struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const opt
 struct pawl_service pawld_start_on(struct redis_fleet *fleet, uint16_t port,
                                    const char *const options[])
 {
-    char *program = pawl_program("pawld");
-    char *log = join(fleet->dir, "/pawld.log");
-    struct args args = {0};
-    add(&args, program);
+    struct args args = begin("pawld", text_make("%s/pawld.log", fleet->dir));
     add_masters(&args, fleet);
     add(&args, "--workers"); /* the same on any machine; @options may ask for another number */
     add(&args, "1");
     add_all(&args, options);
-    const struct pawl_service service = serve_on(&args, port, log);
-    free(log);
-    free(program);
-    return service;
+    return serve_on(&args, port);
 }
 
 struct pawl_service pawld_start_at(const char *folder, const char *const options[])
 {
-    char *program = pawl_program("pawld");
-    char *log = join(folder, ".log");
-    struct args args = {0};
-    add(&args, program);
+    struct args args = begin("pawld", text_make("%s.log", folder));
     add(&args, "--data");
     add(&args, folder);
     add(&args, "--workers");
     add(&args, "1");
     add_all(&args, options);
-    const struct pawl_service service = serve(&args, log);
-    free(log);
-    free(program);
-    return service;
+    return serve_on(&args, port_free());
 }
 
 int pawld_run_at(const char *command, const char *folder, const char *const options[],
                  const char *log)
 {
-    char *program = pawl_program("pawld");
-    struct args args = {0};
-    add(&args, program);
+    struct args args = begin("pawld", text_make("%s", log));
     if (command)
         add(&args, command);
     add(&args, "--data");
     add(&args, folder);
     add_all(&args, options);
     (void)remove(log);
-    const int status = process_run(args.items, log, INIT_TIMEOUT_MS);
-    free(program);
-    return status;
+    return run(&args);
 }
 
 static bool is_ready(void *arg)
@@ -199,15 +198,9 @@ struct pawl_service pawld_start_new(struct redis_fleet *fleet)
 
 struct pawl_service pawl_ledger_start(const char *db, const char *const options[])
 {
-    char *program = pawl_program("pawl-ledger");
-    char *log = join(db, ".log");
-    struct args args = {0};
-    add(&args, program);
+    struct args args = begin("pawl-ledger", text_make("%s.log", db));
     add(&args, "--db");
     add(&args, db);
     add_all(&args, options);
-    const struct pawl_service service = serve(&args, log);
-    free(log);
-    free(program);
-    return service;
+    return serve_on(&args, port_free());
 }

@@ -18,6 +18,9 @@ struct pawl_service {
  * $PAWL_BIN_DIR. The caller frees it. */
 char *pawl_program(const char *name);
 
+/* The path of the file @name beside the program that runs. The caller frees it. */
+char *pawl_beside(const char *name);
+
 /* Runs `pawld init` for the masters of @fleet with @options (ended by NULL: "--new", ...) and
  * returns its exit status; what it wrote is in init.log in the fleet's folder. */
 int pawl_init(struct redis_fleet *fleet, const char *const options[]);

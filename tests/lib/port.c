@@ -3,7 +3,6 @@
 #include "tests/lib/case.h"
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,6 +16,15 @@ enum {
     PORT_STRIDE = 37,   /* test programs with neighbouring process ids start this far apart */
 };
 
+struct sockaddr_in port_address(uint16_t port)
+{
+    return (struct sockaddr_in){
+        .sin_family = AF_INET,
+        .sin_port = htons(port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+}
+
 static bool is_free(uint16_t port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -24,11 +32,7 @@ static bool is_free(uint16_t port)
         return false;
     /* As servers bind: connections that linger in TIME_WAIT do not count. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons(port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
+    struct sockaddr_in address = port_address(port);
     bool bound = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
     close(fd);
     return bound;

@@ -4,6 +4,7 @@
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
 #include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,14 +18,6 @@ enum {
     COMMAND_TIMEOUT_S = 5,
 };
 
-static char *path_in(const char *dir, const char *name)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", dir, name) < 0)
-        fail_msg("out of memory");
-    return path;
-}
-
 /* ---- starting -------------------------------------------------------------------------------- */
 
 static void master_init(struct redis_fleet *fleet, unsigned i)
@@ -32,13 +25,12 @@ static void master_init(struct redis_fleet *fleet, unsigned i)
     struct redis_master *master = &fleet->master[i];
     char name[24];
     snprintf(name, sizeof(name), "redis-%u", i + 1);
-    master->dir = path_in(fleet->dir, name);
+    master->dir = text_make("%s/%s", fleet->dir, name);
     if (mkdir(master->dir, 0700) != 0)
         fail_msg("cannot make the folder %s: %s", master->dir, strerror(errno));
-    master->socket = path_in(master->dir, "sock");
+    master->socket = text_make("%s/sock", master->dir);
     master->port = port_free();
-    if (asprintf(&master->url, "redis://127.0.0.1:%u", (unsigned)master->port) < 0)
-        fail_msg("out of memory");
+    master->url = text_make("redis://127.0.0.1:%u", (unsigned)master->port);
 }
 
 /* Does not wait until it is up, so that all of a fleet start side by side. */
@@ -75,7 +67,7 @@ static void spawn(struct redis_fleet *fleet, unsigned i)
         path,
         NULL,
     };
-    char *log = path_in(master->dir, "log");
+    char *log = text_make("%s/log", master->dir);
     master->process = process_start(argv, log);
     free(log);
     free(path);

@@ -1,6 +1,7 @@
 #include "tests/lib/tempdir.h"
 
 #include "tests/lib/case.h"
+#include "tests/lib/text.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -47,9 +48,7 @@ static void note(char *path)
 char *tempdir_new(void)
 {
     const char *base = getenv("TMPDIR");
-    char *path = NULL;
-    if (asprintf(&path, "%s/pawl-test-XXXXXX", base ? base : "/tmp") < 0)
-        fail_msg("out of memory");
+    char *path = text_make("%s/pawl-test-XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(path))
         fail_msg("cannot make the folder %s: %s", path, strerror(errno));
     note(path);

@@ -6,6 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+char *text_make(const char *format, ...)
+{
+    char *text = NULL;
+    va_list values;
+    va_start(values, format);
+    const int len = vasprintf(&text, format, values);
+    va_end(values);
+    assert_true(len >= 0);
+    return text;
+}
+
 char *text_read(const char *path, off_t from)
 {
     char *text = NULL;

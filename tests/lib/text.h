@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+/* The text that @format makes; the caller frees it. */
+__attribute__((format(printf, 1, 2))) char *text_make(const char *format, ...);
+
 /* What stands in the file @path from byte @from on, terminated; "" where there is no such file. The
  * caller frees it. */
 char *text_read(const char *path, off_t from);
