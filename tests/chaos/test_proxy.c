@@ -4,8 +4,6 @@
 #include "tests/lib/port.h"
 #include "tests/lib/wait.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,20 +18,12 @@ enum {
 
 static struct proxy *proxy;
 static unsigned link_number;
-static int server; /* listens */
-
-static struct sockaddr_in loopback(uint16_t port)
-{
-    return (struct sockaddr_in){
-        .sin_family = AF_INET,
-        .sin_port = htons(port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
-}
+static int server;         /* listens */
+static int client, served; /* the ends of a connection through the proxy */
 
 static int listen_on(uint16_t port)
 {
-    const struct sockaddr_in address = loopback(port);
+    const struct sockaddr_in address = port_address(port);
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
@@ -41,29 +31,11 @@ static int listen_on(uint16_t port)
     return fd;
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    const uint16_t port = port_free();
-    server = listen_on(port);
-    proxy = proxy_new();
-    link_number = proxy_add(proxy, port);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    proxy_free(proxy);
-    close(server);
-    return 0;
-}
-
 /* ---- what the cases are told in -------------------------------------------------------------- */
 
 static int try_connect(void)
 {
-    const struct sockaddr_in address = loopback(proxy_port(proxy, link_number));
+    const struct sockaddr_in address = port_address(proxy_port(proxy, link_number));
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
         return fd;
@@ -78,13 +50,46 @@ static bool comes(int fd, int timeout_ms)
 }
 
 /* A connection from end to end. */
-static void join(int *ret_client, int *ret_served)
+static void join(void)
 {
-    *ret_client = try_connect();
-    assert_true(*ret_client >= 0);
+    client = try_connect();
+    assert_true(client >= 0);
     assert_true(comes(server, PATIENCE_MS));
-    *ret_served = accept(server, NULL, NULL);
-    assert_true(*ret_served >= 0);
+    served = accept(server, NULL, NULL);
+    assert_true(served >= 0);
+}
+
+static void leave(void)
+{
+    close(client);
+    client = -1;
+}
+
+static void part(void)
+{
+    if (client >= 0)
+        leave();
+    close(served);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    const uint16_t port = port_free();
+    server = listen_on(port);
+    proxy = proxy_new();
+    link_number = proxy_add(proxy, port);
+    join();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    part();
+    proxy_free(proxy);
+    close(server);
+    return 0;
 }
 
 static void say(int fd, const char *text)
@@ -116,23 +121,18 @@ static void expect_ended(int fd)
 static void what_is_sent_arrives_both_ways(void **state)
 {
     (void)state;
-    int client, served;
-    join(&client, &served);
     say(client, "there");
     expect_heard(served, "there");
     say(served, "and back");
     expect_heard(client, "and back");
-    close(client);
+    leave();
     expect_ended(served);
-    close(served);
 }
 
 static void much_is_carried_whole(void **state)
 {
     (void)state;
-    int client, served;
     static char sent[LARGE], heard[LARGE];
-    join(&client, &served);
     for (size_t i = 0; i < LARGE; i++)
         sent[i] = (char)(i * 31 >> 7);
     for (size_t out = 0, in = 0; in < LARGE;) {
@@ -146,31 +146,24 @@ static void much_is_carried_whole(void **state)
         }
     }
     assert_memory_equal(sent, heard, LARGE);
-    close(client);
-    close(served);
 }
 
 static void what_is_held_back_arrives_after_its_sender_has_gone(void **state)
 {
     (void)state;
-    int client, served;
-    join(&client, &served);
     proxy_hold(proxy, link_number, PROXY_THERE | PROXY_BACK);
     wait_ms(SILENCE_MS); /* until it has taken hold */
     say(client, "late");
-    close(client);
+    leave();
     assert_false(comes(served, SILENCE_MS));
     proxy_hold(proxy, link_number, 0);
     expect_heard(served, "late");
     expect_ended(served);
-    close(served);
 }
 
 static void one_way_is_cut_and_the_other_is_not(void **state)
 {
     (void)state;
-    int client, served;
-    join(&client, &served);
     proxy_hold(proxy, link_number, PROXY_BACK);
     wait_ms(SILENCE_MS);
     say(client, "there");
@@ -179,36 +172,27 @@ static void one_way_is_cut_and_the_other_is_not(void **state)
     assert_false(comes(client, SILENCE_MS));
     proxy_hold(proxy, link_number, 0);
     expect_heard(client, "and back");
-    close(client);
-    close(served);
 }
 
 static void what_is_delayed_arrives_not_before(void **state)
 {
     (void)state;
-    int client, served;
-    join(&client, &served);
     proxy_delay(proxy, link_number, 2 * SILENCE_MS);
     wait_ms(SILENCE_MS);
     say(client, "later");
     assert_false(comes(served, SILENCE_MS));
     expect_heard(served, "later");
-    close(client);
-    close(served);
 }
 
 static void a_reset_ends_both_sides_and_the_next_connection_works(void **state)
 {
-    (void)state;
-    int client, served;
-    join(&client, &served);
     say(client, "there");
     expect_heard(served, "there");
     proxy_reset(proxy, link_number);
     expect_ended(client);
     expect_ended(served);
-    close(client);
-    close(served);
+    part();
+    join();
     what_is_sent_arrives_both_ways(state);
 }
 
@@ -229,25 +213,21 @@ static bool is_accepted(void *arg)
 static void a_link_that_refuses_accepts_again(void **state)
 {
     (void)state;
-    int client, served;
-    join(&client, &served);
     proxy_refuse(proxy, link_number, true);
     expect_ended(client);
     assert_true(wait_until(is_refused, NULL, PATIENCE_MS));
     proxy_refuse(proxy, link_number, false);
     assert_true(wait_until(is_accepted, NULL, PATIENCE_MS));
-    close(client);
-    close(served);
 }
 
 static void a_link_to_nobody_ends_what_connects(void **state)
 {
     (void)state;
     proxy_point(proxy, link_number, port_free());
-    const int client = try_connect();
-    assert_true(client >= 0);
-    expect_ended(client);
-    close(client);
+    const int newcomer = try_connect();
+    assert_true(newcomer >= 0);
+    expect_ended(newcomer);
+    close(newcomer);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
