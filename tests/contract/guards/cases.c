@@ -7,6 +7,7 @@
 
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
+#include "tests/lib/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,20 +30,6 @@ unsigned cases_more(void)
     static unsigned used;
     assert_in_range(used, 0, GUARD_ROWS - 1);
     return ++used;
-}
-
-struct cases_fixture cases_fixture(void **state)
-{
-    struct cases_fixture f = {.isolation = *state, .row = cases_more()};
-    f.a = guard_connect(cases_server, f.isolation);
-    f.b = guard_connect(cases_server, f.isolation);
-    return f;
-}
-
-void cases_end(struct cases_fixture *f)
-{
-    cases_kind->close(f->a);
-    cases_kind->close(f->b);
 }
 
 /* ---- transactions ---------------------------------------------------------------------------- */
@@ -137,18 +124,20 @@ static void play(void **state)
     const struct planned *planned = *state;
     if (cases_kind->missing() != NULL)
         case_skip(cases_kind->missing());
-    void *isolation = (void *)planned->isolation;
-    planned->row->play(&isolation);
+    struct cases_fixture f = {.isolation = planned->isolation, .row = cases_more()};
+    f.a = guard_connect(cases_server, f.isolation);
+    f.b = guard_connect(cases_server, f.isolation);
+    planned->row->play(&f);
+    cases_kind->close(f.a);
+    cases_kind->close(f.b);
 }
 
 /* The name of a case at an isolation that is not the default ends with that. */
 static const char *name_of_case(const char *name, size_t isolation)
 {
-    char *text = NULL;
     if (isolation == 0)
         return name;
-    if (asprintf(&text, "%s_at_%s", name, cases_kind->isolations[isolation]) < 0)
-        fail_msg("out of memory");
+    char *text = text_make("%s_at_%s", name, cases_kind->isolations[isolation]);
     for (char *c = text; *c; c++)
         if (*c == ' ')
             *c = '_';

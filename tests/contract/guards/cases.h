@@ -19,9 +19,16 @@ enum cases_wants {
     CASES_SERVER,
 };
 
+/* Two connections, and a row, and so a resource, that no other case has. */
+struct cases_fixture {
+    const char *isolation;
+    unsigned row;
+    struct guard_connection *a, *b;
+};
+
 struct cases_row {
     const char *name;
-    void (*play)(void **state); /* *@state: the isolation */
+    void (*play)(struct cases_fixture *f);
     enum cases_wants wants;
 };
 
@@ -42,16 +49,6 @@ struct cases_rows {
 extern const struct cases_rows cases_rule, cases_pairs, cases_protected;
 
 /* ---- of a case ------------------------------------------------------------------------------- */
-
-/* Two connections, and a row, and so a resource, that no other case has. */
-struct cases_fixture {
-    const char *isolation;
-    unsigned row;
-    struct guard_connection *a, *b;
-};
-
-struct cases_fixture cases_fixture(void **state);
-void cases_end(struct cases_fixture *f);
 
 /* One more row that no other case has. */
 unsigned cases_more(void);

@@ -68,84 +68,76 @@ static void arrive(struct newcomer *newcomer)
 
 /* The writer has checked, and has written, and has not committed. What the newcomer reads is what
  * the writer leaves, or it is told to begin anew. */
-static void newcomer_meets_writer(void **state, int64_t claimed, bool commits)
+static void newcomer_meets_writer(struct cases_fixture *f, int64_t claimed, bool commits)
 {
-    struct cases_fixture f = cases_fixture(state);
-    struct newcomer newcomer = {.connection = f.b, .token = 21, .row = f.row};
+    struct newcomer newcomer = {.connection = f->b, .token = 21, .row = f->row};
     if (claimed > 0)
-        cases_claim(f.a, guard_resource(f.row), claimed);
-    cases_begin(f.a);
-    cases_expect(f.a, cases_kind->check(f.a, guard_resource(f.row), 20), GUARD_DONE);
-    cases_expect(f.a, cases_kind->write(f.a, GUARD_PLAIN, f.row, 77), GUARD_DONE);
+        cases_claim(f->a, guard_resource(f->row), claimed);
+    cases_begin(f->a);
+    cases_expect(f->a, cases_kind->check(f->a, guard_resource(f->row), 20), GUARD_DONE);
+    cases_expect(f->a, cases_kind->write(f->a, GUARD_PLAIN, f->row, 77), GUARD_DONE);
     set_out(&newcomer);
     wait_ms(IN_THE_WAY_MS);
     assert_false(newcomer.done);
     if (commits)
-        cases_commit(f.a);
+        cases_commit(f->a);
     else
-        cases_rollback(f.a);
+        cases_rollback(f->a);
     arrive(&newcomer);
     for (unsigned tries = 0; newcomer.outcome == GUARD_AGAIN && tries < TRIES; tries++) {
         set_out(&newcomer);
         arrive(&newcomer);
     }
-    cases_expect(f.b, newcomer.outcome, GUARD_DONE);
+    cases_expect(f->b, newcomer.outcome, GUARD_DONE);
     assert_int_equal(newcomer.value, commits ? 77 : 0);
-    cases_expect(f.a, cases_alone(cases_kind->check, f.a, guard_resource(f.row), 20), GUARD_STALE);
-    cases_end(&f);
+    cases_expect(f->a, cases_alone(cases_kind->check, f->a, guard_resource(f->row), 20),
+                 GUARD_STALE);
 }
 
-static void claim_waits_for_a_writer_and_reads_what_it_left(void **state)
+static void claim_waits_for_a_writer_and_reads_what_it_left(struct cases_fixture *f)
 {
-    newcomer_meets_writer(state, 19, true);
+    newcomer_meets_writer(f, 19, true);
 }
 
 /* The writer's check changes nothing in its row, and all the same the newcomer has to see it. */
-static void claim_waits_for_a_writer_that_checked_its_own_token(void **state)
+static void claim_waits_for_a_writer_that_checked_its_own_token(struct cases_fixture *f)
 {
-    newcomer_meets_writer(state, 20, true);
+    newcomer_meets_writer(f, 20, true);
 }
 
-static void claim_waits_for_the_first_writer_of_all(void **state)
+static void claim_waits_for_the_first_writer_of_all(struct cases_fixture *f)
 {
-    newcomer_meets_writer(state, 0, true);
+    newcomer_meets_writer(f, 0, true);
 }
 
-static void claim_waits_for_a_writer_that_rolls_back(void **state)
+static void claim_waits_for_a_writer_that_rolls_back(struct cases_fixture *f)
 {
-    newcomer_meets_writer(state, 20, false);
+    newcomer_meets_writer(f, 20, false);
 }
 
-static void writer_that_slept_is_refused_after_a_newer_claim(void **state)
+static void writer_that_slept_is_refused_after_a_newer_claim(struct cases_fixture *f)
 {
-    struct cases_fixture f = cases_fixture(state);
-    cases_claim(f.a, guard_resource(f.row), 33);
-    cases_claim(f.b, guard_resource(f.row), 34);
-    cases_begin(f.a);
-    cases_expect(f.a, cases_kind->check(f.a, guard_resource(f.row), 33), GUARD_STALE);
-    cases_rollback(f.a);
-    cases_end(&f);
+    cases_claim(f->a, guard_resource(f->row), 33);
+    cases_claim(f->b, guard_resource(f->row), 34);
+    cases_begin(f->a);
+    cases_expect(f->a, cases_kind->check(f->a, guard_resource(f->row), 33), GUARD_STALE);
+    cases_rollback(f->a);
 }
 
 /* A transaction that has a snapshot already, and then is overtaken: it may be refused, or told to
  * begin anew. It may not write. */
-static void writer_with_an_older_snapshot_does_not_write(void **state)
+static void writer_with_an_older_snapshot_does_not_write(struct cases_fixture *f)
 {
-    struct cases_fixture f = cases_fixture(state);
     int64_t value;
-    cases_claim(f.a, guard_resource(f.row), 33);
-    if (!cases_kind
-             ->has_server) { /* SQLite: one transaction at a time, so there is no such thing */
-        cases_end(&f);
-        return;
-    }
-    cases_begin(f.a);
-    cases_expect(f.a, cases_kind->read(f.a, GUARD_PLAIN, f.row, &value), GUARD_DONE);
-    cases_claim(f.b, guard_resource(f.row), 34);
-    enum guard_outcome outcome = cases_kind->check(f.a, guard_resource(f.row), 33);
+    cases_claim(f->a, guard_resource(f->row), 33);
+    if (!cases_kind->has_server)
+        return; /* SQLite: one transaction at a time, so there is no such thing */
+    cases_begin(f->a);
+    cases_expect(f->a, cases_kind->read(f->a, GUARD_PLAIN, f->row, &value), GUARD_DONE);
+    cases_claim(f->b, guard_resource(f->row), 34);
+    enum guard_outcome outcome = cases_kind->check(f->a, guard_resource(f->row), 33);
     assert_true(outcome == GUARD_STALE || outcome == GUARD_AGAIN);
-    cases_rollback(f.a);
-    cases_end(&f);
+    cases_rollback(f->a);
 }
 
 static const struct cases_row rows[] = {
