@@ -58,12 +58,12 @@ counters_stop() {
 
 # measure_counters CANDIDATE CLIENTS ROUND
 measure_counters() {
-    local command=("$bench_out/pawl-bench-count") line values=1
+    local command=("$bench_out/pawl-bench-load") line values=1
     case $1 in
     one) command+=(--port "${counters_ports[0]}" --names 1) ;;
     one-by-100)
         values=100
-        command+=(--port "${counters_ports[0]}" --names 1 --values 100)
+        command+=(--port "${counters_ports[0]}" --names 1)
         ;;
     many) command+=(--port "${counters_ports[0]}" --names "$2") ;;
     file) command+=(--port "${counters_ports[1]}" --names 1) ;;
@@ -72,8 +72,8 @@ measure_counters() {
         return
         ;;
     esac
-    line=$(chrt --batch 0 "${command[@]}" --connections "$2" --seconds "$seconds" \
-        --warmup "$warmup") || die "failed: ${command[*]}"
+    line=$(chrt --batch 0 "${command[@]}" --values "$values" --connections "$2" \
+        --seconds "$seconds" --warmup "$warmup") || die "failed: ${command[*]}"
     jq -c --argjson values "$values" '.values_per_s = .pairs_per_s * 2 * $values' <<<"$line" |
         record counters "{\"what\": \"$1\", \"round\": $3}"
 }

@@ -9,7 +9,7 @@
  * answered. */
 #include "scripts/bench.d/programs/lazy.h"
 #include "scripts/bench.d/programs/outside.h"
-#include "tests/lib/answer.h"
+#include "scripts/bench.d/programs/tally.h"
 #include "tests/lib/clock.h"
 
 #include <argp.h>
@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -96,18 +95,8 @@ static bool is_held(int fd)
 /* Sends @request and reads the answer, whose strings are in @input. False: the connection ended. */
 static bool ask(int fd, const char *request, size_t len, char *input, struct answer *ret_answer)
 {
-    size_t got = 0;
-    if (send(fd, request, len, MSG_NOSIGNAL) != (ssize_t)len)
-        return false;
-    while (got < INPUT_MAX) {
-        ssize_t more = recv(fd, input + got, INPUT_MAX - got, 0);
-        if (more <= 0)
-            return false;
-        got += (size_t)more;
-        if (answer_read(input, got, ret_answer) == ANSWER_WHOLE)
-            return true;
-    }
-    return false;
+    return send(fd, request, len, MSG_NOSIGNAL) == (ssize_t)len &&
+           outside_receive(fd, input, INPUT_MAX, ret_answer);
 }
 
 static size_t write_group(char request[static REQUEST_MAX], unsigned first)
@@ -169,19 +158,6 @@ static void *take_groups(void *seed_of_it)
 
 /* ---- the attack ------------------------------------------------------------------------------ */
 
-static void raise_descriptors(unsigned wanted)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        err(1, "getrlimit");
-    limit.rlim_cur = limit.rlim_max;
-    if (limit.rlim_cur < wanted)
-        errx(1, "%u descriptors are needed, and ulimit -Hn is %llu", wanted,
-             (unsigned long long)limit.rlim_max);
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-        err(1, "setrlimit");
-}
-
 static void wait_until(uint64_t due_us)
 {
     const uint64_t now_us = clock_us();
@@ -228,41 +204,32 @@ static void run(void)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static unsigned number(struct argp_state *state, const char *text, unsigned max)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || value > max)
-        argp_error(state, "'%s' is no number up to %u", text, max);
-    return (unsigned)value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     switch (key) {
     case 'p':
-        attack.port = (uint16_t)number(state, arg, UINT16_MAX);
+        attack.port = (uint16_t)tally_option(arg, 1, UINT16_MAX, state);
         return 0;
     case 'x':
-        attack.spinning = number(state, arg, CONNECTIONS_MAX);
+        attack.spinning = (unsigned)tally_option(arg, 0, CONNECTIONS_MAX, state);
         return 0;
     case 'h':
-        attack.half_heads = number(state, arg, CONNECTIONS_MAX);
+        attack.half_heads = (unsigned)tally_option(arg, 0, CONNECTIONS_MAX, state);
         return 0;
     case 'g':
-        attack.groups = number(state, arg, GROUPS_MAX);
+        attack.groups = (unsigned)tally_option(arg, 0, GROUPS_MAX, state);
         return 0;
     case 'l':
-        attack.lazy.slow = number(state, arg, LAZY_MAX);
+        attack.lazy.slow = (unsigned)tally_option(arg, 0, LAZY_MAX, state);
         return 0;
     case 'd':
-        attack.lazy.deaf = number(state, arg, LAZY_MAX);
+        attack.lazy.deaf = (unsigned)tally_option(arg, 0, LAZY_MAX, state);
         return 0;
     case 'i':
-        attack.lazy.idle = number(state, arg, LAZY_MAX);
+        attack.lazy.idle = (unsigned)tally_option(arg, 0, LAZY_MAX, state);
         return 0;
     case 's':
-        attack.seconds = number(state, arg, 3600);
+        attack.seconds = (unsigned)tally_option(arg, 0, 3600, state);
         return 0;
     case ARGP_KEY_END:
         if (attack.port == 0)
@@ -295,8 +262,8 @@ int main(int argc, char **argv)
                "fare.",
     };
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    raise_descriptors(attack.spinning + attack.half_heads + attack.groups + count_lazy() +
-                      DESCRIPTORS_MORE);
+    outside_raise_descriptors(attack.spinning + attack.half_heads + attack.groups + count_lazy() +
+                              DESCRIPTORS_MORE);
     run();
     return 0;
 }

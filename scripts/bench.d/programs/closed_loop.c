@@ -1,16 +1,14 @@
 #include "scripts/bench.d/programs/closed_loop.h"
 
 #include "scripts/bench.d/programs/names.h"
+#include "scripts/bench.d/programs/outside.h"
 #include "scripts/bench.d/programs/secure.h"
 #include "scripts/bench.d/programs/tally.h"
 #include "tests/lib/answer.h"
 #include "tests/lib/clock.h"
 
-#include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -152,16 +150,8 @@ static void open_connection(struct loop *loop, unsigned index)
 {
     struct connection *c = &loop->connections[index];
     const uint16_t port = loop->options->port[index % loop->options->ports];
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons(port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
     c->lock.connection = index;
-    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (c->fd < 0 || connect(c->fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-        err(1, "cannot connect to 127.0.0.1:%u", (unsigned)port);
-    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    c->fd = outside_connect(port);
     if (loop->options->tls)
         c->secure = secure_new(c->fd);
     if (loop->service->prepare)

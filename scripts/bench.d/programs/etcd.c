@@ -5,6 +5,7 @@
  * unlock, the least that etcd asks of a client that holds a session. */
 #include "scripts/bench.d/programs/closed_loop.h"
 #include "scripts/bench.d/programs/names.h"
+#include "scripts/bench.d/programs/outside.h"
 #include "tests/lib/answer.h"
 
 #include <argp.h>
@@ -54,19 +55,6 @@ static size_t write_unlock(void *context, const struct loop_lock *lock, char *re
     return write_post(ret_request, "/v3/lock/unlock", body, len);
 }
 
-/* Reads the one answer that is due on @fd, however many parts it comes in. The text stays in
- * @buffer. */
-static void receive(int fd, char *buffer, struct answer *ret_answer)
-{
-    size_t len = 0;
-    do {
-        const ssize_t n = recv(fd, buffer + len, ANSWER_MAX - len, 0);
-        if (n <= 0)
-            err(1, "no answer from etcd");
-        len += (size_t)n;
-    } while (answer_read(buffer, len, ret_answer) == ANSWER_PARTIAL);
-}
-
 static void grant_lease(void *context, unsigned connection, int fd)
 {
     struct session *session = &((struct session *)context)[connection];
@@ -79,7 +67,8 @@ static void grant_lease(void *context, unsigned connection, int fd)
 
     char buffer[ANSWER_MAX];
     struct answer answer = {.body = ""};
-    receive(fd, buffer, &answer);
+    if (!outside_receive(fd, buffer, ANSWER_MAX, &answer))
+        errx(1, "no answer from etcd");
     const char *lease;
     size_t lease_len;
     if (answer.status != 200 || !answer_string(&answer, "ID", &lease, &lease_len) ||

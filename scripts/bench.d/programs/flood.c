@@ -5,7 +5,7 @@
  * service was asked, and how it answered. */
 #include "scripts/bench.d/programs/hello.h"
 #include "scripts/bench.d/programs/outside.h"
-#include "tests/lib/answer.h"
+#include "scripts/bench.d/programs/tally.h"
 #include "tests/lib/clock.h"
 
 #include <argp.h>
@@ -168,36 +168,22 @@ static void count(int status)
         flood.other++;
 }
 
-/* False: the connection ended. */
-static bool await_answer(int fd, char *input)
-{
-    size_t got = 0;
-    while (got < INPUT_MAX) {
-        struct answer answer;
-        const ssize_t more = recv(fd, input + got, INPUT_MAX - got, 0);
-        if (more <= 0)
-            return false;
-        got += (size_t)more;
-        const enum answer_state state = answer_read(input, got, &answer);
-        if (state == ANSWER_WHOLE)
-            count(answer.status);
-        if (state != ANSWER_PARTIAL)
-            return state == ANSWER_WHOLE;
-    }
-    return false;
-}
-
 /* False: another connection is needed. */
 static bool ask_once(int fd, const struct kind *kind, const char *request, size_t len, char *input)
 {
+    struct answer answer;
     flood.asked++;
     if (send(fd, request, len, MSG_NOSIGNAL) != (ssize_t)len)
         return false;
-    if (!kind->leaves)
-        return await_answer(fd, input);
-    if (kind->awaits)
-        (void)!recv(fd, input, INPUT_MAX, 0);
-    return false;
+    if (kind->leaves) {
+        if (kind->awaits)
+            (void)!recv(fd, input, INPUT_MAX, 0);
+        return false;
+    }
+    if (!outside_receive(fd, input, INPUT_MAX, &answer))
+        return false;
+    count(answer.status);
+    return true;
 }
 
 static void *ask_on(void *number)
@@ -243,20 +229,11 @@ static void run(void)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static unsigned number(struct argp_state *state, const char *text, unsigned max)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || value > max)
-        argp_error(state, "'%s' is no number up to %u", text, max);
-    return (unsigned)value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     switch (key) {
     case 'p':
-        flood.port = (uint16_t)number(state, arg, UINT16_MAX);
+        flood.port = (uint16_t)tally_option(arg, 1, UINT16_MAX, state);
         return 0;
     case 'k':
         flood.kind = arg;
@@ -264,10 +241,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "there is no flood of '%s'", arg);
         return 0;
     case 'c':
-        flood.clients = number(state, arg, CLIENTS_MAX);
+        flood.clients = (unsigned)tally_option(arg, 1, CLIENTS_MAX, state);
         return 0;
     case 's':
-        flood.seconds = number(state, arg, 3600);
+        flood.seconds = (unsigned)tally_option(arg, 1, 3600, state);
         return 0;
     case ARGP_KEY_END:
         if (flood.port == 0 || !flood.kind)

@@ -7,12 +7,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
     STATS_MAX = 64 * 1024, /* bytes of an INFO section */
 };
+
+void outside_raise_descriptors(unsigned wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        err(1, "getrlimit");
+    limit.rlim_cur = limit.rlim_max;
+    if (limit.rlim_cur < wanted)
+        errx(1, "%u descriptors are needed, and ulimit -Hn is %llu", wanted,
+             (unsigned long long)limit.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        err(1, "setrlimit");
+}
 
 int outside_connect(uint16_t port)
 {
@@ -26,6 +40,20 @@ int outside_connect(uint16_t port)
         err(1, "cannot connect to 127.0.0.1:%u", (unsigned)port);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     return fd;
+}
+
+bool outside_receive(int fd, char *input, size_t size, struct answer *ret_answer)
+{
+    enum answer_state state = ANSWER_PARTIAL;
+    size_t got = 0;
+    while (state == ANSWER_PARTIAL && got < size) {
+        const ssize_t more = recv(fd, input + got, size - got, 0);
+        if (more <= 0)
+            return false;
+        got += (size_t)more;
+        state = answer_read(input, got, ret_answer);
+    }
+    return state == ANSWER_WHOLE;
 }
 
 uint64_t outside_memory(pid_t pid)

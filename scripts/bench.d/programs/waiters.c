@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -433,17 +432,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void raise_descriptors(unsigned wanted)
-{
-    struct rlimit limit = {0};
-    (void)getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_max < wanted)
-        errx(1, "%u open files are needed, %ju allowed (ulimit -Hn)", wanted,
-             (uintmax_t)limit.rlim_max);
-}
-
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -453,7 +441,7 @@ int main(int argc, char **argv)
     };
     struct options options = {.waiters = 100};
     argp_parse(&argp, argc, argv, 0, NULL, &options);
-    raise_descriptors(options.waiters + DESCRIPTORS_MORE);
+    outside_raise_descriptors(options.waiters + DESCRIPTORS_MORE);
 
     struct bench *bench = calloc(1, sizeof(*bench));
     struct client *clients = calloc(options.waiters + 1, sizeof(*clients));
