@@ -1,8 +1,10 @@
-"""What the client for Python makes of any answer. usage: client_python.py CLIENT_READER SECONDS [SEED]
+"""What the clients for Python and Node make of any answer.
+usage: clients.py python|node CLIENT_READER SECONDS [SEED]
 
-Half of the time the answers go to the reader of the client, without a socket. In the other half
-they are bytes that come from a socket, so that HTTP is read too. What the client for C makes of the
-body (client_reader.c) is compared. The same SEED gives the same answers."""
+Half of the time the answers go to the reader of the client for Python, without a socket. In the
+other half they are bytes that come from a socket, so that HTTP is read too. The client for Node is
+asked in a process of its own (client_node.mjs), always from sockets. What the client for C makes of
+the body (client_reader.c) is compared. The same SEED gives the same answers."""
 
 import json
 import pathlib
@@ -21,7 +23,7 @@ sys.path.insert(0, str(HERE.parents[1] / "api" / "client" / "python"))
 import pawl  # noqa: E402
 
 TTL = 5
-BATCH = 400
+BATCH = 1000
 LEFT_LEAST = 500  # ms
 THREADS = 48
 CALL_TIMEOUT = 0.1  # of answers that come from a socket
@@ -60,18 +62,22 @@ PARTS = [b"-", b"0", b"9" * 20, b".5", b"e5", b"E400", b"null", b"true", b"NaN",
          b"\xc2\x9b", b"\xe2\x80\xae", b"\xed\xa0\x80", b"\xc0\x80", b"\xff", b"\x00", b" ", b"\x0b",
          b"9007199254740991", b"9007199254740992", b"9223372036854775808", b"\xef\xbb\xbf"]
 VALUES = ["-1", "0", "1", "-0", "1.0", "1e0", "4900", "5000", "5001", "9007199254740991",
-          "9007199254740992", "9223372036854775807", "9223372036854775808", "1e400", "-1e400", "null",
-          "true", '"5"', "[5]", "{}", '"\\u0000"', '"\\ud800"', '"\\ud83d\\ude00"', '"\\u009b"',
-          "[" * 99 + "]" * 99, '{"": 1}', '{"__proto__": 1}', "01", "+1", "Infinity", '"\x7f"']
+          "9007199254740992", "9007199254740990.9999", "9223372036854775807", "9223372036854775808",
+          "1e400", "-1e400", "null", "true", '"5"', "[5]", "{}", '"\\u0000"', '"\\ud800"',
+          '"\\ud83d\\ude00"', '"\\u009b"', "[" * 99 + "]" * 99, '{"": 1}', '{"__proto__": 1}', '{"toString": 1}',
+          '["urn:pawl:held"]', "01", "-01.5", "01e5", "+1", "Infinity", '"\x7f"']
 NAMES = ["token", "ttl_ms", "validity_ms", "served_ms", "type", "detail", "resource", "owner", "by",
-         "retry_after_ms", "grants", "x", "", "__proto__", "\\u001b", "toke\\u006e", "\\u0000", "token\\u0000"]
+         "retry_after_ms", "grants", "x", "", "__proto__", "toString", "\\u001b", "toke\\u006e",
+         "\\u0000", "token\\u0000"]
 STATUSES = [200, 201, 202, 204, 206, 299, 300, 304, 400, 401, 403, 404, 408, 409, 410, 425, 429, 500,
             503, 599]
-TYPES = sorted(pawl._PROBLEMS) + ["not-allowed", "", "x" * 60, "Held", "held\\u0000", "held "]
+TYPES = sorted(pawl._PROBLEMS) + ["not-allowed", "", "x" * 60, "Held", "held\\u0000", "held ",
+                                  "constructor", "__proto__", "\\n", "a\\nb"]
 FRAMES = [b"Content-Length: -1", b"Content-Length: 1e3", b"Content-Length: 99999999999999999999",
           b"Content-Length: 5", b"Content-Length: 9999", b"Content-Length: \xb2", b"X:", b":",
           b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip, chunked", b" folded",
-          b"Content-Encoding: gzip", b"Connection: keep-alive", b"X" * 70000, b"Content-Type: \x00",
+          b"Content-Encoding: gzip", b"Content-Encoding: br", b"Content-Encoding: x",
+          b"Connection: keep-alive", b"X" * 70000, b"Content-Type: \x00",
           b"Set-Cookie: a=\x1b", b"Location: //\x1b", b"Upgrade: x", b"Trailer: x"]
 SIZES = [b"%x", b"-%x", b"-1", b"+%x", b"0x%x", b"%x;\x1b", b" %x", b"%x_0", b"ffffffffffffffffff", b"", b"0"]
 
@@ -140,7 +146,7 @@ class Case:
         return (size % len(part) if b"%" in size else size) + b"\r\n" + part + b"\r\n"
 
 
-# ---- the client ----------------------------------------------------------------------------------
+# ---- the client for Python -----------------------------------------------------------------------
 
 def run(client, case):
     """The kind, the token of a grant, and all that a program may show of an error."""
@@ -208,6 +214,9 @@ class ReaderOnly:
         for self.case in cases:
             yield run(self.client, self.case)
 
+    def is_strict(self, _case, _kind, _of_c):
+        return True
+
 
 class FromSockets:
     """Answers come from sockets. What asks has them before it has asked."""
@@ -258,6 +267,48 @@ class FromSockets:
     def results(self, cases):
         return self.pool.map(self.run, cases)
 
+    def is_strict(self, _case, _kind, _of_c):
+        return False
+
+
+# ---- the client for Node -------------------------------------------------------------------------
+
+class Node:
+    """Answers come from sockets, to a process of its own."""
+
+    took = 3000
+
+    def __enter__(self):
+        self.program = subprocess.Popen(["node", HERE / "client_node.mjs"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        self.count = 0
+        return self
+
+    def __exit__(self, *_):
+        self.program.stdin.close()
+        assert self.program.wait() == 0
+
+    def results(self, cases):
+        lines = [json.dumps({"number": number, "call": case.call, "plain": case.plain,
+                             "open": case.open, "bytes": case.bytes[:BODY_MAX].decode("latin-1")})
+                 for number, case in enumerate(cases, self.count)]
+        self.count += len(cases)
+        self.program.stdin.write("\n".join([*lines, "", ""]).encode())
+        self.program.stdin.flush()
+        return [json.loads(self.program.stdout.readline()) for _ in cases]
+
+    def is_strict(self, case, kind, of_c):
+        """A machine that is slow gives no answer in time, and HTTP has no body behind some."""
+        return case.plain and kind != "unavailable" and case.status not in (204, 304) \
+            and not self.is_late(case, kind, of_c)
+
+    @staticmethod
+    def is_late(case, kind, of_c):
+        """The client believes less of served_ms, and a short validity ended before it looked."""
+        return of_c[0] == "granted" and kind in ("lost", "protocol") and \
+            (not re.search(rb'"served_ms": 0[,}]', case.body) or
+             re.search(rb'"validity_ms": -?\d{1,3}[,}]', case.body) is not None)
+
 
 # ---- the run -------------------------------------------------------------------------------------
 
@@ -285,8 +336,9 @@ class Reader:
         assert self.program.wait() == 0
 
 
-def problem_of(case, result, of_c, strict):
+def problem_of(case, result, of_c, mode):
     kind, token, shown = result
+    strict = mode.is_strict(case, kind, of_c)
     if ODD.search(shown):
         return f"shows {shown!r}"
     if kind not in KINDS.values():
@@ -308,7 +360,7 @@ def play(mode, reader, seed, first, seconds):
             cases = [Case(seed, number + i) for i in range(BATCH)]
             results = list(mode.results(cases))
             for i, of_c in enumerate(reader.ask(cases, mode.took)):
-                problem = problem_of(cases[i], results[i], of_c, mode.took == 0)
+                problem = problem_of(cases[i], results[i], of_c, mode)
                 if problem:
                     wrong.append(f"{number + i}: {problem}, and for C {of_c}: {cases[i].call} "
                                  f"{cases[i].status} {cases[i].body!r} {cases[i].bytes[:300]!r}")
@@ -316,11 +368,12 @@ def play(mode, reader, seed, first, seconds):
     return number - first, wrong
 
 
-def main(path, seconds, seed=1):
+def main(client, path, seconds, seed=1):
     reader = Reader(path)
     wrong = []
-    for mode in (ReaderOnly(), FromSockets()):
-        count, found = play(mode, reader, int(seed), 0, float(seconds) / 2)
+    modes = {"python": (ReaderOnly(), FromSockets()), "node": (Node(),)}[client]
+    for mode in modes:
+        count, found = play(mode, reader, int(seed), 0, float(seconds) / len(modes))
         print(f"{type(mode).__name__}: {count} answers, {len(found)} wrong")
         wrong += found
     reader.close()
