@@ -104,8 +104,6 @@ inline mark(r, m, x)
     }
 #if LEADERS_AT_ONCE == 1
 #define MARKS(r, m) MARKS_AS(r, m, r + 2)
-#elif LEADERS > 2
-#define MARKS(r, m) MARKS_AS(r, m, 2) MARKS_AS(r, m, 3) MARKS_AS(r, m, 4)
 #elif LEADERS > 1
 #define MARKS(r, m) MARKS_AS(r, m, 2) MARKS_AS(r, m, 3)
 #else
@@ -186,8 +184,6 @@ inline record_anew(r, x)
     }
 #if !SECOND_FAILS
 #define LEARNS(r)
-#elif LEADERS > 2
-#define LEARNS(r) LEARNS_OF(r, 2) LEARNS_OF(r, 3) LEARNS_OF(r, 4)
 #elif LEADERS > 1
 #define LEARNS(r) LEARNS_OF(r, 2) LEARNS_OF(r, 3)
 #else

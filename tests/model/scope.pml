@@ -75,9 +75,6 @@
 #ifndef LEADERS
 #define LEADERS 0 /* rejoins that may be begun */
 #endif
-#ifndef TELLS
-#define TELLS 1 /* 0: masters learn of incarnations only from step 1, step 4 and records */
-#endif
 #ifndef PAGES_APART
 #define PAGES_APART 0 /* 1: the counter and the lock of a master are read at different moments */
 #endif
@@ -95,7 +92,7 @@
 #else
 #define SECOND_FAILS (FAILURES > 1)
 #endif
-#if (OLDER_FILES > 1 && (LEASES || HALF_WAY)) || (DEATHS && ATTEMPTS > 2) || \
+#if LEADERS > 2 || (OLDER_FILES > 1 && (LEASES || HALF_WAY)) || (DEATHS && ATTEMPTS > 2) || \
     (OLDER_FILES && (ROLLBACKS || REPLACEMENTS))
 #error "not in the model"
 #endif
@@ -154,8 +151,6 @@
 #define EACH_LEADER(EACH, EVENT) EACH(EVENT, 0)
 #elif LEADERS == 2
 #define EACH_LEADER(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1)
-#elif LEADERS == 3
-#define EACH_LEADER(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1) EACH(EVENT, 2)
 #endif
 
 #define PROMISES_EXCLUSION (LEASES || EXPIRIES == 0)

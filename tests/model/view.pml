@@ -35,4 +35,3 @@ inline tell(m, whose, x)
 
 #define IS_TOLD_2(whose, m) :: d_step { may_tell(m, whose, 2) -> tell(m, whose, 2) }
 #define IS_TOLD_3(whose, m) :: d_step { may_tell(m, whose, 3) -> tell(m, whose, 3) }
-#define IS_TOLD_4(whose, m) :: d_step { may_tell(m, whose, 4) -> tell(m, whose, 4) }
