@@ -16,7 +16,6 @@
 #include "tests/sim/world/rng.h"
 
 #include <argp.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +29,6 @@ enum {
     NAMES = 8,
     START_MS = 10000,
     TORN_MS = 2000, /* in which some write has to come */
-    COPY_AGE_MS = 400,
     TTL_MAX_MS = 1000,
     PATH_BYTES = 320,
 };
@@ -42,7 +40,6 @@ enum fault {
     FAULT_FULL,
     FAULT_SYNC,
     FAULT_SLOW,
-    FAULT_PUT_BACK,
     FAULTS,
 };
 
@@ -53,7 +50,6 @@ static const char *const fault_names[FAULTS] = {
     [FAULT_FULL] = "disk full",
     [FAULT_SYNC] = "fsync failed",
     [FAULT_SLOW] = "fsync slow",
-    [FAULT_PUT_BACK] = "older file put back, refused",
 };
 
 static struct options {
@@ -74,7 +70,6 @@ static struct {
     struct process *pawld;
     struct pawl_service ledger;
     struct process *client[CLIENTS];
-    uint64_t copied_ms; /* when the files were copied; 0: not yet */
     struct sim_rng rng;
     unsigned counts[FAULTS];
 } run;
@@ -193,62 +188,14 @@ static void stop_for(unsigned ms)
     process_signal(run.pawld, SIGCONT);
 }
 
-static void in_folder(const char *script)
-{
-    char log[PATH_BYTES];
-    path_at(log, run.dir, "scripts.log");
-    assert_int_equal(
-        process_run((const char *const[]){"sh", "-c", script, run.folder, NULL}, log, START_MS), 0);
-}
-
-/* The files as they stand, under another name. */
-static void copy_files(void)
-{
-    in_folder("mkdir -p \"$0.old\" && cat \"$0/pawl.db\" > \"$0.old/pawl.db\" && "
-              "cat \"$0/pawl.db-wal\" > \"$0.old/pawl.db-wal\"");
-    run.copied_ms = wait_now_ms();
-}
-
-static int64_t highest_accepted(void)
-{
-    struct history_entry *entries = NULL;
-    size_t count = 0;
-    int64_t highest = 0;
-    record_read(run.database, &entries, &count);
-    for (size_t i = 0; i < count; i++)
-        highest = entries[i].token > highest ? entries[i].token : highest;
-    free(entries);
-    return highest;
-}
-
-/* Into the files that are there, so that their inodes are the same. Then the operator has the fleet
- * go on above the highest token that the guard has seen. */
-static void put_old_files_back(void)
-{
-    char log[PATH_BYTES], floor[32];
-    path_at(log, run.dir, "refused.log");
-    process_kill(run.pawld);
-    in_folder("cat \"$0.old/pawl.db\" > \"$0/pawl.db\" && "
-              "cat \"$0.old/pawl.db-wal\" > \"$0/pawl.db-wal\" && rm -f \"$0/pawl.db-shm\"");
-    const char *const options_of_it[] = {"--listen", "127.0.0.1:0", NULL};
-    assert_int_equal(pawld_run_at(NULL, run.folder, options_of_it, log), 1);
-    snprintf(floor, sizeof(floor), "%" PRId64, highest_accepted());
-    const char *const options_of_init[] = {"--token-floor", floor, NULL};
-    assert_int_equal(pawld_run_at("init", run.folder, options_of_init, log), 0);
-    start_embedded();
-    run.copied_ms = 0;
-}
-
 static enum fault draw_fault(void)
 {
     static const enum fault drawn[] = {
-        FAULT_KILLED, FAULT_KILLED, FAULT_KILLED, FAULT_KILLED,   FAULT_KILLED, FAULT_KILLED,
-        FAULT_KILLED, FAULT_KILLED, FAULT_TORN,   FAULT_TORN,     FAULT_TORN,   FAULT_STOPPED,
-        FAULT_FULL,   FAULT_SYNC,   FAULT_SLOW,   FAULT_PUT_BACK,
+        FAULT_KILLED, FAULT_KILLED, FAULT_KILLED, FAULT_KILLED,  FAULT_KILLED,
+        FAULT_KILLED, FAULT_KILLED, FAULT_KILLED, FAULT_TORN,    FAULT_TORN,
+        FAULT_TORN,   FAULT_FULL,   FAULT_SYNC,   FAULT_STOPPED, FAULT_SLOW,
     };
-    enum fault fault = drawn[sim_rng_below(&run.rng, sizeof(drawn) / sizeof(drawn[0]))];
-    bool has_copy = run.copied_ms > 0 && wait_now_ms() > run.copied_ms + COPY_AGE_MS;
-    return fault == FAULT_PUT_BACK && !has_copy ? FAULT_KILLED : fault;
+    return drawn[sim_rng_below(&run.rng, sizeof(drawn) / sizeof(drawn[0]))];
 }
 
 static void do_fault(enum fault fault)
@@ -274,9 +221,6 @@ static void do_fault(enum fault fault)
     case FAULT_SLOW:
         disk_for(slow, between(100, 600));
         break;
-    case FAULT_PUT_BACK:
-        put_old_files_back();
-        break;
     case FAULTS:
         break;
     }
@@ -285,7 +229,7 @@ static void do_fault(enum fault fault)
 
 static unsigned kills(void)
 {
-    return run.counts[FAULT_KILLED] + run.counts[FAULT_TORN] + run.counts[FAULT_PUT_BACK];
+    return run.counts[FAULT_KILLED] + run.counts[FAULT_TORN];
 }
 
 static void hurt_embedded(void)
@@ -293,8 +237,6 @@ static void hurt_embedded(void)
     uint64_t end_ms = wait_now_ms() + (uint64_t)options.seconds * 1000;
     while (wait_now_ms() < end_ms || kills() < options.kills) {
         wait_ms(between(1, 120));
-        if (run.copied_ms == 0)
-            copy_files();
         if (!process_alive(run.pawld))
             fail_msg("pawld ended by itself; see %s/pawld.log", run.dir);
         do_fault(draw_fault());
