@@ -70,14 +70,9 @@ static inline unsigned fault_next(unsigned victim)
     return (victim + 1) % STAGE_MASTERS;
 }
 
-static inline bool fault_forgets(const struct fault_kind *kind, unsigned victim)
-{
-    return kind->forgets >> victim & 1;
-}
-
 static inline enum absences_memory fault_memory(const struct fault_kind *kind, unsigned victim)
 {
-    if (fault_forgets(kind, victim))
+    if (kind->forgets >> victim & 1)
         return ABSENCES_FORGOT;
     return kind->doubted >> victim & 1 ? ABSENCES_DOUBTED : ABSENCES_KEPT;
 }

@@ -267,14 +267,13 @@ static FILE *open_log(const struct stage *stage)
     return log;
 }
 
-struct faults *faults_new(struct stage *stage, uint64_t seed, uint64_t without, bool forgetting)
+struct faults *faults_new(struct stage *stage, uint64_t seed, uint64_t without)
 {
     struct faults *faults = calloc(1, sizeof(*faults));
     assert_non_null(faults);
     faults->stage = stage;
     faults->without = without;
     faults->absences.figures = faults->figures.absent;
-    faults->forgetting = forgetting;
     faults->begun_ms = wait_now_ms();
     faults->log = open_log(stage);
     sim_rng_init(&faults->rng, seed, UINT32_MAX); /* no client's stream */

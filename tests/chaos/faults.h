@@ -37,9 +37,8 @@ const char *faults_name(unsigned kind);
 /* Whether it befalls a master's process, memory, files or settings. */
 bool faults_is_of_master(unsigned kind);
 
-/* @without: the set of kinds (bit i) that are left out. @forgetting: whether masters may be made to
- * forget. */
-struct faults *faults_new(struct stage *stage, uint64_t seed, uint64_t without, bool forgetting);
+/* @without: the set of kinds (bit i) that are left out. */
+struct faults *faults_new(struct stage *stage, uint64_t seed, uint64_t without);
 void faults_free(struct faults *faults);
 
 /* Ends what is due, and may begin something. To be called every few milliseconds. */

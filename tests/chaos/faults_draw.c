@@ -162,19 +162,14 @@ static bool may_happen(struct faults *faults, const struct fault_kind *kind, uns
     const unsigned out = absences_out(&faults->absences);
     if (out & bit && !sim_rng_chance(&faults->rng, AGAIN_PERMILLE))
         return false;
-    if (fault_forgets(kind, victim) && !faults->forgetting)
-        return false;
     if (fault_memory(kind, victim) != ABSENCES_KEPT && count(out | bit) > MINORITY)
         return false;
     return leaves_enough(faults, kind, victim);
 }
 
-/* Whether it may ever happen. */
 static bool is_played(const struct faults *faults, unsigned number)
 {
-    const struct fault_kind *kind = &fault_kinds[number];
-    return !(faults->without >> number & 1) &&
-           (faults->forgetting || kind->victims & ~kind->forgets);
+    return !(faults->without >> number & 1);
 }
 
 /* The kind that happened least, so that a run of some minutes has shown each. */

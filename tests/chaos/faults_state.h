@@ -29,7 +29,6 @@ struct faults {
     struct stage *stage;
     struct sim_rng rng;
     uint64_t without;
-    bool forgetting;
     uint64_t begun_ms;
     uint64_t next_ms; /* the next fault */
     uint64_t look_ms;

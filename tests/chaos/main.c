@@ -64,9 +64,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'u':
         options->unguarded = true;
         return 0;
-    case 'm':
-        options->run.forgetting = false;
-        return 0;
     case 'w':
         options->run.without |= parse_kind(state, text);
         return 0;
@@ -85,7 +82,6 @@ static const struct argp_option option_list[] = {
     {"seconds", 't', "S", 0, "How long a run lasts (default 20)", 0},
     {"seed", 's', "X", 0, "What faults and clients are drawn from (default 1)", 0},
     {"unguarded", 'u', NULL, 0, "Only the control run: the ledger looks at no token", 0},
-    {"no-forgetting", 'm', NULL, 0, "No master loses any of its memory", 0},
     {"without", 'w', "FAULT", 0, "Leave one kind of fault out, as the table calls it", 0},
     {"only", 'o', "FAULT", 0, "Of the faults of masters' processes, only this (or these)", 0},
     {0},
@@ -248,7 +244,7 @@ static bool all_happened(const struct run_config *config, const struct run_resul
     if (run->stale == 0)
         printf("shown nothing: no stale claim or write was refused\n");
     for (unsigned kind = 0; kind < FAULT_KINDS && config->seconds >= SECONDS_FOR_ALL; kind++) {
-        if (run->faults.injected[kind] > 0 || config->without >> kind & 1 || !config->forgetting)
+        if (run->faults.injected[kind] > 0 || config->without >> kind & 1)
             continue;
         printf("shown nothing about: %s\n", faults_name(kind));
         all = false;
@@ -268,7 +264,7 @@ int main(int argc, char **argv)
         option_list, parse_option, NULL, "Real processes under faults.", NULL, NULL, NULL,
     };
     struct options options = {
-        .run = {.seconds = SECONDS_DEFAULT, .seed = 1, .guarded = true, .forgetting = true},
+        .run = {.seconds = SECONDS_DEFAULT, .seed = 1, .guarded = true},
     };
     struct run_result guarded = {0}, control = {0};
     struct table table = {0};

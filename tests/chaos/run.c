@@ -61,8 +61,7 @@ static bool all_active(void *arg)
 }
 
 /* Waits until all is as before. Returns how many masters are not. */
-static size_t expect_healed(struct stage *stage, const struct run_config *config,
-                            struct run_result *result)
+static size_t expect_healed(struct stage *stage, struct run_result *result)
 {
     const uint64_t healed_ms = wait_now_ms();
     if (wait_until(all_active, stage, HEAL_TIMEOUT_MS)) {
@@ -76,7 +75,7 @@ static size_t expect_healed(struct stage *stage, const struct run_config *config
         stage_print_masters(stage, i);
         missing += STAGE_MASTERS - (unsigned)__builtin_popcount(active);
     }
-    return config->forgetting ? missing : 0;
+    return missing;
 }
 
 /* ---- the history ----------------------------------------------------------------------------- */
@@ -236,12 +235,12 @@ void run_play(const struct run_config *config, struct run_result *ret_result)
     struct run_result result = {.findings.told = stdout};
     struct history history = {0};
     struct stage *stage = stage_new(config->guarded, config->seed);
-    struct faults *faults = faults_new(stage, config->seed, config->without, config->forgetting);
+    struct faults *faults = faults_new(stage, config->seed, config->without);
 
     const uint64_t begun_us = wait_now_ms() * 1000;
     hurt(stage, faults, config->seconds);
     const uint64_t ended_us = wait_now_ms() * 1000;
-    result.unhealed = expect_healed(stage, config, &result);
+    result.unhealed = expect_healed(stage, &result);
     const uint64_t healed_us = wait_now_ms() * 1000;
     wait_ms(NAMES_WATCHED_MS);
     expect_all_running(stage);

@@ -14,7 +14,6 @@ struct run_config {
     unsigned seconds;
     uint64_t seed;
     bool guarded;
-    bool forgetting;  /* masters may be made to forget */
     uint64_t without; /* kinds of faults (bit i) that are left out */
 };
 
