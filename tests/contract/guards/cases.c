@@ -72,8 +72,7 @@ enum guard_outcome cases_alone(cases_judge *judge, struct guard_connection *conn
 
 void cases_claim(struct guard_connection *connection, const char *resource, int64_t token)
 {
-    cases_expect(connection, cases_alone(cases_kind->claim, connection, resource, token),
-                 GUARD_DONE);
+    cases_expect(connection, cases_alone(guard_claim, connection, resource, token), GUARD_DONE);
 }
 
 int64_t cases_token(struct guard_connection *connection, const char *resource)

@@ -29,8 +29,7 @@ static void *claim_and_read(void *arg)
 {
     struct newcomer *newcomer = arg;
     struct guard_connection *connection = newcomer->connection;
-    newcomer->outcome =
-        cases_kind->claim(connection, guard_resource(newcomer->row), newcomer->token);
+    newcomer->outcome = guard_claim(connection, guard_resource(newcomer->row), newcomer->token);
     if (newcomer->outcome == GUARD_DONE)
         newcomer->outcome =
             cases_kind->read(connection, GUARD_PLAIN, newcomer->row, &newcomer->value);
@@ -74,7 +73,7 @@ static void newcomer_meets_writer(struct cases_fixture *f, int64_t claimed, bool
     if (claimed > 0)
         cases_claim(f->a, guard_resource(f->row), claimed);
     cases_begin(f->a);
-    cases_expect(f->a, cases_kind->check(f->a, guard_resource(f->row), 20), GUARD_DONE);
+    cases_expect(f->a, guard_check(f->a, guard_resource(f->row), 20), GUARD_DONE);
     cases_expect(f->a, cases_kind->write(f->a, GUARD_PLAIN, f->row, 77), GUARD_DONE);
     set_out(&newcomer);
     wait_ms(IN_THE_WAY_MS);
@@ -90,8 +89,7 @@ static void newcomer_meets_writer(struct cases_fixture *f, int64_t claimed, bool
     }
     cases_expect(f->b, newcomer.outcome, GUARD_DONE);
     assert_int_equal(newcomer.value, commits ? 77 : 0);
-    cases_expect(f->a, cases_alone(cases_kind->check, f->a, guard_resource(f->row), 20),
-                 GUARD_STALE);
+    cases_expect(f->a, cases_alone(guard_check, f->a, guard_resource(f->row), 20), GUARD_STALE);
 }
 
 static void claim_waits_for_a_writer_and_reads_what_it_left(struct cases_fixture *f)
@@ -120,7 +118,7 @@ static void writer_that_slept_is_refused_after_a_newer_claim(struct cases_fixtur
     cases_claim(f->a, guard_resource(f->row), 33);
     cases_claim(f->b, guard_resource(f->row), 34);
     cases_begin(f->a);
-    cases_expect(f->a, cases_kind->check(f->a, guard_resource(f->row), 33), GUARD_STALE);
+    cases_expect(f->a, guard_check(f->a, guard_resource(f->row), 33), GUARD_STALE);
     cases_rollback(f->a);
 }
 
@@ -135,7 +133,7 @@ static void writer_with_an_older_snapshot_does_not_write(struct cases_fixture *f
     cases_begin(f->a);
     cases_expect(f->a, cases_kind->read(f->a, GUARD_PLAIN, f->row, &value), GUARD_DONE);
     cases_claim(f->b, guard_resource(f->row), 34);
-    enum guard_outcome outcome = cases_kind->check(f->a, guard_resource(f->row), 33);
+    enum guard_outcome outcome = guard_check(f->a, guard_resource(f->row), 33);
     assert_true(outcome == GUARD_STALE || outcome == GUARD_AGAIN);
     cases_rollback(f->a);
 }

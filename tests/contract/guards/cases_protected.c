@@ -10,7 +10,7 @@ static enum guard_outcome write_protected(struct guard_connection *connection, u
 {
     cases_begin(connection);
     enum guard_outcome outcome =
-        claimed > 0 ? cases_kind->check(connection, guard_resource(claimed), token) : GUARD_DONE;
+        claimed > 0 ? guard_check(connection, guard_resource(claimed), token) : GUARD_DONE;
     if (outcome == GUARD_DONE)
         outcome = cases_kind->write(connection, GUARD_PROTECTED, row, value);
     if (outcome == GUARD_DONE)
@@ -45,7 +45,7 @@ static void claim_of_another_resource_opens_no_row(struct cases_fixture *f)
 static void claim_that_was_rolled_back_opens_no_row(struct cases_fixture *f)
 {
     cases_begin(f->a);
-    cases_expect(f->a, cases_kind->claim(f->a, guard_resource(f->row), 4), GUARD_DONE);
+    cases_expect(f->a, guard_claim(f->a, guard_resource(f->row), 4), GUARD_DONE);
     cases_rollback(f->a);
     cases_expect(f->a, write_protected(f->a, f->row, 0, 0, 30), GUARD_UNCLAIMED);
 }
@@ -69,12 +69,12 @@ static void claim_that_was_committed_outlives_the_server(struct cases_fixture *f
 {
     cases_claim(f->a, guard_resource(f->row), 90);
     cases_begin(f->b);
-    cases_expect(f->b, cases_kind->claim(f->b, guard_resource(f->row), 91), GUARD_DONE);
+    cases_expect(f->b, guard_claim(f->b, guard_resource(f->row), 91), GUARD_DONE);
     cases_kind->kill(cases_server);
     cases_kind->restart(cases_server);
     struct guard_connection *c = guard_connect(cases_server, f->isolation);
     assert_int_equal(cases_token(c, guard_resource(f->row)), 90);
-    cases_expect(c, cases_alone(cases_kind->claim, c, guard_resource(f->row), 89), GUARD_STALE);
+    cases_expect(c, cases_alone(guard_claim, c, guard_resource(f->row), 89), GUARD_STALE);
     cases_kind->close(c);
 }
 

@@ -40,12 +40,12 @@ static void each_judges(struct cases_fixture *f, cases_judge *judge)
 
 static void claim_accepts_equal_and_higher_tokens_only(struct cases_fixture *f)
 {
-    each_judges(f, cases_kind->claim);
+    each_judges(f, guard_claim);
 }
 
 static void check_accepts_equal_and_higher_tokens_only(struct cases_fixture *f)
 {
-    each_judges(f, cases_kind->check);
+    each_judges(f, guard_check);
 }
 
 static void holder_writes_many_times_under_one_token(struct cases_fixture *f)
@@ -54,8 +54,8 @@ static void holder_writes_many_times_under_one_token(struct cases_fixture *f)
     cases_claim(f->a, resource, 5);
     for (int64_t value = 1; value <= 3; value++) {
         cases_begin(f->a);
-        cases_expect(f->a, cases_kind->check(f->a, resource, 5), GUARD_DONE);
-        cases_expect(f->a, cases_kind->check(f->a, resource, 5), GUARD_DONE);
+        cases_expect(f->a, guard_check(f->a, resource, 5), GUARD_DONE);
+        cases_expect(f->a, guard_check(f->a, resource, 5), GUARD_DONE);
         cases_expect(f->a, cases_kind->write(f->a, GUARD_PLAIN, f->row, value), GUARD_DONE);
         cases_commit(f->a);
     }
@@ -66,7 +66,7 @@ static void refusal_names_the_resource_and_both_tokens(struct cases_fixture *f)
 {
     const char *resource = guard_resource(f->row);
     cases_claim(f->a, resource, 7654);
-    cases_expect(f->b, cases_alone(cases_kind->check, f->b, resource, 3210), GUARD_STALE);
+    cases_expect(f->b, cases_alone(guard_check, f->b, resource, 3210), GUARD_STALE);
     assert_non_null(strstr(f->b->error, resource));
     assert_non_null(strstr(f->b->error, "7654"));
     assert_non_null(strstr(f->b->error, "3210"));
@@ -78,7 +78,7 @@ static void refused_write_leaves_nothing(struct cases_fixture *f)
     cases_claim(f->b, resource, 2);
     cases_begin(f->a);
     cases_expect(f->a, cases_kind->write(f->a, GUARD_PLAIN, f->row, 9), GUARD_DONE);
-    cases_expect(f->a, cases_kind->check(f->a, resource, 1), GUARD_STALE);
+    cases_expect(f->a, guard_check(f->a, resource, 1), GUARD_STALE);
     cases_rollback(f->a);
     assert_int_equal(cases_value(f->b, GUARD_PLAIN, f->row), 0);
     assert_int_equal(cases_token(f->b, resource), 2);
@@ -88,7 +88,7 @@ static void claim_that_is_rolled_back_never_was(struct cases_fixture *f)
 {
     const char *resource = guard_resource(f->row);
     cases_begin(f->a);
-    cases_expect(f->a, cases_kind->claim(f->a, resource, 50), GUARD_DONE);
+    cases_expect(f->a, guard_claim(f->a, resource, 50), GUARD_DONE);
     cases_rollback(f->a);
     assert_int_equal(cases_token(f->b, resource), 0);
     cases_claim(f->b, resource, 49);
@@ -128,11 +128,11 @@ static void wrong_names_and_tokens_are_refused(struct cases_fixture *f)
                                  ".", "a\nb", "a\n",  "\xc3\xa4", longer};
     static const int64_t tokens[] = {0, -1, INT64_MIN, (INT64_C(1) << 53), INT64_MAX};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        cases_expect(f->a, cases_alone(cases_kind->claim, f->a, names[i], 1), GUARD_INVALID);
-        cases_expect(f->a, cases_alone(cases_kind->check, f->a, names[i], 1), GUARD_INVALID);
+        cases_expect(f->a, cases_alone(guard_claim, f->a, names[i], 1), GUARD_INVALID);
+        cases_expect(f->a, cases_alone(guard_check, f->a, names[i], 1), GUARD_INVALID);
     }
     for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++)
-        cases_expect(f->a, cases_alone(cases_kind->claim, f->a, orders, tokens[i]), GUARD_INVALID);
+        cases_expect(f->a, cases_alone(guard_claim, f->a, orders, tokens[i]), GUARD_INVALID);
     assert_int_equal(cases_token(f->b, orders), 0);
 }
 
@@ -142,13 +142,13 @@ static void several_resources_are_all_claimed_or_none(struct cases_fixture *f)
     snprintf(other, sizeof(other), "rows/%u/other", f->row);
     cases_claim(f->b, other, 8);
     cases_begin(f->a);
-    cases_expect(f->a, cases_kind->claim(f->a, guard_resource(f->row), 7), GUARD_DONE);
-    cases_expect(f->a, cases_kind->claim(f->a, other, 7), GUARD_STALE);
+    cases_expect(f->a, guard_claim(f->a, guard_resource(f->row), 7), GUARD_DONE);
+    cases_expect(f->a, guard_claim(f->a, other, 7), GUARD_STALE);
     cases_rollback(f->a);
     assert_int_equal(cases_token(f->b, guard_resource(f->row)), 0);
     cases_begin(f->a);
-    cases_expect(f->a, cases_kind->claim(f->a, guard_resource(f->row), 9), GUARD_DONE);
-    cases_expect(f->a, cases_kind->claim(f->a, other, 9), GUARD_DONE);
+    cases_expect(f->a, guard_claim(f->a, guard_resource(f->row), 9), GUARD_DONE);
+    cases_expect(f->a, guard_claim(f->a, other, 9), GUARD_DONE);
     cases_commit(f->a);
     assert_int_equal(cases_token(f->b, guard_resource(f->row)), 9);
     assert_int_equal(cases_token(f->b, other), 9);

@@ -42,7 +42,7 @@ static bool transact(struct writer *writer, int64_t value)
     const struct guard_kind *kind = writer->kind;
     enum guard_outcome outcome = kind->begin(writer->connection);
     if (outcome == GUARD_DONE && writer->guarded)
-        outcome = kind->check(writer->connection, guard_resource(writer->row), 1);
+        outcome = guard_check(writer->connection, guard_resource(writer->row), 1);
     if (outcome == GUARD_DONE)
         outcome = kind->write(writer->connection, GUARD_PLAIN, writer->row, value);
     if (outcome == GUARD_DONE)

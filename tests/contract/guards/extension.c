@@ -76,24 +76,13 @@ static void rollback(struct guard_connection *connection)
 }
 
 /* The names of the cases have no quotes. */
-static enum guard_outcome judge(struct guard_connection *connection, const char *function,
+static enum guard_outcome judge(struct guard_connection *connection, enum guard_call call,
                                 const char *resource, int64_t token)
 {
     char text[CALL_MAX];
-    snprintf(text, sizeof(text), "SELECT %s('%s', %lld)", function, resource, (long long)token);
+    snprintf(text, sizeof(text), "SELECT %s('%s', %lld)",
+             call == GUARD_CLAIM ? "pawl_claim" : "pawl_check", resource, (long long)token);
     return sqlite_run(connection, text);
-}
-
-static enum guard_outcome claim(struct guard_connection *connection, const char *resource,
-                                int64_t token)
-{
-    return judge(connection, "pawl_claim", resource, token);
-}
-
-static enum guard_outcome check(struct guard_connection *connection, const char *resource,
-                                int64_t token)
-{
-    return judge(connection, "pawl_check", resource, token);
 }
 
 static enum guard_outcome token(struct guard_connection *connection, const char *resource,
@@ -116,8 +105,7 @@ const struct guard_kind guard_extension = {
     .begin = begin,
     .commit = commit,
     .rollback = rollback,
-    .claim = claim,
-    .check = check,
+    .judge = judge,
     .token = token,
     .read = sqlite_read,
     .write = sqlite_write,

@@ -66,3 +66,15 @@ struct guard_connection *guard_connect(const struct guard_server *server, const 
         fail_msg("%s cannot be reached", server->kind->name);
     return connection;
 }
+
+enum guard_outcome guard_claim(struct guard_connection *connection, const char *resource,
+                               int64_t token)
+{
+    return connection->kind->judge(connection, GUARD_CLAIM, resource, token);
+}
+
+enum guard_outcome guard_check(struct guard_connection *connection, const char *resource,
+                               int64_t token)
+{
+    return connection->kind->judge(connection, GUARD_CHECK, resource, token);
+}

@@ -29,6 +29,11 @@ enum guard_outcome {
     GUARD_FAILED,
 };
 
+enum guard_call {
+    GUARD_CLAIM,
+    GUARD_CHECK,
+};
+
 enum guard_table {
     GUARD_PLAIN,
     GUARD_PROTECTED,
@@ -74,10 +79,8 @@ struct guard_kind {
     enum guard_outcome (*commit)(struct guard_connection *connection);
     void (*rollback)(struct guard_connection *connection);
 
-    enum guard_outcome (*claim)(struct guard_connection *connection, const char *resource,
-                                int64_t token);
-    enum guard_outcome (*check)(struct guard_connection *connection, const char *resource,
-                                int64_t token);
+    enum guard_outcome (*judge)(struct guard_connection *connection, enum guard_call call,
+                                const char *resource, int64_t token);
     /* The highest token that was seen; 0: none. */
     enum guard_outcome (*token)(struct guard_connection *connection, const char *resource,
                                 int64_t *ret_token);
@@ -106,6 +109,11 @@ const char *guard_resource(unsigned id);
  */
 struct guard_server *guard_server_new(const struct guard_kind *kind);
 void guard_server_free(struct guard_server *server);
+
+enum guard_outcome guard_claim(struct guard_connection *connection, const char *resource,
+                               int64_t token);
+enum guard_outcome guard_check(struct guard_connection *connection, const char *resource,
+                               int64_t token);
 
 /* connect() that may not fail. */
 struct guard_connection *guard_connect(const struct guard_server *server, const char *isolation);

@@ -82,19 +82,13 @@ static enum guard_outcome told(struct guard_connection *connection, int error,
     return outcome;
 }
 
-static enum guard_outcome claim(struct guard_connection *connection, const char *resource,
-                                int64_t token)
+static enum guard_outcome judge(struct guard_connection *connection, enum guard_call call,
+                                const char *resource, int64_t token)
 {
     struct storage_rejection rejection;
-    int error = storage_guard_claim(sqlite_of(connection), resource, token, &rejection);
-    return told(connection, error, &rejection);
-}
-
-static enum guard_outcome check(struct guard_connection *connection, const char *resource,
-                                int64_t token)
-{
-    struct storage_rejection rejection;
-    int error = storage_guard_check(sqlite_of(connection), resource, token, &rejection);
+    sqlite3 *db = sqlite_of(connection);
+    int error = call == GUARD_CLAIM ? storage_guard_claim(db, resource, token, &rejection)
+                                    : storage_guard_check(db, resource, token, &rejection);
     return told(connection, error, &rejection);
 }
 
@@ -119,8 +113,7 @@ const struct guard_kind guard_library = {
     .begin = begin,
     .commit = commit,
     .rollback = rollback,
-    .claim = claim,
-    .check = check,
+    .judge = judge,
     .token = token,
     .read = sqlite_read,
     .write = sqlite_write,

@@ -208,26 +208,15 @@ static void rollback(struct guard_connection *connection)
     mysql_rollback(mysql_of(connection));
 }
 
-static enum guard_outcome call(struct guard_connection *connection, const char *procedure,
-                               const char *resource, int64_t token)
+static enum guard_outcome judge(struct guard_connection *connection, enum guard_call call,
+                                const char *resource, int64_t token)
 {
     char text[TEXT_LEN], name[TEXT_LEN / 2];
     assert_true(strlen(resource) < sizeof(name) / 2);
     mysql_real_escape_string(mysql_of(connection), name, resource, strlen(resource));
-    snprintf(text, sizeof(text), "CALL %s('%s', %lld)", procedure, name, (long long)token);
+    snprintf(text, sizeof(text), "CALL %s('%s', %lld)",
+             call == GUARD_CLAIM ? "pawl_claim" : "pawl_check", name, (long long)token);
     return mariadb_run(connection, text);
-}
-
-static enum guard_outcome claim(struct guard_connection *connection, const char *resource,
-                                int64_t token)
-{
-    return call(connection, "pawl_claim", resource, token);
-}
-
-static enum guard_outcome check(struct guard_connection *connection, const char *resource,
-                                int64_t token)
-{
-    return call(connection, "pawl_check", resource, token);
 }
 
 static enum guard_outcome token(struct guard_connection *connection, const char *resource,
@@ -270,8 +259,7 @@ const struct guard_kind guard_mariadb = {
     .begin = begin,
     .commit = commit,
     .rollback = rollback,
-    .claim = claim,
-    .check = check,
+    .judge = judge,
     .token = token,
     .read = read_row,
     .write = write_row,

@@ -45,7 +45,7 @@ void assert_refused(struct guard_connection *connection, const char *statement, 
 
 void must_claim(struct guard_connection *connection, const char *resource, int64_t token)
 {
-    assert_outcome(connection, guard_mariadb.claim(connection, resource, token), GUARD_DONE);
+    assert_outcome(connection, guard_claim(connection, resource, token), GUARD_DONE);
 }
 
 int64_t token_of(struct guard_connection *connection, const char *resource)

@@ -277,30 +277,20 @@ static void rollback(struct guard_connection *connection)
     (void)run(connection, "ROLLBACK");
 }
 
-static enum guard_outcome judge(struct guard_connection *connection, const char *text,
+static enum guard_outcome judge(struct guard_connection *connection, enum guard_call call,
                                 const char *resource, int64_t token)
 {
     char number[24];
     int64_t ignored;
     snprintf(number, sizeof(number), "%" PRId64, token);
     const char *const values[] = {resource, number};
-    enum guard_outcome outcome = ask(connection, text, values, 2, &ignored);
+    enum guard_outcome outcome = ask(
+        connection, call == GUARD_CLAIM ? "SELECT pawl_claim($1, $2)" : "SELECT pawl_check($1, $2)",
+        values, 2, &ignored);
     /* Bytes that are no text of the database's encoding are no name either. */
     if (outcome == GUARD_FAILED && strstr(connection->error, "invalid byte sequence"))
         return GUARD_INVALID;
     return outcome;
-}
-
-static enum guard_outcome claim(struct guard_connection *connection, const char *resource,
-                                int64_t token)
-{
-    return judge(connection, "SELECT pawl_claim($1, $2)", resource, token);
-}
-
-static enum guard_outcome check(struct guard_connection *connection, const char *resource,
-                                int64_t token)
-{
-    return judge(connection, "SELECT pawl_check($1, $2)", resource, token);
 }
 
 static enum guard_outcome token(struct guard_connection *connection, const char *resource,
@@ -429,8 +419,8 @@ static void stop(struct guard_server *server)
         .has_server = true, .protects = true, .claims_end_with_transaction = true,                 \
         .missing = (its_missing), .start = (its_start), .stop = stop, .kill = kill_server,         \
         .restart = restart, .connect = connect_to, .close = close_connection, .begin = begin,      \
-        .commit = commit, .rollback = rollback, .claim = claim, .check = check, .token = token,    \
-        .read = read_row, .write = write_row,                                                      \
+        .commit = commit, .rollback = rollback, .judge = judge, .token = token, .read = read_row,  \
+        .write = write_row,                                                                        \
     }
 
 const struct guard_kind guard_postgresql = POSTGRESQL("postgresql", missing_15, start_15);

@@ -159,7 +159,7 @@ static void second_installation_loses_nothing(void **state)
     must_claim(pair.a, pair.resource, 5);
     assert_int_equal(mariadb_install(mariadb_shared, MARIADB_DATABASE), 0);
     assert_int_equal(token_of(pair.a, pair.resource), 5);
-    assert_outcome(pair.a, guard_mariadb.claim(pair.a, pair.resource, 4), GUARD_STALE);
+    assert_outcome(pair.a, guard_claim(pair.a, pair.resource, 4), GUARD_STALE);
     pair_end(&pair);
 }
 

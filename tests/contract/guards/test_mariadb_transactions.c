@@ -18,8 +18,7 @@ static void check_and_write(struct guard_connection *connection, unsigned row, i
                             int64_t value)
 {
     mariadb_must_run(connection, "START TRANSACTION");
-    assert_outcome(connection, guard_mariadb.check(connection, guard_resource(row), token),
-                   GUARD_DONE);
+    assert_outcome(connection, guard_check(connection, guard_resource(row), token), GUARD_DONE);
     assert_outcome(connection, guard_mariadb.write(connection, GUARD_PLAIN, row, value),
                    GUARD_DONE);
     mariadb_must_run(connection, "COMMIT");
@@ -34,7 +33,7 @@ static void old_transaction_is_told(struct pair *pair, const char *begin, const 
     mariadb_must_run(pair->a, begin);
     assert_int_equal(number_of(pair->a, "SELECT SUM(value) FROM plain WHERE id = 256"), 0);
     check_and_write(pair->b, pair->row, 5, 77);
-    assert_outcome(pair->a, guard_mariadb.claim(pair->a, pair->resource, 6), GUARD_AGAIN);
+    assert_outcome(pair->a, guard_claim(pair->a, pair->resource, 6), GUARD_AGAIN);
     assert_int_equal(mariadb_error_of(pair->a), ER_CHECKREAD);
     assert_non_null(strstr(pair->a->error, text));
     mariadb_must_run(pair->a, "ROLLBACK; START TRANSACTION");
@@ -117,7 +116,7 @@ static void second_claim_of_a_transaction_is_told_of_a_write_after_the_first(voi
     mariadb_must_run(pair.a, "START TRANSACTION");
     must_claim(pair.a, "first/of/two", 6);
     check_and_write(pair.b, pair.row, 5, 77);
-    assert_outcome(pair.a, guard_mariadb.claim(pair.a, pair.resource, 6), GUARD_AGAIN);
+    assert_outcome(pair.a, guard_claim(pair.a, pair.resource, 6), GUARD_AGAIN);
     mariadb_must_run(pair.a, "ROLLBACK");
     pair_end(&pair);
 }
@@ -130,7 +129,7 @@ static void claim_outside_of_a_transaction_keeps_the_rule(void **state)
     must_claim(pair.a, pair.resource, 5);
     must_claim(pair.b, pair.resource, 5);
     must_claim(pair.b, pair.resource, 7);
-    assert_outcome(pair.a, guard_mariadb.claim(pair.a, pair.resource, 6), GUARD_STALE);
+    assert_outcome(pair.a, guard_claim(pair.a, pair.resource, 6), GUARD_STALE);
     assert_int_equal(token_of(pair.a, pair.resource), 7);
     pair_end(&pair);
 }
@@ -138,10 +137,10 @@ static void claim_outside_of_a_transaction_keeps_the_rule(void **state)
 static void check_outside_of_a_transaction_is_refused(void **state)
 {
     struct pair pair = pair_begin(state, "REPEATABLE READ");
-    assert_outcome(pair.a, guard_mariadb.check(pair.a, pair.resource, 5), GUARD_INVALID);
+    assert_outcome(pair.a, guard_check(pair.a, pair.resource, 5), GUARD_INVALID);
     assert_int_equal(token_of(pair.b, pair.resource), 0);
     mariadb_must_run(pair.a, "SET autocommit = 0");
-    assert_outcome(pair.a, guard_mariadb.check(pair.a, pair.resource, 5), GUARD_DONE);
+    assert_outcome(pair.a, guard_check(pair.a, pair.resource, 5), GUARD_DONE);
     assert_int_equal(token_of(pair.b, pair.resource), 0);
     mariadb_must_run(pair.a, "COMMIT");
     assert_int_equal(token_of(pair.b, pair.resource), 5);
@@ -156,7 +155,7 @@ static void lock_wait_timeout_leaves_the_transaction_open(void **state)
     must_claim(pair.a, pair.resource, 5);
     mariadb_must_run(pair.b, "SET SESSION innodb_lock_wait_timeout = 1; START TRANSACTION");
     assert_outcome(pair.b, guard_mariadb.write(pair.b, GUARD_PLAIN, pair.row, 9), GUARD_DONE);
-    assert_outcome(pair.b, guard_mariadb.check(pair.b, pair.resource, 6), GUARD_AGAIN);
+    assert_outcome(pair.b, guard_check(pair.b, pair.resource, 6), GUARD_AGAIN);
     assert_int_equal(mariadb_error_of(pair.b), ER_LOCK_WAIT_TIMEOUT);
     assert_int_equal(number_of(pair.b, "SELECT @@in_transaction"), 1);
     mariadb_must_run(pair.b, "ROLLBACK");
@@ -182,8 +181,7 @@ static void *claim_many(void *arg)
     for (unsigned i = 0; i < ROUNDS; i++) {
         const int64_t token = next_token++;
         int64_t seen = 0;
-        enum guard_outcome outcome =
-            guard_mariadb.claim(holder->connection, holder->pair->resource, token);
+        enum guard_outcome outcome = guard_claim(holder->connection, holder->pair->resource, token);
         if (outcome == GUARD_DONE)
             outcome = guard_mariadb.token(holder->connection, holder->pair->resource, &seen);
         holder->done += outcome == GUARD_STALE || (outcome == GUARD_DONE && seen >= token);

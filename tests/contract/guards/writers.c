@@ -99,7 +99,7 @@ static enum guard_outcome claim_and_read(struct writer *writer, int64_t *ret_val
     struct guard_connection *connection = writer->connection;
     enum guard_outcome outcome = kind->begin(connection);
     if (outcome == GUARD_DONE && writer->config->guarded)
-        outcome = kind->claim(connection, guard_resource(writer->row), writer->token);
+        outcome = guard_claim(connection, guard_resource(writer->row), writer->token);
     if (outcome == GUARD_DONE)
         outcome = kind->read(connection, table_of(writer), writer->row, ret_value);
     if (outcome == GUARD_DONE)
@@ -115,7 +115,7 @@ static enum guard_outcome check_and_write(struct writer *writer, int64_t value)
     struct guard_connection *connection = writer->connection;
     enum guard_outcome outcome = kind->begin(connection);
     if (outcome == GUARD_DONE && writer->config->guarded)
-        outcome = kind->check(connection, guard_resource(writer->row), writer->token);
+        outcome = guard_check(connection, guard_resource(writer->row), writer->token);
     if (outcome == GUARD_DONE)
         outcome = kind->write(connection, table_of(writer), writer->row, value);
     if (outcome != GUARD_DONE)
