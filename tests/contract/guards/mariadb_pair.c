@@ -4,28 +4,31 @@
 #include "tests/contract/guards/mariadb.h"
 #include "tests/lib/process.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+enum {
+    PAIR_ROWS_MAX = 32,
+};
+
 struct guard_server *mariadb_shared;
 
-struct pair pair_begin(void **state, const char *isolation)
+static void play(void **state)
 {
     static unsigned rows_used;
-    (void)state;
+    const struct pair_row *row = *state;
     if (guard_mariadb.missing())
         case_skip(guard_mariadb.missing());
     struct pair pair = {.row = ++rows_used};
     snprintf(pair.resource, sizeof(pair.resource), "%s", guard_resource(pair.row));
-    pair.a = guard_connect(mariadb_shared, isolation);
-    pair.b = guard_connect(mariadb_shared, isolation);
-    return pair;
-}
-
-void pair_end(struct pair *pair)
-{
-    guard_mariadb.close(pair->a);
-    guard_mariadb.close(pair->b);
+    pair.a = guard_connect(mariadb_shared, row->isolation);
+    pair.b = guard_connect(mariadb_shared, row->isolation);
+    pair.root = mariadb_connect_root(mariadb_shared);
+    row->play(&pair);
+    guard_mariadb.close(pair.a);
+    guard_mariadb.close(pair.b);
+    guard_mariadb.close(pair.root);
 }
 
 void assert_outcome(const struct guard_connection *connection, enum guard_outcome outcome,
@@ -85,4 +88,17 @@ int pair_teardown(void **state)
     mariadb_shared = NULL;
     process_kill_all();
     return 0;
+}
+
+int pair_main(int argc, char **argv, const struct pair_row *rows, size_t count)
+{
+    struct CMUnitTest cases[PAIR_ROWS_MAX];
+    assert(count <= PAIR_ROWS_MAX);
+    for (size_t i = 0; i < count; i++)
+        cases[i] = (struct CMUnitTest){
+            .name = rows[i].name, .test_func = play, .initial_state = (void *)&rows[i]};
+    int status = case_select(argc, argv, cases, count);
+    if (status != CASE_RUN)
+        return status;
+    return case_status(_cmocka_run_group_tests("mariadb", cases, count, pair_setup, pair_teardown));
 }

@@ -8,20 +8,37 @@
 
 extern struct guard_server *mariadb_shared;
 
-/* The row is one that no other case has; the resource is its own. */
+/* What a case is handed. The row is one that no other case has; the resource is its own. */
 struct pair {
     unsigned row;
     char resource[32];
     struct guard_connection *a, *b;
+    struct guard_connection *root; /* who installs the guard */
 };
 
-/* Of the program: for CASE_MAIN. */
+struct pair_row {
+    const char *name;
+    void (*play)(struct pair *pair);
+    const char *isolation;
+};
+
+#define PAIR_AT(isolation, name)                                                                   \
+    {                                                                                              \
+#name, name, isolation                                                                     \
+    }
+#define PAIR(name) PAIR_AT("REPEATABLE READ", name)
+
+/* Defines main(), which plays each row as a case, or skips all where there is no MariaDB. */
+#define PAIR_MAIN(rows)                                                                            \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        return pair_main(argc, argv, rows, sizeof(rows) / sizeof((rows)[0]));                      \
+    }
+int pair_main(int argc, char **argv, const struct pair_row *rows, size_t count);
+
+/* For CASE_MAIN, of a program without pairs. */
 int pair_setup(void **state);
 int pair_teardown(void **state);
-
-/* Skips the case where there is no MariaDB. */
-struct pair pair_begin(void **state, const char *isolation);
-void pair_end(struct pair *pair);
 
 void assert_outcome(const struct guard_connection *connection, enum guard_outcome outcome,
                     enum guard_outcome wanted);

@@ -7,7 +7,7 @@
 
 /* ---- names and tokens ------------------------------------------------------------------------ */
 
-static void no_mode_of_the_session_changes_a_name_or_a_token(void **state)
+static void no_mode_of_the_session_changes_a_name_or_a_token(struct pair *pair)
 {
     static const char *const modes[] = {
         "", "ANSI", "NO_BACKSLASH_ESCAPES", "TRADITIONAL", "PAD_CHAR_TO_FULL_LENGTH", "ORACLE"};
@@ -23,51 +23,45 @@ static void no_mode_of_the_session_changes_a_name_or_a_token(void **state)
         "CALL pawl_claim('mode', '')",
         "CALL pawl_claim('mode', ' 1')",
     };
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    mariadb_must_run(pair.a, "SET default_regex_flags = 'DOTALL,EXTENDED,MULTILINE,UNGREEDY'");
+    mariadb_must_run(pair->a, "SET default_regex_flags = 'DOTALL,EXTENDED,MULTILINE,UNGREEDY'");
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         char text[128];
         snprintf(text, sizeof(text), "SET SESSION sql_mode = '%s'", modes[i]);
-        mariadb_must_run(pair.a, text);
+        mariadb_must_run(pair->a, text);
         for (size_t k = 0; k < sizeof(calls) / sizeof(calls[0]); k++)
-            assert_refused(pair.a, calls[k], "invalid: ");
-        must_claim(pair.a, pair.resource, (int64_t)i + 1);
-        assert_int_equal(token_of(pair.b, pair.resource), i + 1);
+            assert_refused(pair->a, calls[k], "invalid: ");
+        must_claim(pair->a, pair->resource, (int64_t)i + 1);
+        assert_int_equal(token_of(pair->b, pair->resource), i + 1);
     }
-    assert_int_equal(token_of(pair.b, "a") + token_of(pair.b, "mode"), 0);
-    pair_end(&pair);
+    assert_int_equal(token_of(pair->b, "a") + token_of(pair->b, "mode"), 0);
 }
 
-static void null_is_no_name_and_no_token(void **state)
+static void null_is_no_name_and_no_token(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    mariadb_must_run(pair.a, "START TRANSACTION");
-    assert_refused(pair.a, "CALL pawl_claim(NULL, 1)", "invalid: ");
-    assert_refused(pair.a, "CALL pawl_claim('null', NULL)", "invalid: ");
-    assert_refused(pair.a, "CALL pawl_check(NULL, 1)", "invalid: ");
-    assert_refused(pair.a, "CALL pawl_check('null', NULL)", "invalid: ");
-    mariadb_must_run(pair.a, "ROLLBACK");
-    assert_refused(pair.a, "SELECT pawl_token(NULL)", "invalid: ");
-    assert_refused(pair.a, "CALL pawl_record(NULL, 1, 2, 'claim')", "invalid: ");
-    assert_refused(pair.a, "CALL pawl_record('null', 1, 2, NULL)", "invalid: ");
-    assert_int_equal(token_of(pair.b, "null"), 0);
-    pair_end(&pair);
+    mariadb_must_run(pair->a, "START TRANSACTION");
+    assert_refused(pair->a, "CALL pawl_claim(NULL, 1)", "invalid: ");
+    assert_refused(pair->a, "CALL pawl_claim('null', NULL)", "invalid: ");
+    assert_refused(pair->a, "CALL pawl_check(NULL, 1)", "invalid: ");
+    assert_refused(pair->a, "CALL pawl_check('null', NULL)", "invalid: ");
+    mariadb_must_run(pair->a, "ROLLBACK");
+    assert_refused(pair->a, "SELECT pawl_token(NULL)", "invalid: ");
+    assert_refused(pair->a, "CALL pawl_record(NULL, 1, 2, 'claim')", "invalid: ");
+    assert_refused(pair->a, "CALL pawl_record('null', 1, 2, NULL)", "invalid: ");
+    assert_int_equal(token_of(pair->b, "null"), 0);
 }
 
-static void refusal_of_the_longest_name_holds_both_tokens(void **state)
+static void refusal_of_the_longest_name_holds_both_tokens(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    mariadb_must_run(pair.a, "CALL pawl_claim(REPEAT('z', 255), 9007199254740991)");
-    assert_refused(pair.a, "CALL pawl_claim(REPEAT('z', 255), 9007199254740990)",
+    mariadb_must_run(pair->a, "CALL pawl_claim(REPEAT('z', 255), 9007199254740991)");
+    assert_refused(pair->a, "CALL pawl_claim(REPEAT('z', 255), 9007199254740990)",
                    "stale-token: zzz");
-    assert_non_null(strstr(pair.a->error, "9007199254740991"));
-    assert_non_null(strstr(pair.a->error, "9007199254740990"));
-    pair_end(&pair);
+    assert_non_null(strstr(pair->a->error, "9007199254740991"));
+    assert_non_null(strstr(pair->a->error, "9007199254740990"));
 }
 
 /* ---- rights and the record ------------------------------------------------------------------- */
 
-static void user_with_the_rights_of_the_manual_cannot_change_the_guard(void **state)
+static void user_with_the_rights_of_the_manual_cannot_change_the_guard(struct pair *pair)
 {
     static const char *const statements[] = {
         "DELETE FROM pawl_guard",
@@ -80,64 +74,52 @@ static void user_with_the_rights_of_the_manual_cannot_change_the_guard(void **st
         "DROP TRIGGER protected_pawl_update",
         "CALL pawl_protect('plain', 'rows/{id}')",
     };
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    must_claim(pair.a, pair.resource, 5);
+    must_claim(pair->a, pair->resource, 5);
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
-        if (mariadb_run(pair.a, statements[i]) == GUARD_DONE ||
-            !strstr(pair.a->error, "denied to user"))
-            fail_msg("%s: %s", statements[i], pair.a->error);
-    assert_int_equal(token_of(pair.b, pair.resource), 5);
-    pair_end(&pair);
+        if (mariadb_run(pair->a, statements[i]) == GUARD_DONE ||
+            !strstr(pair->a->error, "denied to user"))
+            fail_msg("%s: %s", statements[i], pair->a->error);
+    assert_int_equal(token_of(pair->b, pair->resource), 5);
 }
 
-static void record_keeps_the_newest_thousand(void **state)
+static void record_keeps_the_newest_thousand(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    struct guard_connection *root = mariadb_connect_root(mariadb_shared);
-    mariadb_must_run(root, "INSERT INTO pawl_rejection (at, resource, token, highest, kind) "
-                           "SELECT NOW(), 'old', 1, 2, 'claim' FROM seq_1_to_1500");
-    mariadb_must_run(pair.a, "CALL pawl_record('new', 1, 2, 'claim')");
-    assert_int_equal(number_of(root, "SELECT COUNT(*) FROM pawl_rejection"), 1000);
+    mariadb_must_run(pair->root, "INSERT INTO pawl_rejection (at, resource, token, highest, kind) "
+                                 "SELECT NOW(), 'old', 1, 2, 'claim' FROM seq_1_to_1500");
+    mariadb_must_run(pair->a, "CALL pawl_record('new', 1, 2, 'claim')");
+    assert_int_equal(number_of(pair->root, "SELECT COUNT(*) FROM pawl_rejection"), 1000);
     assert_int_equal(
-        number_of(root, "SELECT resource = 'new' FROM pawl_rejection ORDER BY id DESC LIMIT 1"), 1);
-    guard_mariadb.close(root);
-    pair_end(&pair);
+        number_of(pair->root,
+                  "SELECT resource = 'new' FROM pawl_rejection ORDER BY id DESC LIMIT 1"),
+        1);
 }
 
-static void record_never_commits_the_refused_transaction(void **state)
+static void record_never_commits_the_refused_transaction(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    mariadb_must_run(pair.a, "START TRANSACTION");
-    assert_outcome(pair.a, guard_mariadb.write(pair.a, GUARD_PLAIN, pair.row, 9), GUARD_DONE);
-    assert_refused(pair.a, "CALL pawl_record('new', 1, 2, 'claim')", "invalid: ");
-    mariadb_must_run(pair.a, "ROLLBACK");
-    assert_int_equal(value_of(pair.b, pair.row), 0);
-    pair_end(&pair);
+    mariadb_must_run(pair->a, "START TRANSACTION");
+    assert_outcome(pair->a, guard_mariadb.write(pair->a, GUARD_PLAIN, pair->row, 9), GUARD_DONE);
+    assert_refused(pair->a, "CALL pawl_record('new', 1, 2, 'claim')", "invalid: ");
+    mariadb_must_run(pair->a, "ROLLBACK");
+    assert_int_equal(value_of(pair->b, pair->row), 0);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-static void server_that_would_forget_is_refused(void **state)
+static void server_that_would_forget_is_refused(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    struct guard_connection *root = mariadb_connect_root(mariadb_shared);
-    mariadb_must_run(root, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
-    assert_refused(pair.a, "CALL pawl_claim('forgotten', 1)", "not-durable: ");
-    mariadb_must_run(root, "SET GLOBAL innodb_flush_log_at_trx_commit = 0");
-    assert_refused(pair.a, "CALL pawl_claim('forgotten', 1)", "not-durable: ");
-    mariadb_must_run(root, "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
-    assert_int_equal(token_of(pair.a, "forgotten"), 0);
-    must_claim(pair.a, "forgotten", 1);
-    guard_mariadb.close(root);
-    pair_end(&pair);
+    mariadb_must_run(pair->root, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    assert_refused(pair->a, "CALL pawl_claim('forgotten', 1)", "not-durable: ");
+    mariadb_must_run(pair->root, "SET GLOBAL innodb_flush_log_at_trx_commit = 0");
+    assert_refused(pair->a, "CALL pawl_claim('forgotten', 1)", "not-durable: ");
+    mariadb_must_run(pair->root, "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+    assert_int_equal(token_of(pair->a, "forgotten"), 0);
+    must_claim(pair->a, "forgotten", 1);
 }
 
 /* A server of its own: one that was killed with a binary log does not start without one. */
-static void binary_log_that_is_not_synced_is_refused(void **state)
+static void binary_log_that_is_not_synced_is_refused(struct pair *pair)
 {
-    (void)state;
-    if (guard_mariadb.missing())
-        case_skip(guard_mariadb.missing());
+    (void)pair;
     struct guard_server *logging = guard_server_new(&guard_mariadb);
     mariadb_server_kill(logging);
     mariadb_server_spawn_with(logging, "--log-bin");
@@ -153,55 +135,46 @@ static void binary_log_that_is_not_synced_is_refused(void **state)
     guard_server_free(logging);
 }
 
-static void second_installation_loses_nothing(void **state)
+static void second_installation_loses_nothing(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    must_claim(pair.a, pair.resource, 5);
+    must_claim(pair->a, pair->resource, 5);
     assert_int_equal(mariadb_install(mariadb_shared, MARIADB_DATABASE), 0);
-    assert_int_equal(token_of(pair.a, pair.resource), 5);
-    assert_outcome(pair.a, guard_claim(pair.a, pair.resource, 4), GUARD_STALE);
-    pair_end(&pair);
+    assert_int_equal(token_of(pair->a, pair->resource), 5);
+    assert_outcome(pair->a, guard_claim(pair->a, pair->resource, 4), GUARD_STALE);
 }
 
 /* The routines keep the mode of their creation, which the script sets. */
-static void mode_of_the_server_at_the_installation_is_no_matter(void **state)
+static void mode_of_the_server_at_the_installation_is_no_matter(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    struct guard_connection *root = mariadb_connect_root(mariadb_shared);
-    mariadb_must_run(root, "SET GLOBAL sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'");
+    mariadb_must_run(pair->root, "SET GLOBAL sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'");
     assert_int_equal(mariadb_install(mariadb_shared, MARIADB_DATABASE), 0);
-    mariadb_must_run(root, "SET GLOBAL sql_mode = DEFAULT");
-    must_claim(pair.a, pair.resource, 5);
-    assert_refused(pair.a, "CALL pawl_claim('mode/..', 1)", "invalid: ");
-    assert_refused(pair.a, "CALL pawl_claim(CONCAT('mode', CHAR(10)), 1)", "invalid: ");
-    guard_mariadb.close(root);
-    pair_end(&pair);
+    mariadb_must_run(pair->root, "SET GLOBAL sql_mode = DEFAULT");
+    must_claim(pair->a, pair->resource, 5);
+    assert_refused(pair->a, "CALL pawl_claim('mode/..', 1)", "invalid: ");
+    assert_refused(pair->a, "CALL pawl_claim(CONCAT('mode', CHAR(10)), 1)", "invalid: ");
 }
 
-static void table_of_another_engine_is_no_guard(void **state)
+static void table_of_another_engine_is_no_guard(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    struct guard_connection *root = mariadb_connect_root(mariadb_shared);
-    mariadb_must_run(root, "CREATE DATABASE other");
-    mariadb_must_run(root, "CREATE TABLE other.pawl_guard (resource VARCHAR(255) PRIMARY KEY, "
-                           "token BIGINT, writes BIGINT) ENGINE = Aria");
+    mariadb_must_run(pair->root, "CREATE DATABASE other");
+    mariadb_must_run(pair->root,
+                     "CREATE TABLE other.pawl_guard (resource VARCHAR(255) PRIMARY KEY, "
+                     "token BIGINT, writes BIGINT) ENGINE = Aria");
     assert_int_not_equal(mariadb_install(mariadb_shared, "other"), 0);
-    guard_mariadb.close(root);
-    pair_end(&pair);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(no_mode_of_the_session_changes_a_name_or_a_token),
-    cmocka_unit_test(null_is_no_name_and_no_token),
-    cmocka_unit_test(refusal_of_the_longest_name_holds_both_tokens),
-    cmocka_unit_test(user_with_the_rights_of_the_manual_cannot_change_the_guard),
-    cmocka_unit_test(record_keeps_the_newest_thousand),
-    cmocka_unit_test(record_never_commits_the_refused_transaction),
-    cmocka_unit_test(server_that_would_forget_is_refused),
-    cmocka_unit_test(binary_log_that_is_not_synced_is_refused),
-    cmocka_unit_test(second_installation_loses_nothing),
-    cmocka_unit_test(mode_of_the_server_at_the_installation_is_no_matter),
-    cmocka_unit_test(table_of_another_engine_is_no_guard),
+static const struct pair_row rows[] = {
+    PAIR(no_mode_of_the_session_changes_a_name_or_a_token),
+    PAIR(null_is_no_name_and_no_token),
+    PAIR(refusal_of_the_longest_name_holds_both_tokens),
+    PAIR(user_with_the_rights_of_the_manual_cannot_change_the_guard),
+    PAIR(record_keeps_the_newest_thousand),
+    PAIR(record_never_commits_the_refused_transaction),
+    PAIR(server_that_would_forget_is_refused),
+    PAIR(binary_log_that_is_not_synced_is_refused),
+    PAIR(second_installation_loses_nothing),
+    PAIR(mode_of_the_server_at_the_installation_is_no_matter),
+    PAIR(table_of_another_engine_is_no_guard),
 };
 
-CASE_MAIN(cases, pair_setup, pair_teardown)
+PAIR_MAIN(rows)

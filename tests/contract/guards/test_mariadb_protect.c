@@ -10,22 +10,12 @@ static struct guard_connection *root, *app, *other;
 /* ---- helpers --------------------------------------------------------------------------------- */
 
 /* Each case has tables of its own, which "app" may read and write. */
-static void begin_case(void **state, const char *tables)
+static void begin_case(const struct pair *pair, const char *tables)
 {
-    (void)state;
-    if (guard_mariadb.missing())
-        case_skip(guard_mariadb.missing());
-    root = mariadb_connect_root(mariadb_shared);
-    app = guard_connect(mariadb_shared, "REPEATABLE READ");
-    other = guard_connect(mariadb_shared, "REPEATABLE READ");
+    root = pair->root;
+    app = pair->a;
+    other = pair->b;
     mariadb_must_run(root, tables);
-}
-
-static void end_case(void)
-{
-    guard_mariadb.close(root);
-    guard_mariadb.close(app);
-    guard_mariadb.close(other);
 }
 
 static void grant(const char *table)
@@ -55,19 +45,18 @@ static const char *const ways[] = {
     "DELETE ways FROM ways JOIN plain ON ways.id = plain.id WHERE plain.id = 1",
 };
 
-static void no_statement_writes_a_protected_row_without_a_claim(void **state)
+static void no_statement_writes_a_protected_row_without_a_claim(struct pair *pair)
 {
-    begin_case(state, WAYS_TABLE);
+    begin_case(pair, WAYS_TABLE);
     grant("ways");
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
         assert_refused(app, ways[i], "unclaimed: this session has not claimed ways/");
     assert_int_equal(number_of(root, "SELECT COUNT(*) = 2 AND SUM(value) = 0 FROM ways"), 1);
-    end_case();
 }
 
-static void each_statement_writes_a_protected_row_after_the_claim(void **state)
+static void each_statement_writes_a_protected_row_after_the_claim(struct pair *pair)
 {
-    begin_case(state, WAYS_TABLE);
+    begin_case(pair, WAYS_TABLE);
     grant("ways");
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         mariadb_must_run(app, "START TRANSACTION; CALL pawl_check('ways/1', 5);"
@@ -75,38 +64,35 @@ static void each_statement_writes_a_protected_row_after_the_claim(void **state)
         mariadb_must_run(app, ways[i]);
         mariadb_must_run(app, "ROLLBACK");
     }
-    end_case();
 }
 
-static void stale_statement_leaves_none_of_its_rows(void **state)
+static void stale_statement_leaves_none_of_its_rows(struct pair *pair)
 {
-    begin_case(state, WAYS_TABLE);
+    begin_case(pair, WAYS_TABLE);
     grant("ways");
     mariadb_must_run(app, "CALL pawl_claim('ways/1', 5); CALL pawl_claim('ways/2', 5)");
     mariadb_must_run(other, "CALL pawl_claim('ways/2', 6)");
     assert_refused(app, "UPDATE ways SET value = 9", "stale-token: ways/2 ");
     assert_int_equal(number_of(root, "SELECT SUM(value) FROM ways"), 0);
-    end_case();
 }
 
 /* A write that a trigger lets through counts as a check: it keeps out who has an older snapshot. */
-static void write_without_a_check_is_seen_by_the_next_claim(void **state)
+static void write_without_a_check_is_seen_by_the_next_claim(struct pair *pair)
 {
-    begin_case(state, WAYS_TABLE);
+    begin_case(pair, WAYS_TABLE);
     grant("ways");
     mariadb_must_run(app, "CALL pawl_claim('ways/1', 7)");
     mariadb_must_run(other, "START TRANSACTION; SELECT * FROM ways");
     mariadb_must_run(app, "UPDATE ways SET value = 9 WHERE id = 1");
     assert_refused(other, "CALL pawl_claim('ways/1', 8)", "old-snapshot: ");
     mariadb_must_run(other, "ROLLBACK");
-    end_case();
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void row_that_moves_needs_the_claims_of_both_resources(void **state)
+static void row_that_moves_needs_the_claims_of_both_resources(struct pair *pair)
 {
-    begin_case(state,
+    begin_case(pair,
                "CREATE TABLE moving (id INTEGER PRIMARY KEY, owner VARCHAR(20)) ENGINE = InnoDB;"
                "INSERT INTO moving VALUES (1, 'ann'), (2, 'bob'), (3, NULL);"
                "CALL pawl_protect('moving', 'of/{owner}')");
@@ -119,14 +105,13 @@ static void row_that_moves_needs_the_claims_of_both_resources(void **state)
     assert_refused(app, "UPDATE moving SET owner = 'ann' WHERE id = 3", "invalid: ");
     mariadb_must_run(app, "CALL pawl_claim('of/bob', 5)");
     mariadb_must_run(app, "UPDATE moving SET owner = 'bob' WHERE id = 1");
-    end_case();
 }
 
-static void row_is_judged_by_the_values_that_it_gets_in_the_end(void **state)
+static void row_is_judged_by_the_values_that_it_gets_in_the_end(struct pair *pair)
 {
-    begin_case(state, "CREATE TABLE counted (id INTEGER PRIMARY KEY AUTO_INCREMENT, "
-                      "owner VARCHAR(20)) ENGINE = InnoDB;"
-                      "CALL pawl_protect('counted', 'counted/{id}/{owner}')");
+    begin_case(pair, "CREATE TABLE counted (id INTEGER PRIMARY KEY AUTO_INCREMENT, "
+                     "owner VARCHAR(20)) ENGINE = InnoDB;"
+                     "CALL pawl_protect('counted', 'counted/{id}/{owner}')");
     grant("counted");
     mariadb_must_run(app, "CALL pawl_claim('counted/0/ann', 5)");
     assert_refused(app, "INSERT INTO counted (owner) VALUES ('ann')",
@@ -138,10 +123,9 @@ static void row_is_judged_by_the_values_that_it_gets_in_the_end(void **state)
     assert_refused(app, "INSERT INTO counted VALUES (9, 'ann')",
                    "unclaimed: this session has not "
                    "claimed counted/9/bob");
-    end_case();
 }
 
-static void template_that_is_not_plain_is_refused(void **state)
+static void template_that_is_not_plain_is_refused(struct pair *pair)
 {
     static const char *const calls[] = {
         "CALL pawl_protect('odd', 'rows/{none}')",
@@ -157,9 +141,9 @@ static void template_that_is_not_plain_is_refused(void **state)
         "CALL pawl_protect(NULL, 'rows/{id}')",
         "CALL pawl_protect('aria', 'rows/{id}')",
     };
-    begin_case(state, "CREATE TABLE odd (id INTEGER PRIMARY KEY, `a{b` INTEGER, `c``d` INTEGER) "
-                      "ENGINE = InnoDB;"
-                      "CREATE TABLE aria (id INTEGER PRIMARY KEY) ENGINE = Aria");
+    begin_case(pair, "CREATE TABLE odd (id INTEGER PRIMARY KEY, `a{b` INTEGER, `c``d` INTEGER) "
+                     "ENGINE = InnoDB;"
+                     "CREATE TABLE aria (id INTEGER PRIMARY KEY) ENGINE = Aria");
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         assert_refused(root, calls[i], "invalid: ");
     assert_int_equal(number_of(root, "SELECT COUNT(*) FROM information_schema.TRIGGERS "
@@ -167,65 +151,61 @@ static void template_that_is_not_plain_is_refused(void **state)
                      0);
     mariadb_must_run(root, "CALL pawl_protect('odd', 'odd/{c`d}'); CALL pawl_claim('odd/4', 1);"
                            "INSERT INTO odd VALUES (1, 2, 4)");
-    end_case();
 }
 
 /* ---- claims of a session --------------------------------------------------------------------- */
 
-static void reset_of_a_session_forgets_its_claims(void **state)
+static void reset_of_a_session_forgets_its_claims(struct pair *pair)
 {
-    begin_case(state, WAYS_TABLE);
+    begin_case(pair, WAYS_TABLE);
     grant("ways");
     mariadb_must_run(app, "CALL pawl_claim('ways/1', 9)");
     mariadb_must_run(app, "UPDATE ways SET value = 9 WHERE id = 1");
     mariadb_reset(app);
     assert_refused(app, "UPDATE ways SET value = 9 WHERE id = 1", "unclaimed: ");
-    end_case();
 }
 
-static void session_remembers_a_thousand_claims(void **state)
+static void session_remembers_a_thousand_claims(struct pair *pair)
 {
     static const char count[] = "SELECT JSON_LENGTH(@pawl_claims)";
-    begin_case(state, "DO 0");
+    begin_case(pair, "DO 0");
     mariadb_must_run(app, "BEGIN NOT ATOMIC START TRANSACTION; FOR i IN 1..1000 DO "
                           "CALL pawl_claim(CONCAT('many/', i), 1); END FOR; COMMIT; END");
     mariadb_must_run(app, "CALL pawl_claim('many/1', 1)");
     assert_int_equal(number_of(app, count), 1000);
     mariadb_must_run(app, "CALL pawl_claim('many/1001', 1)");
     assert_int_equal(number_of(app, count), 1);
-    end_case();
 }
 
 /* ---- what no trigger sees -------------------------------------------------------------------- */
 
 /* The manual tells of both. */
-static void cascade_of_a_foreign_key_and_a_truncate_are_not_seen(void **state)
+static void cascade_of_a_foreign_key_and_a_truncate_are_not_seen(struct pair *pair)
 {
-    begin_case(state, "CREATE TABLE parent (id INTEGER PRIMARY KEY) ENGINE = InnoDB;"
-                      "CREATE TABLE child (id INTEGER PRIMARY KEY, parent INTEGER,"
-                      "    FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE) "
-                      "ENGINE = InnoDB;"
-                      "INSERT INTO parent VALUES (1), (2);"
-                      "INSERT INTO child VALUES (1, 1), (2, 2);"
-                      "CALL pawl_protect('child', 'child/{id}')");
+    begin_case(pair, "CREATE TABLE parent (id INTEGER PRIMARY KEY) ENGINE = InnoDB;"
+                     "CREATE TABLE child (id INTEGER PRIMARY KEY, parent INTEGER,"
+                     "    FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE) "
+                     "ENGINE = InnoDB;"
+                     "INSERT INTO parent VALUES (1), (2);"
+                     "INSERT INTO child VALUES (1, 1), (2, 2);"
+                     "CALL pawl_protect('child', 'child/{id}')");
     mariadb_must_run(root, "DELETE FROM parent WHERE id = 1");
     assert_int_equal(number_of(root, "SELECT COUNT(*) FROM child"), 1);
     mariadb_must_run(root, "TRUNCATE child");
     assert_int_equal(number_of(root, "SELECT COUNT(*) FROM child"), 0);
-    end_case();
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(no_statement_writes_a_protected_row_without_a_claim),
-    cmocka_unit_test(each_statement_writes_a_protected_row_after_the_claim),
-    cmocka_unit_test(stale_statement_leaves_none_of_its_rows),
-    cmocka_unit_test(write_without_a_check_is_seen_by_the_next_claim),
-    cmocka_unit_test(row_that_moves_needs_the_claims_of_both_resources),
-    cmocka_unit_test(row_is_judged_by_the_values_that_it_gets_in_the_end),
-    cmocka_unit_test(template_that_is_not_plain_is_refused),
-    cmocka_unit_test(reset_of_a_session_forgets_its_claims),
-    cmocka_unit_test(session_remembers_a_thousand_claims),
-    cmocka_unit_test(cascade_of_a_foreign_key_and_a_truncate_are_not_seen),
+static const struct pair_row rows[] = {
+    PAIR(no_statement_writes_a_protected_row_without_a_claim),
+    PAIR(each_statement_writes_a_protected_row_after_the_claim),
+    PAIR(stale_statement_leaves_none_of_its_rows),
+    PAIR(write_without_a_check_is_seen_by_the_next_claim),
+    PAIR(row_that_moves_needs_the_claims_of_both_resources),
+    PAIR(row_is_judged_by_the_values_that_it_gets_in_the_end),
+    PAIR(template_that_is_not_plain_is_refused),
+    PAIR(reset_of_a_session_forgets_its_claims),
+    PAIR(session_remembers_a_thousand_claims),
+    PAIR(cascade_of_a_foreign_key_and_a_truncate_are_not_seen),
 };
 
-CASE_MAIN(cases, pair_setup, pair_teardown)
+PAIR_MAIN(rows)

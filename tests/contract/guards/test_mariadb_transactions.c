@@ -42,126 +42,104 @@ static void old_transaction_is_told(struct pair *pair, const char *begin, const 
     mariadb_must_run(pair->a, "COMMIT");
 }
 
-static void claim_after_a_plain_read_is_told_to_begin_anew(void **state)
+static void claim_after_a_plain_read_is_told_to_begin_anew(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    must_claim(pair.b, pair.resource, 4);
-    old_transaction_is_told(&pair, "START TRANSACTION", "old-snapshot: ");
-    pair_end(&pair);
+    must_claim(pair->b, pair->resource, 4);
+    old_transaction_is_told(pair, "START TRANSACTION", "old-snapshot: ");
 }
 
 /* The token in the row is the same before and after the write. */
-static void claim_with_an_old_snapshot_meets_a_check_of_an_equal_token(void **state)
+static void claim_with_an_old_snapshot_meets_a_check_of_an_equal_token(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    must_claim(pair.b, pair.resource, 5);
-    old_transaction_is_told(&pair, "START TRANSACTION", "old-snapshot: ");
-    pair_end(&pair);
+    must_claim(pair->b, pair->resource, 5);
+    old_transaction_is_told(pair, "START TRANSACTION", "old-snapshot: ");
 }
 
-static void claim_with_an_old_snapshot_meets_the_first_claim_of_all(void **state)
+static void claim_with_an_old_snapshot_meets_the_first_claim_of_all(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    old_transaction_is_told(&pair, "START TRANSACTION", "old-snapshot: ");
-    pair_end(&pair);
+    old_transaction_is_told(pair, "START TRANSACTION", "old-snapshot: ");
 }
 
-static void claim_after_a_consistent_snapshot_is_told_to_begin_anew(void **state)
+static void claim_after_a_consistent_snapshot_is_told_to_begin_anew(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    must_claim(pair.b, pair.resource, 5);
-    old_transaction_is_told(&pair, "START TRANSACTION WITH CONSISTENT SNAPSHOT", "old-snapshot: ");
-    pair_end(&pair);
+    must_claim(pair->b, pair->resource, 5);
+    old_transaction_is_told(pair, "START TRANSACTION WITH CONSISTENT SNAPSHOT", "old-snapshot: ");
 }
 
-static void server_with_snapshot_isolation_says_so_itself(void **state)
+static void server_with_snapshot_isolation_says_so_itself(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    must_claim(pair.b, pair.resource, 5);
-    mariadb_must_run(pair.a, "SET SESSION innodb_snapshot_isolation = ON");
-    old_transaction_is_told(&pair, "START TRANSACTION", "changed since last read");
-    pair_end(&pair);
+    must_claim(pair->b, pair->resource, 5);
+    mariadb_must_run(pair->a, "SET SESSION innodb_snapshot_isolation = ON");
+    old_transaction_is_told(pair, "START TRANSACTION", "changed since last read");
 }
 
-static void claim_after_a_plain_read_reads_the_newest_at_read_committed(void **state)
+static void claim_after_a_plain_read_reads_the_newest_at_read_committed(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "READ COMMITTED");
-    must_claim(pair.b, pair.resource, 5);
-    mariadb_must_run(pair.a, "START TRANSACTION");
-    assert_int_equal(value_of(pair.a, pair.row), 0);
-    check_and_write(pair.b, pair.row, 5, 77);
-    must_claim(pair.a, pair.resource, 6);
-    assert_int_equal(value_of(pair.a, pair.row), 77);
-    mariadb_must_run(pair.a, "COMMIT");
-    pair_end(&pair);
+    must_claim(pair->b, pair->resource, 5);
+    mariadb_must_run(pair->a, "START TRANSACTION");
+    assert_int_equal(value_of(pair->a, pair->row), 0);
+    check_and_write(pair->b, pair->row, 5, 77);
+    must_claim(pair->a, pair->resource, 6);
+    assert_int_equal(value_of(pair->a, pair->row), 77);
+    mariadb_must_run(pair->a, "COMMIT");
 }
 
-static void claim_after_a_read_goes_on_where_nobody_wrote(void **state)
+static void claim_after_a_read_goes_on_where_nobody_wrote(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    must_claim(pair.b, pair.resource, 5);
-    mariadb_must_run(pair.a, "START TRANSACTION");
-    assert_int_equal(value_of(pair.a, pair.row), 0);
-    must_claim(pair.b, "somewhere/else", 5);
-    must_claim(pair.a, pair.resource, 6);
-    must_claim(pair.a, pair.resource, 6);
-    mariadb_must_run(pair.a, "COMMIT");
-    pair_end(&pair);
+    must_claim(pair->b, pair->resource, 5);
+    mariadb_must_run(pair->a, "START TRANSACTION");
+    assert_int_equal(value_of(pair->a, pair->row), 0);
+    must_claim(pair->b, "somewhere/else", 5);
+    must_claim(pair->a, pair->resource, 6);
+    must_claim(pair->a, pair->resource, 6);
+    mariadb_must_run(pair->a, "COMMIT");
 }
 
 /* The first claim of a transaction makes its snapshot. */
-static void second_claim_of_a_transaction_is_told_of_a_write_after_the_first(void **state)
+static void second_claim_of_a_transaction_is_told_of_a_write_after_the_first(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    mariadb_must_run(pair.a, "START TRANSACTION");
-    must_claim(pair.a, "first/of/two", 6);
-    check_and_write(pair.b, pair.row, 5, 77);
-    assert_outcome(pair.a, guard_claim(pair.a, pair.resource, 6), GUARD_AGAIN);
-    mariadb_must_run(pair.a, "ROLLBACK");
-    pair_end(&pair);
+    mariadb_must_run(pair->a, "START TRANSACTION");
+    must_claim(pair->a, "first/of/two", 6);
+    check_and_write(pair->b, pair->row, 5, 77);
+    assert_outcome(pair->a, guard_claim(pair->a, pair->resource, 6), GUARD_AGAIN);
+    mariadb_must_run(pair->a, "ROLLBACK");
 }
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-static void claim_outside_of_a_transaction_keeps_the_rule(void **state)
+static void claim_outside_of_a_transaction_keeps_the_rule(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    must_claim(pair.a, pair.resource, 5);
-    must_claim(pair.b, pair.resource, 5);
-    must_claim(pair.b, pair.resource, 7);
-    assert_outcome(pair.a, guard_claim(pair.a, pair.resource, 6), GUARD_STALE);
-    assert_int_equal(token_of(pair.a, pair.resource), 7);
-    pair_end(&pair);
+    must_claim(pair->a, pair->resource, 5);
+    must_claim(pair->b, pair->resource, 5);
+    must_claim(pair->b, pair->resource, 7);
+    assert_outcome(pair->a, guard_claim(pair->a, pair->resource, 6), GUARD_STALE);
+    assert_int_equal(token_of(pair->a, pair->resource), 7);
 }
 
-static void check_outside_of_a_transaction_is_refused(void **state)
+static void check_outside_of_a_transaction_is_refused(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    assert_outcome(pair.a, guard_check(pair.a, pair.resource, 5), GUARD_INVALID);
-    assert_int_equal(token_of(pair.b, pair.resource), 0);
-    mariadb_must_run(pair.a, "SET autocommit = 0");
-    assert_outcome(pair.a, guard_check(pair.a, pair.resource, 5), GUARD_DONE);
-    assert_int_equal(token_of(pair.b, pair.resource), 0);
-    mariadb_must_run(pair.a, "COMMIT");
-    assert_int_equal(token_of(pair.b, pair.resource), 5);
-    pair_end(&pair);
+    assert_outcome(pair->a, guard_check(pair->a, pair->resource, 5), GUARD_INVALID);
+    assert_int_equal(token_of(pair->b, pair->resource), 0);
+    mariadb_must_run(pair->a, "SET autocommit = 0");
+    assert_outcome(pair->a, guard_check(pair->a, pair->resource, 5), GUARD_DONE);
+    assert_int_equal(token_of(pair->b, pair->resource), 0);
+    mariadb_must_run(pair->a, "COMMIT");
+    assert_int_equal(token_of(pair->b, pair->resource), 5);
 }
 
 /* A trap that the manual tells of: what was written before the timeout can still be committed. */
-static void lock_wait_timeout_leaves_the_transaction_open(void **state)
+static void lock_wait_timeout_leaves_the_transaction_open(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
-    mariadb_must_run(pair.a, "START TRANSACTION");
-    must_claim(pair.a, pair.resource, 5);
-    mariadb_must_run(pair.b, "SET SESSION innodb_lock_wait_timeout = 1; START TRANSACTION");
-    assert_outcome(pair.b, guard_mariadb.write(pair.b, GUARD_PLAIN, pair.row, 9), GUARD_DONE);
-    assert_outcome(pair.b, guard_check(pair.b, pair.resource, 6), GUARD_AGAIN);
-    assert_int_equal(mariadb_error_of(pair.b), ER_LOCK_WAIT_TIMEOUT);
-    assert_int_equal(number_of(pair.b, "SELECT @@in_transaction"), 1);
-    mariadb_must_run(pair.b, "ROLLBACK");
-    mariadb_must_run(pair.a, "COMMIT");
-    assert_int_equal(value_of(pair.b, pair.row), 0);
-    pair_end(&pair);
+    mariadb_must_run(pair->a, "START TRANSACTION");
+    must_claim(pair->a, pair->resource, 5);
+    mariadb_must_run(pair->b, "SET SESSION innodb_lock_wait_timeout = 1; START TRANSACTION");
+    assert_outcome(pair->b, guard_mariadb.write(pair->b, GUARD_PLAIN, pair->row, 9), GUARD_DONE);
+    assert_outcome(pair->b, guard_check(pair->b, pair->resource, 6), GUARD_AGAIN);
+    assert_int_equal(mariadb_error_of(pair->b), ER_LOCK_WAIT_TIMEOUT);
+    assert_int_equal(number_of(pair->b, "SELECT @@in_transaction"), 1);
+    mariadb_must_run(pair->b, "ROLLBACK");
+    mariadb_must_run(pair->a, "COMMIT");
+    assert_int_equal(value_of(pair->b, pair->row), 0);
 }
 
 /* Holders that claim at once, each with a higher token. */
@@ -189,13 +167,12 @@ static void *claim_many(void *arg)
     return NULL;
 }
 
-static void claims_at_once_outside_of_transactions_keep_the_rule(void **state)
+static void claims_at_once_outside_of_transactions_keep_the_rule(struct pair *pair)
 {
-    struct pair pair = pair_begin(state, "REPEATABLE READ");
     struct holder holder[THREADS] = {0};
     unsigned done = 0;
     for (size_t i = 0; i < THREADS; i++) {
-        holder[i].pair = &pair;
+        holder[i].pair = pair;
         holder[i].connection = guard_connect(mariadb_shared, "REPEATABLE READ");
         assert_int_equal(pthread_create(&holder[i].thread, NULL, claim_many, &holder[i]), 0);
     }
@@ -205,22 +182,21 @@ static void claims_at_once_outside_of_transactions_keep_the_rule(void **state)
         done += holder[i].done;
     }
     assert_int_equal(done, THREADS * ROUNDS);
-    pair_end(&pair);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(claim_after_a_plain_read_is_told_to_begin_anew),
-    cmocka_unit_test(claim_with_an_old_snapshot_meets_a_check_of_an_equal_token),
-    cmocka_unit_test(claim_with_an_old_snapshot_meets_the_first_claim_of_all),
-    cmocka_unit_test(claim_after_a_consistent_snapshot_is_told_to_begin_anew),
-    cmocka_unit_test(server_with_snapshot_isolation_says_so_itself),
-    cmocka_unit_test(claim_after_a_plain_read_reads_the_newest_at_read_committed),
-    cmocka_unit_test(claim_after_a_read_goes_on_where_nobody_wrote),
-    cmocka_unit_test(second_claim_of_a_transaction_is_told_of_a_write_after_the_first),
-    cmocka_unit_test(claim_outside_of_a_transaction_keeps_the_rule),
-    cmocka_unit_test(check_outside_of_a_transaction_is_refused),
-    cmocka_unit_test(lock_wait_timeout_leaves_the_transaction_open),
-    cmocka_unit_test(claims_at_once_outside_of_transactions_keep_the_rule),
+static const struct pair_row rows[] = {
+    PAIR(claim_after_a_plain_read_is_told_to_begin_anew),
+    PAIR(claim_with_an_old_snapshot_meets_a_check_of_an_equal_token),
+    PAIR(claim_with_an_old_snapshot_meets_the_first_claim_of_all),
+    PAIR(claim_after_a_consistent_snapshot_is_told_to_begin_anew),
+    PAIR(server_with_snapshot_isolation_says_so_itself),
+    PAIR_AT("READ COMMITTED", claim_after_a_plain_read_reads_the_newest_at_read_committed),
+    PAIR(claim_after_a_read_goes_on_where_nobody_wrote),
+    PAIR(second_claim_of_a_transaction_is_told_of_a_write_after_the_first),
+    PAIR(claim_outside_of_a_transaction_keeps_the_rule),
+    PAIR(check_outside_of_a_transaction_is_refused),
+    PAIR(lock_wait_timeout_leaves_the_transaction_open),
+    PAIR(claims_at_once_outside_of_transactions_keep_the_rule),
 };
 
-CASE_MAIN(cases, pair_setup, pair_teardown)
+PAIR_MAIN(rows)
