@@ -69,10 +69,11 @@ char *pawl_beside(const char *name)
     return text_make("%s/%s", dirname(self), name);
 }
 
-/* Of the program @name, which writes to @log. run() or serve_on() is the end of them. */
-static struct args begin(const char *name, char *log)
+/* Of the program @name, which writes to @log with @suffix. run() or serve_on() is the end of them.
+ */
+static struct args begin(const char *name, const char *log, const char *suffix)
 {
-    struct args args = {.program = pawl_program(name), .log = log};
+    struct args args = {.program = pawl_program(name), .log = text_make("%s%s", log, suffix)};
     add(&args, args.program);
     return args;
 }
@@ -95,7 +96,7 @@ static int run(struct args *args)
 
 int pawl_init(struct redis_fleet *fleet, const char *const options[])
 {
-    struct args args = begin("pawld", text_make("%s/init.log", fleet->dir));
+    struct args args = begin("pawld", fleet->dir, "/init.log");
     add(&args, "init");
     add_all(&args, options);
     add_masters(&args, fleet);
@@ -138,7 +139,7 @@ struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const opt
 struct pawl_service pawld_start_on(struct redis_fleet *fleet, uint16_t port,
                                    const char *const options[])
 {
-    struct args args = begin("pawld", text_make("%s/pawld.log", fleet->dir));
+    struct args args = begin("pawld", fleet->dir, "/pawld.log");
     add_masters(&args, fleet);
     add(&args, "--workers"); /* the same on any machine; @options may ask for another number */
     add(&args, "1");
@@ -148,7 +149,7 @@ struct pawl_service pawld_start_on(struct redis_fleet *fleet, uint16_t port,
 
 struct pawl_service pawld_start_at(const char *folder, const char *const options[])
 {
-    struct args args = begin("pawld", text_make("%s.log", folder));
+    struct args args = begin("pawld", folder, ".log");
     add(&args, "--data");
     add(&args, folder);
     add(&args, "--workers");
@@ -160,7 +161,7 @@ struct pawl_service pawld_start_at(const char *folder, const char *const options
 int pawld_run_at(const char *command, const char *folder, const char *const options[],
                  const char *log)
 {
-    struct args args = begin("pawld", text_make("%s", log));
+    struct args args = begin("pawld", log, "");
     if (command)
         add(&args, command);
     add(&args, "--data");
@@ -198,7 +199,7 @@ struct pawl_service pawld_start_new(struct redis_fleet *fleet)
 
 struct pawl_service pawl_ledger_start(const char *db, const char *const options[])
 {
-    struct args args = begin("pawl-ledger", text_make("%s.log", db));
+    struct args args = begin("pawl-ledger", db, ".log");
     add(&args, "--db");
     add(&args, db);
     add_all(&args, options);
