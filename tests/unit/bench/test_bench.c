@@ -9,7 +9,6 @@
 
 static void quantile_is_right_to_within_a_32nd(void **state)
 {
-    (void)state;
     static struct histogram histogram;
     for (uint64_t value = 1; value <= 100000; value++)
         histogram_add(&histogram, value);
@@ -24,7 +23,6 @@ static void quantile_is_right_to_within_a_32nd(void **state)
 
 static void every_value_has_a_bucket(void **state)
 {
-    (void)state;
     for (unsigned bit = 0; bit < 64; bit++) {
         struct histogram histogram = {0};
         const uint64_t value = UINT64_C(1) << bit;
@@ -37,7 +35,6 @@ static void every_value_has_a_bucket(void **state)
 
 static void pairs_of_the_warm_up_and_after_the_end_are_counted_apart(void **state)
 {
-    (void)state;
     static struct tally tally;
     tally_begin(&tally);
     tally_add(&tally, true, true, 201, 1);
@@ -53,7 +50,6 @@ static void pairs_of_the_warm_up_and_after_the_end_are_counted_apart(void **stat
 
 static void answer_is_whole_only_with_its_last_byte(void **state)
 {
-    (void)state;
     static const char bytes[] = "HTTP/1.1 201 Created\r\nContent-Length: 18\r\n\r\n"
                                 "{\"lock_id\": \"abc\"}";
     const size_t len = strlen(bytes);
@@ -73,7 +69,6 @@ static void answer_is_whole_only_with_its_last_byte(void **state)
 
 static void answer_string_is_found_by_its_whole_name_only(void **state)
 {
-    (void)state;
     static const char body[] = "{\"header\":{\"cluster_ID\":\"7\"},\"ID\":\"42\",\"TTL\":\"3600\"}";
     const struct answer answer = {.body = body, .body_len = strlen(body)};
     const char *value;
@@ -87,7 +82,6 @@ static void answer_string_is_found_by_its_whole_name_only(void **state)
 
 static void clients_meet_on_no_name_and_come_back_to_one_late(void **state)
 {
-    (void)state;
     enum {
         CLIENTS = 16,
         NAMES = 1600
@@ -105,7 +99,6 @@ static void clients_meet_on_no_name_and_come_back_to_one_late(void **state)
 
 static void answer_without_a_length_is_broken(void **state)
 {
-    (void)state;
     static const char *const broken[] = {
         "HTTP/1.1 200 OK\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n",

@@ -20,8 +20,6 @@ static void note(struct storage_master *const masters[], uint32_t set)
 static void submit(struct storage_master *const masters[], uint32_t set,
                    const struct fence_request *request, const struct fence_fleet *fleet)
 {
-    (void)request;
-    (void)fleet;
     note(masters, set);
 }
 
@@ -33,14 +31,12 @@ static struct storage_master *const fleet_of_both[] = {&one, &other, &one, &othe
 
 static int reset(void **state)
 {
-    (void)state;
     calls = 0;
     return 0;
 }
 
 static void submit_calls_each_kind_once_with_its_masters(void **state)
 {
-    (void)state;
     storage_masters_submit(fleet_of_both, 0x1e, NULL, NULL);
     assert_int_equal(calls, 2);
     assert_ptr_equal(kinds[0], &other_kind);
@@ -51,14 +47,12 @@ static void submit_calls_each_kind_once_with_its_masters(void **state)
 
 static void submit_to_nobody_calls_nobody(void **state)
 {
-    (void)state;
     storage_masters_submit(fleet_of_both, 0, NULL, NULL);
     assert_int_equal(calls, 0);
 }
 
 static void free_of_none_is_fine(void **state)
 {
-    (void)state;
     storage_master_free(NULL);
 }
 

@@ -120,7 +120,6 @@ static const char *get(struct scene *scene, unsigned i, const char *field)
 static void on_wait(void *context, const struct fence_bootstrap *run, uint64_t wait_ms)
 {
     struct scene *scene = context;
-    (void)run;
     scene->waited_ms = wait_ms;
     if (scene->meanwhile)
         scene->meanwhile(scene);

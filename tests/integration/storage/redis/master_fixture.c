@@ -143,7 +143,6 @@ int master_fixture_teardown(void **state)
 
 static void on_patience_over(uv_timer_t *timer)
 {
-    (void)timer;
     fail_msg("what was awaited did not come within %d ms", FIXTURE_PATIENCE_MS);
 }
 

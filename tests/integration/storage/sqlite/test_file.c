@@ -31,7 +31,6 @@ static void open_file(void)
 
 static int begin(void **state)
 {
-    (void)state;
     folder = tempdir_new();
     rows = calloc(1, sizeof(*rows));
     assert_non_null(rows);
@@ -41,7 +40,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     storage_file_close(&file, rows);
     free(rows);
     tempdir_remove(folder);
@@ -82,7 +80,6 @@ static void restart_machine(void)
 
 static void lease_goes_on_while_the_process_is_down(void **state)
 {
-    (void)state;
     take_lock();
     storage_file_close(&file, rows);
     open_file();
@@ -91,7 +88,6 @@ static void lease_goes_on_while_the_process_is_down(void **state)
 
 static void lease_begins_anew_after_another_boot(void **state)
 {
-    (void)state;
     take_lock();
     restart_machine();
     storage_file_close(&file, rows);
@@ -105,7 +101,6 @@ static void lease_begins_anew_after_another_boot(void **state)
 /* Its counters would begin again below the floor. */
 static void file_whose_marker_is_gone_is_not_new(void **state)
 {
-    (void)state;
     assert_true(file.is_new);
     take_lock();
     storage_file_close(&file, rows);
@@ -132,7 +127,6 @@ static int64_t named_number(void)
 
 static void file_of_an_earlier_version_counts_for_names(void **state)
 {
-    (void)state;
     assert_int_equal(storage_sql_exec(file.db, "DROP TABLE named"), 0);
     storage_file_close(&file, rows);
     open_file();
@@ -145,7 +139,6 @@ static void file_of_an_earlier_version_counts_for_names(void **state)
 
 static void file_that_counted_for_a_name_is_not_new(void **state)
 {
-    (void)state;
     put_named_number(41);
     storage_file_close(&file, rows);
     open_file();
@@ -155,7 +148,6 @@ static void file_that_counted_for_a_name_is_not_new(void **state)
 
 static void highest_number_of_a_file_may_be_a_named_counters(void **state)
 {
-    (void)state;
     int64_t highest = 0;
     put_named_number(41);
     assert_int_equal(storage_file_retire(&file, "abc"), 0);
@@ -206,7 +198,6 @@ static uint64_t walk_on(uint64_t cursor, unsigned seen[static NAMES + 1])
 
 static void every_counter_with_the_prefix_is_found_once(void **state)
 {
-    (void)state;
     unsigned seen[NAMES + 1] = {0};
     unsigned steps = 0;
     uint64_t cursor = 0;
@@ -222,7 +213,6 @@ static void every_counter_with_the_prefix_is_found_once(void **state)
 
 static void counters_that_are_there_are_told(void **state)
 {
-    (void)state;
     static const struct fence_lock_name names[] = {{"n/1"}, {"orders"}, {"m/100"}};
     struct fence_found found;
     put_names();
@@ -241,7 +231,6 @@ static void counters_that_are_there_are_told(void **state)
 /* A turn that fails must not hide that somebody else has written to the file. */
 static void writer_that_is_not_us_is_noticed_until_a_turn_ends_well(void **state)
 {
-    (void)state;
     char lineage[FENCE_LINEAGE_MAX + 1];
     storage_state_begin(rows);
     assert_true(storage_state_end(rows));

@@ -20,7 +20,6 @@ static struct storage_recorded recorded;
 static int begin(void **state)
 {
     static unsigned number;
-    (void)state;
     dir = tempdir_new();
     snprintf(id, sizeof(id), "%024x%08x", (unsigned)getpid(), number++);
     snprintf(record_path, sizeof(record_path), "/dev/shm/pawl-%s", id);
@@ -29,7 +28,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     (void)unlink(record_path);
     tempdir_remove(dir);
     return 0;
@@ -45,7 +43,6 @@ static void keep_record(const char *folder, uint64_t commits)
 
 static void counts_that_were_noted_are_read(void **state)
 {
-    (void)state;
     assert_false(storage_record_read(id, &recorded));
     int record = storage_record_keep(id, dir, 1, 7);
     if (record < 0)
@@ -62,7 +59,6 @@ static void counts_that_were_noted_are_read(void **state)
 /* Another user could have made it. */
 static void record_that_others_may_write_is_not_trusted(void **state)
 {
-    (void)state;
     keep_record(dir, 7);
     assert_int_equal(chmod(record_path, 0622), 0);
     assert_false(storage_record_read(id, &recorded));
@@ -71,7 +67,6 @@ static void record_that_others_may_write_is_not_trusted(void **state)
 
 static void link_in_place_of_a_record_is_not_followed(void **state)
 {
-    (void)state;
     char target[PATH_BYTES];
     snprintf(target, sizeof(target), "%s/precious", dir);
     if (symlink(target, record_path) != 0)
@@ -83,7 +78,6 @@ static void link_in_place_of_a_record_is_not_followed(void **state)
 /* The database that was copied from goes on in its own folder. */
 static void record_of_another_folder_is_not_replaced(void **state)
 {
-    (void)state;
     char copy[PATH_BYTES];
     snprintf(copy, sizeof(copy), "%s/copy", dir);
     assert_int_equal(mkdir(copy, 0700), 0);
@@ -98,7 +92,6 @@ static void record_of_another_folder_is_not_replaced(void **state)
 
 static void record_stays_while_its_folder_does(void **state)
 {
-    (void)state;
     char folder[PATH_BYTES];
     snprintf(folder, sizeof(folder), "%s/a", dir);
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -113,7 +106,6 @@ static void record_stays_while_its_folder_does(void **state)
 /* A folder whose file system is not mounted now is not gone. */
 static void record_of_a_folder_on_another_device_stays(void **state)
 {
-    (void)state;
     char folder[PATH_BYTES];
     snprintf(folder, sizeof(folder), "/dev/shm/pawl-test-%d", (int)getpid());
     if (mkdir(folder, 0700) != 0)

@@ -22,7 +22,6 @@ static void answer_done(struct api_request *request)
 
 static void show(struct api_request *request, void *context)
 {
-    (void)context;
     sees_key = api_auth_sees_key(request, "deploy");
     (void)snprintf(caller, sizeof(caller), "%s", api_request_caller(request));
     answer_done(request);
@@ -30,14 +29,12 @@ static void show(struct api_request *request, void *context)
 
 static void keep(struct api_request *request, void *context)
 {
-    (void)context;
     if (api_auth_reserve(request, NULL, NULL, 1) == 0)
         kept = request;
 }
 
 static void change(struct api_request *request, void *context)
 {
-    (void)context;
     if (api_auth_require(request, API_RIGHT_ADMIN, "a") == 0)
         answer_done(request);
 }
@@ -69,7 +66,6 @@ static struct api_keys *make_keys(const char *id, const char *rest)
 
 static int setup(void **state)
 {
-    (void)state;
     struct api_digest digest;
     assert_true(sodium_init() >= 0);
     kept = NULL;
@@ -86,7 +82,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     api_auth_free(auth);
     api_keyring_free(ring);
@@ -117,7 +112,6 @@ static int ask(const char *line, const char *id)
 
 static void caller_is_known_by_its_key(void **state)
 {
-    (void)state;
     assert_int_equal(ask("GET /show", "deploy"), 200);
     assert_string_equal(caller, "deploy");
     assert_true(sees_key);
@@ -127,7 +121,6 @@ static void caller_is_known_by_its_key(void **state)
 
 static void new_keys_are_in_force_with_the_next_call(void **state)
 {
-    (void)state;
     assert_int_equal(ask("GET /show", "deploy"), 200);
     api_keyring_swap(ring, make_keys("nightly", "role=read"));
     assert_int_equal(ask("GET /show", "deploy"), 401);
@@ -141,7 +134,6 @@ static void new_keys_are_in_force_with_the_next_call(void **state)
 
 static void parked_request_keeps_the_key_that_it_came_with(void **state)
 {
-    (void)state;
     loop_send(http, fd, request("POST /keep", "deploy"));
     loop_turn_for(http, 10);
     assert_non_null(kept);
@@ -156,7 +148,6 @@ static void parked_request_keeps_the_key_that_it_came_with(void **state)
 
 static void place_of_a_request_that_is_over_is_free_again(void **state)
 {
-    (void)state;
     loop_send(http, fd, request("POST /keep", "deploy"));
     loop_turn_for(http, 10);
     assert_int_equal(ask_on(other_fd, "POST /keep", "deploy"), 409);
@@ -175,7 +166,6 @@ static void place_of_a_request_that_is_over_is_free_again(void **state)
 
 static void handler_may_ask_for_another_right(void **state)
 {
-    (void)state;
     assert_int_equal(ask("DELETE /change", "deploy"), 403);
     assert_non_null(strstr(response, "\"right\":\"admin\""));
     api_keyring_swap(ring, make_keys("deploy", "role=admin"));

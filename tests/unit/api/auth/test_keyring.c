@@ -54,7 +54,6 @@ static void *look_up(void *ret_count)
 
 static void swap_drops_no_caller(void **state)
 {
-    (void)state;
     char hash[API_DIGEST_TEXT + 1];
     struct api_digest digest;
     pthread_t threads[READERS];

@@ -17,7 +17,6 @@ static char why[API_KEYS_WHY_MAX];
 
 static int setup(void **state)
 {
-    (void)state;
     assert_true(sodium_init() >= 0);
     struct api_digest digest;
     api_secret_make(secret);
@@ -30,7 +29,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_keys_unref(keys);
     return 0;
 }
@@ -70,7 +68,6 @@ static void refuse(const char *id, const char *rest, const char *says)
 
 static void line_has_a_hash_a_role_and_a_prefix(void **state)
 {
-    (void)state;
     const struct api_key *key = only_key("role=lock prefix=orders/");
     assert_string_equal(key->id, "deploy");
     assert_int_equal(key->right, API_RIGHT_LOCK);
@@ -82,7 +79,6 @@ static void line_has_a_hash_a_role_and_a_prefix(void **state)
 
 static void line_may_have_limits_and_a_subject(void **state)
 {
-    (void)state;
     const struct api_key *key =
         only_key("role=read prefix=a/  prefix=b/\trate=10 burst=20 held=3 subject=Job Runner 7  ");
     assert_int_equal(key->prefixes_count, 2);
@@ -96,13 +92,11 @@ static void line_may_have_limits_and_a_subject(void **state)
 
 static void burst_is_the_rate_where_none_is_given(void **state)
 {
-    (void)state;
     assert_int_equal(only_key("role=read prefix=* rate=10")->burst, 10);
 }
 
 static void what_is_wrong_with_a_line_is_said(void **state)
 {
-    (void)state;
     refuse("abc", "role=lock prefix=*", "4 to 16 characters");
     refuse("Deploy", "role=lock prefix=*", "4 to 16 characters");
     refuse("deploy", "prefix=*", "role= is missing");
@@ -126,7 +120,6 @@ static void what_is_wrong_with_a_line_is_said(void **state)
 
 static void hash_is_of_one_form_only(void **state)
 {
-    (void)state;
     char text[512];
     for (unsigned cut = 1; cut < 3; cut++) {
         (void)snprintf(text, sizeof(text), "deploy hash=%s role=lock prefix=*\n", hash + cut);
@@ -139,7 +132,6 @@ static void hash_is_of_one_form_only(void **state)
 
 static void line_is_bounded(void **state)
 {
-    (void)state;
     char rest[API_KEY_LINE_MAX + 1];
     size_t len = (size_t)snprintf(rest, sizeof(rest), "role=lock prefix=*");
     memset(rest + len, ' ', sizeof(rest) - len);
@@ -149,7 +141,6 @@ static void line_is_bounded(void **state)
 
 static void prefixes_are_bounded(void **state)
 {
-    (void)state;
     char rest[512];
     size_t len = (size_t)snprintf(rest, sizeof(rest), "role=lock");
     for (int i = 0; i < API_KEY_PREFIXES_MAX; i++)
@@ -165,7 +156,6 @@ static void prefixes_are_bounded(void **state)
 
 static void comments_and_blank_lines_are_no_keys(void **state)
 {
-    (void)state;
     char text[1024];
     (void)snprintf(text, sizeof(text),
                    "# keys\r\n\n  \t\n  # more\ndeploy hash=%s role=lock prefix=*\r\n", hash);
@@ -176,7 +166,6 @@ static void comments_and_blank_lines_are_no_keys(void **state)
 static void line_that_does_not_end_refuses_the_file(void **state)
 {
     char text[512];
-    (void)state;
     (void)snprintf(text, sizeof(text), "deploy hash=%s role=lock prefix=o", hash);
     assert_int_equal(parse(text), FENCE_EINVAL);
     assert_non_null(strstr(why, "keys:1: the last line does not end"));
@@ -186,7 +175,6 @@ static void line_that_does_not_end_refuses_the_file(void **state)
 
 static void one_wrong_line_refuses_the_file_by_its_number(void **state)
 {
-    (void)state;
     char text[1024];
     (void)snprintf(text, sizeof(text),
                    "# keys\ndeploy hash=%s role=lock prefix=*\n\nnightly role=lock\n", hash);
@@ -197,7 +185,6 @@ static void one_wrong_line_refuses_the_file_by_its_number(void **state)
 
 static void id_and_subject_are_there_once(void **state)
 {
-    (void)state;
     char text[1024];
     (void)snprintf(text, sizeof(text),
                    "deploy hash=%s role=lock prefix=*\ndeploy hash=%s role=read prefix=*\n", hash,
@@ -226,7 +213,6 @@ static char *many_lines(unsigned count)
 
 static void keys_are_bounded_and_each_is_found(void **state)
 {
-    (void)state;
     char text[API_KEY_TEXT_MAX];
     char *lines = many_lines(API_KEYS_MAX);
     assert_int_equal(parse(lines), 0);
@@ -247,7 +233,6 @@ static void keys_are_bounded_and_each_is_found(void **state)
 
 static void lines_are_bounded(void **state)
 {
-    (void)state;
     char *text = malloc(API_KEYS_LINES_MAX + 2);
     assert_non_null(text);
     memset(text, '\n', API_KEYS_LINES_MAX + 1);
@@ -277,7 +262,6 @@ static void expect_mode(mode_t mode, int result, const char *says)
 
 static void file_is_for_its_owner_and_its_group(void **state)
 {
-    (void)state;
     expect_mode(0600, 0, "");
     expect_mode(0640, 0, "");
     expect_mode(0644, FENCE_EINVAL, "chmod o-r");
@@ -287,7 +271,6 @@ static void file_is_for_its_owner_and_its_group(void **state)
 
 static void what_is_no_file_is_refused(void **state)
 {
-    (void)state;
     assert_int_equal(api_keys_load("/nowhere/keys", why, &keys), FENCE_EIO);
     assert_non_null(strstr(why, "/nowhere/keys: cannot be read: No such file"));
     assert_int_equal(api_keys_load("/dev/null", why, &keys), FENCE_EINVAL);
@@ -298,7 +281,6 @@ static void what_is_no_file_is_refused(void **state)
 
 static void only_the_whole_key_is_the_key(void **state)
 {
-    (void)state;
     (void)only_key("role=lock prefix=*");
     char other[API_SECRET_LEN + 1], text[API_KEY_TEXT_MAX];
     api_secret_make(other);
@@ -322,7 +304,6 @@ static void only_the_whole_key_is_the_key(void **state)
 /* Each of the last character's neighbours decodes to the same bytes: the text is compared. */
 static void another_spelling_of_the_same_bytes_is_no_key(void **state)
 {
-    (void)state;
     static const char alphabet[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     char text[API_KEY_TEXT_MAX];
@@ -337,7 +318,6 @@ static void another_spelling_of_the_same_bytes_is_no_key(void **state)
 
 static void each_byte_of_the_hash_and_of_the_salt_counts(void **state)
 {
-    (void)state;
     struct api_digest digest;
     unsigned char *bytes = (unsigned char *)&digest;
     assert_int_equal(api_digest_read(hash, &digest), 0);
@@ -351,7 +331,6 @@ static void each_byte_of_the_hash_and_of_the_salt_counts(void **state)
 
 static void two_lines_of_one_secret_do_not_look_alike(void **state)
 {
-    (void)state;
     struct api_digest again;
     char text[API_DIGEST_TEXT + 1];
     api_digest_make(secret, &again);
@@ -363,7 +342,6 @@ static void two_lines_of_one_secret_do_not_look_alike(void **state)
 
 static void prefix_reaches_names_that_begin_with_it(void **state)
 {
-    (void)state;
     const struct api_key *key = only_key("role=lock prefix=orders/ prefix=job");
     assert_true(api_key_reaches(key, "orders/1"));
     assert_true(api_key_reaches(key, "orders/"));
@@ -376,7 +354,6 @@ static void prefix_reaches_names_that_begin_with_it(void **state)
 
 static void star_reaches_all_names(void **state)
 {
-    (void)state;
     const struct api_key *key = only_key("role=lock prefix=*");
     assert_true(api_key_reaches(key, "orders/1"));
     assert_true(api_key_reaches(key, ""));
@@ -384,7 +361,6 @@ static void star_reaches_all_names(void **state)
 
 static void successor_goes_on_with_what_was_used_up(void **state)
 {
-    (void)state;
     uint64_t wait_us = 0;
     struct api_key *before = api_key_ref(only_key("role=lock prefix=* rate=1"));
     struct api_keys *old = keys;

@@ -9,14 +9,12 @@ static uint64_t wait_us;
 
 static int setup(void **state)
 {
-    (void)state;
     wait_us = 0;
     return api_usage_new(&usage);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     api_usage_unref(usage);
     return 0;
 }
@@ -33,13 +31,11 @@ static unsigned taken(unsigned tries, uint32_t rate, uint32_t burst, uint64_t no
 
 static void bucket_begins_full(void **state)
 {
-    (void)state;
     assert_int_equal(taken(100, 10, 20, 7), 20);
 }
 
 static void bucket_fills_at_its_rate_up_to_its_burst(void **state)
 {
-    (void)state;
     assert_int_equal(taken(100, 10, 20, 0), 20);
     assert_int_equal(taken(100, 10, 20, SECOND / 10 - 1), 0);
     assert_int_equal(taken(100, 10, 20, SECOND / 10), 1);
@@ -49,7 +45,6 @@ static void bucket_fills_at_its_rate_up_to_its_burst(void **state)
 
 static void refused_call_is_told_when_the_next_is_free(void **state)
 {
-    (void)state;
     assert_int_equal(taken(1, 4, 1, 0), 1);
     assert_int_equal(taken(1, 4, 1, SECOND / 8), 0);
     assert_int_equal(wait_us, SECOND / 8);
@@ -58,7 +53,6 @@ static void refused_call_is_told_when_the_next_is_free(void **state)
 
 static void call_that_counts_as_several_is_paid_for_before_the_next(void **state)
 {
-    (void)state;
     assert_int_equal(taken(2, 4, 3, 0), 2);
     assert_true(api_usage_take(usage, 4, 3, 10, 0, &wait_us)); /* one is there: nine are owed */
     assert_int_equal(taken(1, 4, 3, 0), 0);
@@ -70,7 +64,6 @@ static void call_that_counts_as_several_is_paid_for_before_the_next(void **state
 
 static void bucket_takes_any_time(void **state)
 {
-    (void)state;
     assert_int_equal(taken(2, 1, 1, 5), 1);
     assert_int_equal(taken(1, 1, 1, 0), 0); /* a clock that fell adds nothing */
     assert_int_equal(taken(2000000, 1000000, 1000000, UINT64_MAX), 1000000);
@@ -92,7 +85,6 @@ static int reserve(unsigned count, uint32_t cap, uint64_t now_us)
 
 static void lock_counts_from_the_call_to_its_release(void **state)
 {
-    (void)state;
     assert_int_equal(reserve(1, 1, 0), 0);
     assert_int_equal(reserve(1, 1, 0), FENCE_EBUSY);
     api_usage_grant(usage, marked(7), SECOND);
@@ -105,7 +97,6 @@ static void lock_counts_from_the_call_to_its_release(void **state)
 
 static void lock_counts_until_its_lease_is_over(void **state)
 {
-    (void)state;
     assert_int_equal(reserve(1, 1, 0), 0);
     api_usage_grant(usage, marked(7), SECOND);
     api_usage_extend(usage, marked(7), 3 * SECOND);
@@ -116,7 +107,6 @@ static void lock_counts_until_its_lease_is_over(void **state)
 
 static void cap_is_on_all_locks_of_a_group(void **state)
 {
-    (void)state;
     unsigned held = 0;
     assert_int_equal(reserve(2, 3, 0), 0);
     assert_int_equal(api_usage_reserve(usage, NULL, 2, 3, 0, &held), FENCE_EBUSY);
@@ -130,7 +120,6 @@ static void cap_is_on_all_locks_of_a_group(void **state)
 
 static void lock_that_is_granted_again_counts_once(void **state)
 {
-    (void)state;
     assert_int_equal(reserve(1, 5, 0), 0);
     api_usage_grant(usage, marked(7), SECOND);
     assert_int_equal(reserve(1, 5, 0), 0);
@@ -142,7 +131,6 @@ static void lock_that_is_granted_again_counts_once(void **state)
 /* Masters never shorten one. */
 static void lease_never_becomes_shorter(void **state)
 {
-    (void)state;
     assert_int_equal(reserve(1, 5, 0), 0);
     api_usage_grant(usage, marked(7), 3 * SECOND);
     api_usage_extend(usage, marked(7), SECOND);
@@ -155,7 +143,6 @@ static void lease_never_becomes_shorter(void **state)
 
 static void retry_for_what_is_held_fits_in_the_cap(void **state)
 {
-    (void)state;
     const struct api_usage_mark retried[] = {marked(7), marked(8)}, another[] = {marked(9)};
     assert_int_equal(reserve(2, 2, 0), 0);
     api_usage_grant(usage, marked(7), SECOND);
@@ -169,7 +156,6 @@ static void retry_for_what_is_held_fits_in_the_cap(void **state)
 
 static void lock_that_is_not_known_changes_nothing(void **state)
 {
-    (void)state;
     api_usage_extend(usage, marked(9), SECOND);
     api_usage_release(usage, marked(9));
     assert_int_equal(api_usage_held(usage, 0), 0);
@@ -177,7 +163,6 @@ static void lock_that_is_not_known_changes_nothing(void **state)
 
 static void many_locks_are_told_apart(void **state)
 {
-    (void)state;
     assert_int_equal(reserve(1000, 1000, 0), 0);
     for (uint64_t i = 0; i < 1000; i++)
         api_usage_grant(usage, marked(i * 256), SECOND); /* all in one list */
@@ -193,7 +178,6 @@ static void many_locks_are_told_apart(void **state)
 /* The second word of a mark counts as much as the first. */
 static void locks_of_other_marks_are_other_locks(void **state)
 {
-    (void)state;
     assert_int_equal(reserve(2, 2, 0), 0);
     api_usage_grant(usage, (struct api_usage_mark){{7, 1}}, SECOND);
     api_usage_grant(usage, (struct api_usage_mark){{7, 2}}, SECOND);
@@ -204,7 +188,6 @@ static void locks_of_other_marks_are_other_locks(void **state)
  * and names found them in a minute and a half, on one core. */
 static void mark_of_a_lock_cannot_be_foreseen(void **state)
 {
-    (void)state;
     const struct api_usage_mark one = api_usage_mark("xxxxxxxxxxxxr2pG8XUjDa", "a1");
     const struct api_usage_mark two = api_usage_mark("xxxxxxxxxxxx1T9E9GIDia", "B1");
     const struct api_usage_mark again = api_usage_mark("xxxxxxxxxxxxr2pG8XUjDa", "a1");

@@ -45,7 +45,6 @@ static const char *answer_to(const char *request)
 static void *serve_requests(void *unused)
 {
     int fd;
-    (void)unused;
     while ((fd = accept(listener, NULL, NULL)) >= 0) {
         char request[REQUEST_BYTES];
         char answer[REQUEST_BYTES];
@@ -66,7 +65,6 @@ static int begin(void **state)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t len = sizeof(address);
-    (void)state;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(listener, (struct sockaddr *)&address, len), 0);
@@ -78,7 +76,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     (void)shutdown(listener, SHUT_RDWR);
     (void)pthread_join(server, NULL);
     return close(listener);
@@ -86,7 +83,6 @@ static int end(void **state)
 
 static void new_grant_of_one_name_is_told_though_another_one_failed(void **state)
 {
-    (void)state;
     const char *const servers[] = {url}, *const names[] = {"a", "b"};
     pawl_client *client = NULL;
     pawl_lock *lock = NULL;

@@ -5,7 +5,6 @@
 
 static void origin_is_what_a_browser_writes(void **state)
 {
-    (void)state;
     static const char *const origins[] = {
         "https://app.example.com",
         "http://localhost:3000",
@@ -23,7 +22,6 @@ static void origin_is_what_a_browser_writes(void **state)
 
 static void other_texts_are_no_origin(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "*",
@@ -55,7 +53,6 @@ static void other_texts_are_no_origin(void **state)
 
 static void only_the_very_origin_is_listed(void **state)
 {
-    (void)state;
     static const char *const items[] = {"https://app.example.com", "http://localhost:3000"};
     static const struct api_origins origins = {items, COUNT(items)};
     static const struct api_origins none = {items, 0};

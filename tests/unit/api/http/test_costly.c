@@ -32,20 +32,17 @@ static void answer_text(struct api_request *request, const char *text)
 
 static void begin_costly(struct api_request *request, void *context)
 {
-    (void)context;
     assert_in_range(begun_count, 0, CLIENTS - 1);
     begun[begun_count++] = request;
 }
 
 static void at_once(struct api_request *request, void *context)
 {
-    (void)context;
     answer_text(request, "\"at once\"");
 }
 
 static void take_body(struct api_request *request, void *context)
 {
-    (void)context;
     (void)api_request_body(request, &body_len);
     answer_text(request, "\"taken\"");
 }
@@ -65,7 +62,6 @@ static char response[LOOP_RESPONSE_MAX];
 
 static int setup(void **state)
 {
-    (void)state;
     begun_count = 0;
     body_len = 0;
     http = loop_serve(&routes, 5);
@@ -76,7 +72,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     for (unsigned i = 0; i < CLIENTS; i++)
         close(fds[i]);
@@ -114,7 +109,6 @@ static void send_large(int fd)
 
 static void few_are_served_at_a_time_in_the_order_in_which_they_came(void **state)
 {
-    (void)state;
     ask_all();
     for (unsigned ended = 0; ended < CLIENTS; ended++) {
         loop_turn_for(http, RESTED_MS);
@@ -127,7 +121,6 @@ static void few_are_served_at_a_time_in_the_order_in_which_they_came(void **stat
 
 static void ordinary_requests_do_not_stand_in_the_line(void **state)
 {
-    (void)state;
     ask_all();
     ask_at_once();
     assert_int_equal(begun_count, API_COSTLY_SERVED);
@@ -135,7 +128,6 @@ static void ordinary_requests_do_not_stand_in_the_line(void **state)
 
 static void one_that_may_wait_keeps_nobody_from_being_served(void **state)
 {
-    (void)state;
     ask_all();
     api_request_may_wait(begun[0], 1);
     loop_turn_for(http, RESTED_MS);
@@ -155,14 +147,12 @@ static uint64_t rest_after(unsigned locks)
 
 static void one_that_may_wait_counts_by_its_locks(void **state)
 {
-    (void)state;
     assert_true(rest_after(300) >= UINT64_C(300) * API_COSTLY_LOCK_US);
     assert_true(rest_after(2) < UINT64_C(300) * API_COSTLY_LOCK_US);
 }
 
 static void one_that_left_while_it_stood_in_the_line_is_not_served(void **state)
 {
-    (void)state;
     ask_all();
     close(fds[API_COSTLY_SERVED]);
     fds[API_COSTLY_SERVED] = loop_connect(http);
@@ -176,7 +166,6 @@ static void one_that_left_while_it_stood_in_the_line_is_not_served(void **state)
 
 static void large_body_stands_in_the_line_with_them(void **state)
 {
-    (void)state;
     ask_all();
     const int fd = loop_connect(http);
     send_large(fd);
@@ -197,7 +186,6 @@ static void large_body_stands_in_the_line_with_them(void **state)
 /* Chunks that were read already come although the connection is suspended. */
 static void body_in_small_chunks_stands_in_the_line_with_them(void **state)
 {
-    (void)state;
     static char text[CHUNKS * sizeof(CHUNK)];
     ask_all();
     for (unsigned i = 0; i < CHUNKS; i++)
@@ -218,7 +206,6 @@ static void body_in_small_chunks_stands_in_the_line_with_them(void **state)
 
 static void server_ends_while_they_stand_in_the_line(void **state)
 {
-    (void)state;
     ask_all();
     const int fd = loop_connect(http);
     send_large(fd);

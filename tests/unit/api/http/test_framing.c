@@ -20,28 +20,24 @@ static const char *fault_of(const char *const *lines)
 
 static void length_alone_is_fine(void **state)
 {
-    (void)state;
     assert_null(FAULT_OF("Content-Length", "0"));
     assert_null(FAULT_OF("content-length", "65536"));
 }
 
 static void chunked_alone_is_fine(void **state)
 {
-    (void)state;
     assert_null(FAULT_OF("Transfer-Encoding", "chunked"));
     assert_null(FAULT_OF("TRANSFER-ENCODING", "Chunked"));
 }
 
 static void length_and_coding_together_are_refused(void **state)
 {
-    (void)state;
     assert_non_null(FAULT_OF("Content-Length", "5", "Transfer-Encoding", "chunked"));
     assert_non_null(FAULT_OF("Transfer-Encoding", "chunked", "Content-Length", "0"));
 }
 
 static void any_coding_but_chunked_is_refused(void **state)
 {
-    (void)state;
     assert_non_null(FAULT_OF("Transfer-Encoding", "gzip"));
     assert_non_null(FAULT_OF("Transfer-Encoding", "identity"));
     assert_non_null(FAULT_OF("Transfer-Encoding", "gzip, chunked"));
@@ -52,7 +48,6 @@ static void any_coding_but_chunked_is_refused(void **state)
 
 static void framing_headers_come_once(void **state)
 {
-    (void)state;
     assert_non_null(FAULT_OF("Content-Length", "5", "Content-Length", "5"));
     assert_non_null(FAULT_OF("Transfer-Encoding", "chunked", "Transfer-Encoding", "chunked"));
     assert_non_null(FAULT_OF("Host", "other"));
@@ -60,7 +55,6 @@ static void framing_headers_come_once(void **state)
 
 static void length_is_plain_digits(void **state)
 {
-    (void)state;
     assert_non_null(FAULT_OF("Content-Length", ""));
     assert_non_null(FAULT_OF("Content-Length", "+5"));
     assert_non_null(FAULT_OF("Content-Length", "-5"));
@@ -70,14 +64,12 @@ static void length_is_plain_digits(void **state)
 
 static void white_space_before_the_colon_is_refused(void **state)
 {
-    (void)state;
     assert_non_null(FAULT_OF("Transfer-Encoding ", "chunked"));
     assert_non_null(FAULT_OF("X-Other\t", "1"));
 }
 
 static void host_is_needed_in_1_1_only(void **state)
 {
-    (void)state;
     const struct api_headers none = {0};
     assert_non_null(api_framing_fault(&none, "HTTP/1.1"));
     assert_null(api_framing_fault(&none, "HTTP/1.0"));
@@ -85,7 +77,6 @@ static void host_is_needed_in_1_1_only(void **state)
 
 static void other_versions_are_refused(void **state)
 {
-    (void)state;
     struct api_headers headers = {0};
     api_headers_add(&headers, "Host", "h");
     assert_non_null(api_framing_fault(&headers, "HTTP/2.0"));
@@ -95,7 +86,6 @@ static void other_versions_are_refused(void **state)
 
 static void chunked_is_of_1_1_only(void **state)
 {
-    (void)state;
     struct api_headers headers = {0};
     api_headers_add(&headers, "Transfer-Encoding", "chunked");
     api_headers_add(&headers, "Host", "h");
@@ -105,7 +95,6 @@ static void chunked_is_of_1_1_only(void **state)
 
 static void announced_length_is_read_without_overflow(void **state)
 {
-    (void)state;
     struct api_headers headers = {0};
     assert_true(api_framing_length(&headers) == 0);
     api_headers_add(&headers, "Content-Length", "65537");
@@ -118,7 +107,6 @@ static void announced_length_is_read_without_overflow(void **state)
 
 static void owned_values_lose_the_white_space_at_their_end(void **state)
 {
-    (void)state;
     struct api_headers headers = {0};
     api_headers_add(&headers, "Fencing-Token", "34 \t ");
     api_headers_add(&headers, "lock-id", "  ");
@@ -132,7 +120,6 @@ static void owned_values_lose_the_white_space_at_their_end(void **state)
 
 static void repeated_header_is_noticed_and_the_first_kept(void **state)
 {
-    (void)state;
     struct api_headers headers = {0};
     api_headers_add(&headers, "Lock-Id", "first");
     api_headers_add(&headers, "LOCK-ID", "second");

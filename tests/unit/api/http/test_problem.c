@@ -12,7 +12,6 @@ static void assert_leads_to(int error, unsigned status, const char *name)
 
 static void state_of_a_lock_or_counter_is_a_conflict(void **state)
 {
-    (void)state;
     assert_leads_to(FENCE_EHELD, 409, "held");
     assert_leads_to(FENCE_EWAITTIMEOUT, 409, "wait-timeout");
     assert_leads_to(FENCE_ECONTENDED, 409, "contended");
@@ -25,7 +24,6 @@ static void state_of_a_lock_or_counter_is_a_conflict(void **state)
 
 static void masters_that_fail_make_the_service_unavailable(void **state)
 {
-    (void)state;
     assert_leads_to(FENCE_ENOQUORUM, 503, "no-quorum");
     assert_leads_to(FENCE_ETOOSLOW, 503, "too-slow");
     assert_leads_to(FENCE_ENOTREADY, 503, "not-ready");
@@ -33,21 +31,18 @@ static void masters_that_fail_make_the_service_unavailable(void **state)
 
 static void preconditions_that_fail_are_412(void **state)
 {
-    (void)state;
     assert_leads_to(FENCE_ESTALE, 412, "stale-token");
     assert_leads_to(FENCE_ECONFLICT, 412, "version-mismatch");
 }
 
 static void the_clients_own_mistakes_are_400(void **state)
 {
-    (void)state;
     assert_leads_to(FENCE_EINVAL, 400, "invalid");
     assert_leads_to(FENCE_ETTL, 400, "invalid");
 }
 
 static void too_many_calls_are_429(void **state)
 {
-    (void)state;
     assert_leads_to(FENCE_EBUSY, 429, "busy");
     assert_leads_to(FENCE_EWAITERS, 429, "too-many-waiters");
     assert_leads_to(FENCE_ELEFT, 503, "client-left");
@@ -55,7 +50,6 @@ static void too_many_calls_are_429(void **state)
 
 static void every_error_of_the_list_has_its_own_row(void **state)
 {
-    (void)state;
 #define FENCE_ERROR_CODE(name, code, text) code,
     static const int errors[] = {FENCE_ERRORS(FENCE_ERROR_CODE)};
 #undef FENCE_ERROR_CODE
@@ -66,14 +60,12 @@ static void every_error_of_the_list_has_its_own_row(void **state)
 
 static void unknown_errors_are_internal(void **state)
 {
-    (void)state;
     assert_leads_to(-9999, 500, "internal");
     assert_leads_to(0, 500, "internal");
 }
 
 static void a_problem_has_the_members_of_rfc_9457(void **state)
 {
-    (void)state;
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
     api_problem_begin(&writer, body, API_PROBLEM_STALE_TOKEN, "Acquire anew.");
@@ -88,7 +80,6 @@ static void a_problem_has_the_members_of_rfc_9457(void **state)
 
 static void a_detail_made_of_escapes_fits(void **state)
 {
-    (void)state;
     char detail[API_DETAIL_MAX];
     memset(detail, '\x01', sizeof(detail) - 1);
     detail[sizeof(detail) - 1] = '\0';

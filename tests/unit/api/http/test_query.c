@@ -19,7 +19,6 @@ static char reason[API_QUERY_ERROR_MAX];
 
 static int setup(void **state)
 {
-    (void)state;
     query = (struct api_query){.params = params, .count = 2};
     number = -7;
     strcpy(word, "unset");
@@ -43,7 +42,6 @@ static void assert_refused(const char *name, const char *value, const char *why)
 
 static void parameters_reach_their_targets_in_any_order(void **state)
 {
-    (void)state;
     assert_taken("word", "abc");
     assert_taken("number", "12");
     assert_string_equal(word, "abc");
@@ -52,14 +50,12 @@ static void parameters_reach_their_targets_in_any_order(void **state)
 
 static void absent_parameter_leaves_its_target(void **state)
 {
-    (void)state;
     assert_taken("word", "abc");
     assert_int_equal(number, -7);
 }
 
 static void value_is_decoded_once(void **state)
 {
-    (void)state;
     assert_taken("word", "%61%2fb%252F");
     assert_string_equal(word, "a/b%2F");
     assert_taken("number", "%31%32");
@@ -68,7 +64,6 @@ static void value_is_decoded_once(void **state)
 
 static void length_is_that_of_the_decoded_text(void **state)
 {
-    (void)state;
     assert_taken("word", "%41%41%41%41%41%41%41%41");
     assert_refused("word", "123456789", "has 9 bytes; it must have from 1 to 8");
     assert_refused("word", "", "has 0 bytes");
@@ -76,7 +71,6 @@ static void length_is_that_of_the_decoded_text(void **state)
 
 static void number_is_plain_digits_within_its_bounds(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"",    "-1",  "+1",  "01",   "00",
                                       "1.0", "1e2", "0x1", "1001", "99999999999999999999999"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -90,7 +84,6 @@ static void number_is_plain_digits_within_its_bounds(void **state)
 
 static void unknown_parameter_is_refused_by_name(void **state)
 {
-    (void)state;
     assert_refused("limit", "1", "takes no query parameter \"limit\"");
     assert_refused("Number", "1", "\"Number\"");
     assert_refused("wor%64", "1", "\"wor%64\"");
@@ -99,7 +92,6 @@ static void unknown_parameter_is_refused_by_name(void **state)
 
 static void parameter_that_comes_twice_is_refused(void **state)
 {
-    (void)state;
     assert_taken("number", "1");
     assert_int_equal(api_query_take(&query, "number", "1", reason), FENCE_EINVAL);
     assert_non_null(strstr(reason, "number only once"));
@@ -107,13 +99,11 @@ static void parameter_that_comes_twice_is_refused(void **state)
 
 static void parameter_without_a_value_is_refused(void **state)
 {
-    (void)state;
     assert_refused("word", NULL, "word lacks its value");
 }
 
 static void bad_encoding_is_refused(void **state)
 {
-    (void)state;
     assert_refused("word", "%", "word has a percent sign");
     assert_refused("word", "%g1", "percent sign");
     assert_refused("word", "a%00", "%00");
@@ -123,7 +113,6 @@ static void bad_encoding_is_refused(void **state)
 
 static void value_of_any_length_is_refused_with_its_name(void **state)
 {
-    (void)state;
     char huge[8192];
     memset(huge, 'x', sizeof(huge) - 1);
     huge[sizeof(huge) - 1] = '\0';

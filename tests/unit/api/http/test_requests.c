@@ -46,7 +46,6 @@ static bool has_left(const struct api_request *request)
 
 static int no_socket(const struct api_request *request)
 {
-    (void)request;
     return -1;
 }
 
@@ -82,13 +81,11 @@ static void echo(struct api_request *request, void *context)
     size_t len = 0;
     const char *body = api_request_body(request, &len);
     const struct api_answer answer = {.status = 200, .body = body, .len = len};
-    (void)context;
     api_request_answer(request, &answer);
 }
 
 static void keep(struct api_request *request, void *context)
 {
-    (void)context;
     kept = request;
 }
 
@@ -120,20 +117,16 @@ static unsigned observed;
 
 static void note_observed(void *context, const struct api_observed *answered)
 {
-    (void)context;
-    (void)answered;
     observed++;
 }
 
 static void note_left(void *context, uint64_t client)
 {
-    (void)context;
     told_left = client;
 }
 
 static int setup(void **state)
 {
-    (void)state;
     const struct api_served served = {.routes = &routes, .routes_count = 1};
     const struct api_observer observer = {.answered = note_observed};
     api_requests_init(&requests, &served, &observer, &door);
@@ -169,7 +162,6 @@ static void leave(struct visitor *visitor)
 
 static void route_is_served_with_the_body_that_came_in_pieces(void **state)
 {
-    (void)state;
     struct visitor visitor = {0};
     enter(&visitor, "POST", "/echo", "4");
     assert_true(api_request_wants_body(visitor.request));
@@ -185,7 +177,6 @@ static void route_is_served_with_the_body_that_came_in_pieces(void **state)
 
 static void unknown_path_and_stray_parameter_are_problems(void **state)
 {
-    (void)state;
     struct visitor lost = {0}, stray = {.parameter = "color", .value = "red"};
     enter(&lost, "GET", "/nowhere", NULL);
     assert_true(api_request_complete(lost.request));
@@ -202,7 +193,6 @@ static void unknown_path_and_stray_parameter_are_problems(void **state)
 
 static void kept_request_waits_until_it_is_answered(void **state)
 {
-    (void)state;
     struct visitor visitor = {0};
     enter(&visitor, "GET", "/keep", NULL);
     assert_false(api_request_complete(visitor.request));
@@ -216,7 +206,6 @@ static void kept_request_waits_until_it_is_answered(void **state)
 
 static void backend_learns_that_the_client_of_a_kept_request_left(void **state)
 {
-    (void)state;
     struct visitor visitor = {0};
     enter(&visitor, "GET", "/keep", NULL);
     assert_false(api_request_complete(visitor.request));
@@ -231,7 +220,6 @@ static void backend_learns_that_the_client_of_a_kept_request_left(void **state)
 
 static void request_is_refused_before_its_body_is_read(void **state)
 {
-    (void)state;
     struct visitor large = {0}, smuggled = {0};
     enter(&large, "POST", "/echo", "9999999");
     assert_false(api_request_wants_body(large.request));
@@ -248,7 +236,6 @@ static void request_is_refused_before_its_body_is_read(void **state)
 
 static void body_without_end_is_cut_off(void **state)
 {
-    (void)state;
     static char piece[API_BODY_MAX];
     struct visitor visitor = {0};
     size_t came = 0;
@@ -263,7 +250,6 @@ static void body_without_end_is_cut_off(void **state)
 
 static void large_body_is_suspended_behind_a_costly_request_and_goes_on(void **state)
 {
-    (void)state;
     static char piece[API_COSTLY_BODY + 1];
     struct visitor costly = {0}, large = {0};
     memset(piece, ' ', sizeof(piece));
@@ -282,7 +268,6 @@ static void large_body_is_suspended_behind_a_costly_request_and_goes_on(void **s
 
 static void stop_answers_all_who_wait_and_leaving_ends_connections(void **state)
 {
-    (void)state;
     struct visitor first = {0}, second = {0};
     enter(&first, "GET", "/keep", NULL);
     assert_false(api_request_complete(first.request));

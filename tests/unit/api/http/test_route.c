@@ -6,8 +6,6 @@
 
 static void serve(struct api_request *request, void *context)
 {
-    (void)request;
-    (void)context;
 }
 
 static int locks_context;
@@ -50,7 +48,6 @@ static enum api_found find(enum api_method method, const char *target)
 
 static void rest_of_the_path_keeps_its_slashes(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_POST, "/v1/locks/orders/42/x"), API_FOUND);
     assert_ptr_equal(match.route, &locks[0]);
     assert_string_equal(match.params[0], "orders/42/x");
@@ -58,7 +55,6 @@ static void rest_of_the_path_keeps_its_slashes(void **state)
 
 static void rest_of_the_path_may_be_empty(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_POST, "/v1/locks/"), API_FOUND);
     assert_string_equal(match.params[0], "");
     assert_int_equal(find(API_POST, "/v1/locks"), API_FOUND_NOTHING);
@@ -66,7 +62,6 @@ static void rest_of_the_path_may_be_empty(void **state)
 
 static void a_segment_is_cut_out_of_the_path(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_POST, "/v1/accounts/alice/claim"), API_FOUND);
     assert_ptr_equal(match.route, &others[3]);
     assert_string_equal(match.params[0], "alice");
@@ -75,7 +70,6 @@ static void a_segment_is_cut_out_of_the_path(void **state)
 
 static void a_segment_is_not_empty_and_has_no_slash(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_GET, "/v1/accounts/"), API_FOUND_NOTHING);
     assert_int_equal(find(API_GET, "/v1/accounts/a/b"), API_FOUND_NOTHING);
     assert_int_equal(find(API_POST, "/v1/accounts//claim"), API_FOUND_NOTHING);
@@ -83,7 +77,6 @@ static void a_segment_is_not_empty_and_has_no_slash(void **state)
 
 static void two_parameters_come_in_order(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_GET, "/v1/pairs/a/b/c"), API_FOUND);
     assert_string_equal(match.params[0], "a");
     assert_string_equal(match.params[1], "b/c");
@@ -91,7 +84,6 @@ static void two_parameters_come_in_order(void **state)
 
 static void each_table_brings_its_own_context(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_GET, "/v1/locks/x"), API_FOUND);
     assert_ptr_equal(match.context, &locks_context);
     assert_int_equal(find(API_GET, "/livez"), API_FOUND);
@@ -100,7 +92,6 @@ static void each_table_brings_its_own_context(void **state)
 
 static void path_matches_to_its_end_and_in_its_case(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_GET, "/livezz"), API_FOUND_NOTHING);
     assert_int_equal(find(API_GET, "/live"), API_FOUND_NOTHING);
     assert_int_equal(find(API_GET, "/livez/"), API_FOUND_NOTHING);
@@ -110,7 +101,6 @@ static void path_matches_to_its_end_and_in_its_case(void **state)
 
 static void head_goes_where_get_is(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_HEAD, "/livez"), API_FOUND);
     assert_ptr_equal(match.route, &others[0]);
     assert_int_equal(find(API_HEAD, "/v1/accounts/alice/claim"), API_FOUND_OTHER_METHOD);
@@ -118,7 +108,6 @@ static void head_goes_where_get_is(void **state)
 
 static void another_method_is_told_which_would_do(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_DELETE, "/v1/accounts/alice"), API_FOUND_OTHER_METHOD);
     assert_string_equal(allowed, "GET, HEAD, PUT");
     assert_int_equal(find(API_METHOD_OTHER, "/v1/accounts/alice/claim"), API_FOUND_OTHER_METHOD);
@@ -127,14 +116,12 @@ static void another_method_is_told_which_would_do(void **state)
 
 static void path_stays_whole_where_no_route_serves_it(void **state)
 {
-    (void)state;
     assert_int_equal(find(API_GET, "/v1/accounts/alice/claim"), API_FOUND_OTHER_METHOD);
     assert_string_equal(path, "/v1/accounts/alice/claim");
 }
 
 static void methods_are_read_in_their_case(void **state)
 {
-    (void)state;
     for (int method = 0; method < API_METHOD_OTHER; method++)
         assert_int_equal(api_method_parse(api_method_name((enum api_method)method)), method);
     assert_int_equal(api_method_parse("get"), API_METHOD_OTHER);

@@ -7,7 +7,6 @@ static const struct api_hosts none = {NULL, 0};
 
 static void addresses_and_localhost_are_known(void **state)
 {
-    (void)state;
     static const char *const hosts[] = {
         "127.0.0.1", "10.1.2.3:7380",  "[::1]",     "[::1]:7380", "[2001:db8::2]:80",
         "localhost", "localhost:7380", "LocalHost", "localhost.", "127.0.0.1:",
@@ -18,7 +17,6 @@ static void addresses_and_localhost_are_known(void **state)
 
 static void names_are_known_where_they_are_given(void **state)
 {
-    (void)state;
     assert_true(api_site_is_known("locks.example.com", &known));
     assert_true(api_site_is_known("Locks.Example.COM:7380", &known));
     assert_true(api_site_is_known("pawld:7380", &known));
@@ -27,7 +25,6 @@ static void names_are_known_where_they_are_given(void **state)
 
 static void other_names_are_not_known(void **state)
 {
-    (void)state;
     static const char *const hosts[] = {
         "rebind.example",
         "",
@@ -58,14 +55,12 @@ static void other_names_are_not_known(void **state)
 
 static void request_without_browser_headers_is_own(void **state)
 {
-    (void)state;
     assert_true(api_site_is_own("localhost:7380", NULL, NULL));
     assert_true(api_site_is_own(NULL, NULL, NULL));
 }
 
 static void page_of_the_service_is_own(void **state)
 {
-    (void)state;
     assert_true(api_site_is_own("localhost:7380", "http://localhost:7380", "same-origin"));
     assert_true(api_site_is_own("Locks.example", "http://locks.example:80", NULL));
     assert_true(api_site_is_own("locks.example", "https://locks.example", NULL));
@@ -76,7 +71,6 @@ static void page_of_the_service_is_own(void **state)
 
 static void page_of_another_site_is_not_own(void **state)
 {
-    (void)state;
     static const char *const origins[] = {
         "null",
         "",
@@ -102,7 +96,6 @@ static void page_of_another_site_is_not_own(void **state)
 
 static void names_have_no_scheme_and_no_port(void **state)
 {
-    (void)state;
     assert_true(api_site_is_name("locks.example.com"));
     assert_true(api_site_is_name("my_service-1"));
     assert_false(api_site_is_name(""));

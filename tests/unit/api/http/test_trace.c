@@ -8,7 +8,6 @@
 
 static void traceparent_is_that_of_the_w3c(void **state)
 {
-    (void)state;
     assert_true(api_trace_valid("00-" TRACE_ID "-" PARENT_ID "-01"));
     assert_true(api_trace_valid("cc-" TRACE_ID "-" PARENT_ID "-01-what-the-future-will-be-like"));
     static const char *const wrong[] = {
@@ -32,7 +31,6 @@ static void traceparent_is_that_of_the_w3c(void **state)
 
 static void request_id_is_printable_and_bounded(void **state)
 {
-    (void)state;
     char longest[API_REQUEST_ID_MAX + 2];
     memset(longest, 'x', sizeof(longest));
     longest[API_REQUEST_ID_MAX] = '\0';

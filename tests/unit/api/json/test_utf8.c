@@ -10,7 +10,6 @@ static bool valid(const char *text)
 
 static void every_length_of_sequence_is_taken(void **state)
 {
-    (void)state;
     assert_int_equal(api_utf8_sequence("a", 1), 1);
     assert_int_equal(api_utf8_sequence("\xc2\x80", 2), 2);
     assert_int_equal(api_utf8_sequence("\xe0\xa0\x80", 3), 3);
@@ -21,7 +20,6 @@ static void every_length_of_sequence_is_taken(void **state)
 
 static void overlong_forms_are_refused(void **state)
 {
-    (void)state;
     assert_false(valid("\xc0\xaf"));
     assert_false(valid("\xc1\xbf"));
     assert_false(valid("\xe0\x9f\xbf"));
@@ -30,7 +28,6 @@ static void overlong_forms_are_refused(void **state)
 
 static void surrogates_are_refused(void **state)
 {
-    (void)state;
     assert_true(valid("\xed\x9f\xbf"));
     assert_false(valid("\xed\xa0\x80"));
     assert_false(valid("\xed\xbf\xbf"));
@@ -39,7 +36,6 @@ static void surrogates_are_refused(void **state)
 
 static void nothing_stands_beyond_the_last_code_point(void **state)
 {
-    (void)state;
     assert_false(valid("\xf4\x90\x80\x80"));
     assert_false(valid("\xf5\x80\x80\x80"));
     assert_false(valid("\xff"));
@@ -47,7 +43,6 @@ static void nothing_stands_beyond_the_last_code_point(void **state)
 
 static void broken_sequences_are_refused(void **state)
 {
-    (void)state;
     assert_false(valid("\x80"));
     assert_false(valid("\xc3("));
     assert_false(valid("\xe2\x82("));
@@ -56,7 +51,6 @@ static void broken_sequences_are_refused(void **state)
 
 static void a_sequence_cut_off_by_the_length_is_refused(void **state)
 {
-    (void)state;
     assert_int_equal(api_utf8_sequence("\xe2\x82\xac", 2), 0);
     assert_int_equal(api_utf8_sequence("a", 0), 0);
 }

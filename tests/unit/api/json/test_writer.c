@@ -19,7 +19,6 @@ static void assert_wrote(const char *want)
 
 static void members_are_separated_by_commas(void **state)
 {
-    (void)state;
     begin();
     api_write_object(&writer, NULL);
     api_write_string(&writer, "resource", "orders/42");
@@ -34,7 +33,6 @@ static void members_are_separated_by_commas(void **state)
 
 static void objects_and_arrays_nest(void **state)
 {
-    (void)state;
     begin();
     api_write_object(&writer, NULL);
     api_write_array(&writer, "masters");
@@ -49,7 +47,6 @@ static void objects_and_arrays_nest(void **state)
 
 static void integers_of_every_size_are_written(void **state)
 {
-    (void)state;
     begin();
     api_write_array(&writer, NULL);
     api_write_integer(&writer, NULL, INT64_MAX);
@@ -60,7 +57,6 @@ static void integers_of_every_size_are_written(void **state)
 
 static void quotes_and_control_characters_are_escaped(void **state)
 {
-    (void)state;
     begin();
     api_write_string(&writer, NULL, "a\"b\\c\nd\x01\x7f/");
     assert_wrote("\"a\\\"b\\\\c\\u000ad\\u0001\\u007f/\"");
@@ -68,7 +64,6 @@ static void quotes_and_control_characters_are_escaped(void **state)
 
 static void utf8_is_written_as_it_is(void **state)
 {
-    (void)state;
     begin();
     api_write_string(&writer, NULL, "\xe2\x82\xac");
     assert_wrote("\"\xe2\x82\xac\"");
@@ -76,7 +71,6 @@ static void utf8_is_written_as_it_is(void **state)
 
 static void what_is_not_utf8_becomes_a_replacement_character(void **state)
 {
-    (void)state;
     begin();
     api_write_string(&writer, NULL, "a\xff\xe2\x82");
     assert_wrote("\"a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
@@ -84,7 +78,6 @@ static void what_is_not_utf8_becomes_a_replacement_character(void **state)
 
 static void absent_text_is_null(void **state)
 {
-    (void)state;
     begin();
     api_write_string(&writer, NULL, NULL);
     assert_wrote("null");

@@ -21,7 +21,6 @@ static struct api_request *kept;
 
 static void grant(struct api_request *request, void *context)
 {
-    (void)context;
     const struct api_answer answer = {
         .status = 201, .outcome = API_OUTCOME_GRANTED, .body = "{}", .len = 2};
     api_request_answer(request, &answer);
@@ -29,13 +28,11 @@ static void grant(struct api_request *request, void *context)
 
 static void refuse(struct api_request *request, void *context)
 {
-    (void)context;
     api_problem_answer(request, API_PROBLEM_TTL);
 }
 
 static void park(struct api_request *request, void *context)
 {
-    (void)context;
     kept = request;
 }
 
@@ -54,7 +51,6 @@ static char text[TEXT_MAX];
 
 static int setup(void **state)
 {
-    (void)state;
     memset(&counters, 0, sizeof(counters));
     const struct api_observer observer = api_calls_observer(&calls);
     http = loop_serve_observed(&routes, &observer, WAIT_MS);
@@ -64,7 +60,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     (void)close(fd);
     return 0;
@@ -101,7 +96,6 @@ static uint64_t answers(void)
 
 static void answers_count_by_call_and_outcome(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("POST", "/grant") "\r\n"), 201);
     assert_int_equal(ask(HEAD("POST", "/grant") "\r\n"), 201);
     assert_int_equal(ask(HEAD("GET", "/refuse") "\r\n"), 400);
@@ -114,7 +108,6 @@ static void answers_count_by_call_and_outcome(void **state)
 /* A problem of the route's own, and one of those before its handler. */
 static void problems_of_one_name_are_one_result(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("GET", "/refuse") "\r\n"), 400);
     assert_int_equal(ask(HEAD("GET", "/refuse?a=1") "\r\n"), 400);
     assert_true(shows("pawl_calls_total{call=\"refuse\",result=\"invalid\"} 2\n"));
@@ -122,7 +115,6 @@ static void problems_of_one_name_are_one_result(void **state)
 
 static void what_reaches_no_route_counts_by_status(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("GET", "/nowhere") "\r\n"), 404);
     assert_int_equal(ask(HEAD("DELETE", "/grant") "\r\n"), 405);
     assert_int_equal(ask("GET /grant HTTP/1.1\r\nHost: example.com\r\n\r\n"), 403);
@@ -135,7 +127,6 @@ static void what_reaches_no_route_counts_by_status(void **state)
 
 static void bytes_that_are_no_request_count(void **state)
 {
-    (void)state;
     assert_int_equal(ask("GET /grant HTTP/1.1\r\n\r\n"), 400);
     assert_true(shows("pawl_requests_refused_total{status=\"400\",result=\"invalid\"} 1\n"));
     assert_int_equal(answers(), 1);
@@ -143,7 +134,6 @@ static void bytes_that_are_no_request_count(void **state)
 
 static void head_that_does_not_end_counts_as_408(void **state)
 {
-    (void)state;
     assert_int_equal(ask("GET /grant"), 408);
     assert_true(
         shows("pawl_requests_refused_total{status=\"408\",result=\"request-timeout\"} 1\n"));
@@ -152,7 +142,6 @@ static void head_that_does_not_end_counts_as_408(void **state)
 
 static void parked_request_counts_when_it_is_answered(void **state)
 {
-    (void)state;
     char response[LOOP_RESPONSE_MAX];
     loop_send(http, fd, HEAD("GET", "/park") "\r\n");
     assert_int_equal(answers(), 0);
@@ -165,7 +154,6 @@ static void parked_request_counts_when_it_is_answered(void **state)
 
 static void refused_keys_are_counted(void **state)
 {
-    (void)state;
     assert_true(shows("pawl_keys_refused_total{result=\"key-required\"} 0\n"));
     const struct api_observer observer = api_calls_observer(&calls);
     struct api_observed observed = {
@@ -182,7 +170,6 @@ static void refused_keys_are_counted(void **state)
 /* What `ls /proc/self/fd` shows beside its own descriptor. */
 static void open_descriptors_are_those_of_the_process(void **state)
 {
-    (void)state;
     static char before[TEXT_MAX], after[TEXT_MAX];
     struct api_metrics_text writer;
     api_metrics_begin(&writer, before, sizeof(before));
@@ -199,7 +186,6 @@ static void open_descriptors_are_those_of_the_process(void **state)
 
 static void start_of_the_process_lies_just_behind(void **state)
 {
-    (void)state;
     struct api_metrics_text writer;
     api_metrics_begin(&writer, text, sizeof(text));
     api_process_write("", &writer);

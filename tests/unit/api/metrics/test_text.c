@@ -10,14 +10,12 @@ static struct api_metrics_text text;
 
 static int begin(void **state)
 {
-    (void)state;
     api_metrics_begin(&text, buffer, sizeof(buffer));
     return 0;
 }
 
 static void family_has_help_and_type_before_its_samples(void **state)
 {
-    (void)state;
     const struct api_labels labels = {{{"call", "acquire"}, {"result", "held"}}};
     api_metrics_family(&text, API_METRIC_COUNTER, "pawl_calls_total", "Calls.");
     api_metrics_count(&text, &labels, UINT64_MAX);
@@ -32,7 +30,6 @@ static void family_has_help_and_type_before_its_samples(void **state)
 
 static void label_values_are_escaped(void **state)
 {
-    (void)state;
     const struct api_labels labels = {{{"version", "a\"b\\c\nd"}}};
     api_metrics_family(&text, API_METRIC_GAUGE, "g", "G.");
     api_metrics_count(&text, &labels, 1);
@@ -41,7 +38,6 @@ static void label_values_are_escaped(void **state)
 
 static void long_label_value_is_cut_between_characters(void **state)
 {
-    (void)state;
     char value[2 * API_LABEL_VALUE_MAX];
     char want[2 * API_LABEL_VALUE_MAX];
     memset(value, 'x', sizeof(value));
@@ -56,7 +52,6 @@ static void long_label_value_is_cut_between_characters(void **state)
 
 static void seconds_are_written_to_the_microsecond(void **state)
 {
-    (void)state;
     api_metrics_family(&text, API_METRIC_GAUGE, "g", "G.");
     api_metrics_seconds(&text, NULL, 12000034);
     assert_non_null(strstr(buffer, "g 12.000034\n"));
@@ -64,7 +59,6 @@ static void seconds_are_written_to_the_microsecond(void **state)
 
 static void buckets_of_a_histogram_add_up(void **state)
 {
-    (void)state;
     static struct api_histogram histogram;
     const struct api_labels labels = {{{"master", "1"}}};
     api_histogram_add(&histogram, API_SCALE_TIME, 0);
@@ -83,7 +77,6 @@ static void buckets_of_a_histogram_add_up(void **state)
 
 static void bounds_of_a_scale_rise_to_infinity(void **state)
 {
-    (void)state;
     for (enum api_scale scale = API_SCALE_TIME; scale <= API_SCALE_SIZE; scale++) {
         const unsigned count = api_scale_buckets(scale);
         double last = 0;
@@ -99,7 +92,6 @@ static void bounds_of_a_scale_rise_to_infinity(void **state)
 /* The bound that is written is the bound that is counted by. */
 static void value_at_a_bound_counts_below_it(void **state)
 {
-    (void)state;
     for (enum api_scale scale = API_SCALE_TIME; scale <= API_SCALE_SIZE; scale++)
         for (unsigned i = 0; i < api_scale_buckets(scale) - 1; i++) {
             const double unit = scale == API_SCALE_TIME ? 1e6 : 1;
@@ -114,7 +106,6 @@ static void value_at_a_bound_counts_below_it(void **state)
 
 static void text_that_does_not_fit_is_marked_and_terminated(void **state)
 {
-    (void)state;
     api_metrics_begin(&text, buffer, 64);
     for (int i = 0; i < 8; i++)
         api_metrics_gauge(&text, "pawl_waiting", "Calls that wait.", 1);

@@ -34,13 +34,11 @@ static void answer(struct api_request *request)
 
 static void at_once(struct api_request *request, void *context)
 {
-    (void)context;
     answer(request);
 }
 
 static void keep(struct api_request *request, void *context)
 {
-    (void)context;
     kept[kept_count++] = request;
 }
 
@@ -63,7 +61,6 @@ static void serve(unsigned connections)
 
 static int setup(void **state)
 {
-    (void)state;
     kept_count = 0;
     struct rlimit files = {0};
     (void)getrlimit(RLIMIT_NOFILE, &files);
@@ -74,7 +71,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     http = NULL;
     return 0;
@@ -94,7 +90,6 @@ static bool can_open(unsigned descriptors)
 
 static void parked_requests_of_all_rooms_are_answered(void **state)
 {
-    (void)state;
     if (!can_open(DESCRIPTORS))
         skip();
     serve(CROWD);
@@ -120,7 +115,6 @@ static void parked_requests_of_all_rooms_are_answered(void **state)
 
 static void parked_requests_of_all_rooms_are_answered_when_it_ends(void **state)
 {
-    (void)state;
     if (!can_open(DESCRIPTORS))
         skip();
     serve(CROWD);
@@ -144,7 +138,6 @@ static void parked_requests_of_all_rooms_are_answered_when_it_ends(void **state)
 /* What hovers waits for its own answer, and keeps nobody else's. */
 static void answer_leaves_in_its_turn_although_another_request_hovers(void **state)
 {
-    (void)state;
     serve(2);
     const int suspended = loop_connect(http);
     loop_send(http, suspended, GET("/keep"));
@@ -166,7 +159,6 @@ static void answer_leaves_in_its_turn_although_another_request_hovers(void **sta
 
 static void client_beyond_the_bound_is_served_when_another_leaves(void **state)
 {
-    (void)state;
     serve(1);
     const int first = loop_connect(http);
     loop_send(http, first, GET("/at-once"));
@@ -206,20 +198,17 @@ static void expect_evicted(const char *bytes, bool answered)
 
 static void client_without_a_whole_head_makes_space_and_is_counted(void **state)
 {
-    (void)state;
     expect_evicted("GET /at-once HTTP/1.1\r\nHost:", false);
 }
 
 /* As many as may connect could otherwise keep everybody out with a request a minute. */
 static void client_that_asks_for_nothing_makes_space_and_is_counted(void **state)
 {
-    (void)state;
     expect_evicted(GET("/at-once"), true);
 }
 
 static void client_that_sent_empty_lines_alone_makes_space(void **state)
 {
-    (void)state;
     expect_evicted("\r\n", false);
 }
 
@@ -238,7 +227,6 @@ static void write_largest_head(char head[static API_HTTP_HEAD_MAX + 1], unsigned
 
 static void head_at_its_bound_is_taken(void **state)
 {
-    (void)state;
     serve(1);
     static const unsigned fields[] = {2, 8, 16, 32, 64, 78};
     const int fd = loop_connect(http);
@@ -254,7 +242,6 @@ static void head_at_its_bound_is_taken(void **state)
 /* Without the linker's part all is served, but no byte is checked, and TLS is spoken to nobody. */
 static void library_finds_the_functions_of_wire_under_the_names_of_the_c_library(void **state)
 {
-    (void)state;
     assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "recv"), (uintptr_t)api_wire_recv);
     assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "send"), (uintptr_t)api_wire_send);
     assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "sendmsg"), (uintptr_t)api_wire_sendmsg);

@@ -32,7 +32,6 @@ static size_t hello_len;
 
 static ssize_t keep(gnutls_transport_ptr_t context, const void *bytes, size_t size)
 {
-    (void)context;
     assert_in_range(hello_len + size, 1, HELLO_MAX);
     memcpy(hello + hello_len, bytes, size);
     hello_len += size;
@@ -41,8 +40,6 @@ static ssize_t keep(gnutls_transport_ptr_t context, const void *bytes, size_t si
 
 static ssize_t nothing(gnutls_transport_ptr_t session, void *buffer, size_t size)
 {
-    (void)buffer;
-    (void)size;
     gnutls_transport_set_errno(session, EAGAIN);
     return -1;
 }
@@ -68,7 +65,6 @@ static void record_hello(void)
 
 static int setup(void **state)
 {
-    (void)state;
     const struct tls_side *side = tls_service();
     const struct api_tls_config keys = {.cert = side->cert, .key = side->key};
     char why[API_TLS_WHY_MAX];
@@ -84,7 +80,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     api_tls_free(tls);
     return 0;
@@ -135,7 +130,6 @@ static unsigned nice_threads(void)
 
 static void handshakes_are_done_by_a_thread_that_lets_others_go_first(void **state)
 {
-    (void)state;
     int fds[CROWD];
     assert_int_equal(nice_threads(), 0);
     connect_all(fds);
@@ -151,7 +145,6 @@ static void handshakes_are_done_by_a_thread_that_lets_others_go_first(void **sta
 /* It can still read, so it would see what the handshake sends. */
 static void client_that_left_before_its_handshake_costs_none(void **state)
 {
-    (void)state;
     char byte;
     const int fd = loop_connect(http);
     assert_int_equal(send(fd, hello, hello_len, 0), hello_len);
@@ -168,7 +161,6 @@ static void client_that_left_before_its_handshake_costs_none(void **state)
 
 static void clients_that_leave_within_the_handshake_are_gone(void **state)
 {
-    (void)state;
     int fds[CROWD];
     connect_all(fds);
     (void)api_http_watch_turn(http);
@@ -181,7 +173,6 @@ static void clients_that_leave_within_the_handshake_are_gone(void **state)
 
 static void server_ends_with_handshakes_under_way(void **state)
 {
-    (void)state;
     int fds[CROWD];
     char byte;
     connect_all(fds);

@@ -44,7 +44,6 @@ static bool hides(const struct reading *reading)
 
 static void head_that_is_shown_whole_hides_nothing(void **state)
 {
-    (void)state;
     assert_false(hides(&(struct reading){
         READ("GET\0/livez\0HTTP/1.1\0\0Host\0 h\0\0X\0\0\0\0\0"),
         .words = {"/livez", "HTTP/1.1"},
@@ -59,7 +58,6 @@ static void head_that_is_shown_whole_hides_nothing(void **state)
 
 static void value_of_a_parameter_may_be_missing(void **state)
 {
-    (void)state;
     static const char bytes[] = "GET\0/a\0k\0HTTP/1.1\0\0\0";
     struct api_head head;
     api_head_begin(&head, bytes, sizeof(bytes));
@@ -72,7 +70,6 @@ static void value_of_a_parameter_may_be_missing(void **state)
 
 static void text_behind_a_nul_is_noticed(void **state)
 {
-    (void)state;
     static const struct reading readings[] = {
         {READ("GET\0x\0/a\0HTTP/1.1\0\0Host\0 h\0\0\0\0"), .words = {"/a", "HTTP/1.1"},
          .fields = {"Host", "h"}},
@@ -91,7 +88,6 @@ static void text_behind_a_nul_is_noticed(void **state)
 
 static void nuls_behind_the_last_value_are_noticed(void **state)
 {
-    (void)state;
     assert_true(hides(&(struct reading){
         READ("GET\0/a\0HTTP/1.1\0\0Host\0 h\0\0\0\0\0"), /* one, and two line ends */
         .words = {"/a", "HTTP/1.1"},
@@ -101,7 +97,6 @@ static void nuls_behind_the_last_value_are_noticed(void **state)
 
 static void line_without_a_name_is_noticed(void **state)
 {
-    (void)state;
     assert_true(hides(&(struct reading){
         READ("GET\0/a\0HTTP/1.1\0\0Host\0 h\0\0\0 x\0\0"),
         .words = {"/a", "HTTP/1.1"},
@@ -111,7 +106,6 @@ static void line_without_a_name_is_noticed(void **state)
 
 static void name_that_stands_elsewhere_is_noticed(void **state)
 {
-    (void)state;
     static const char bytes[] = "GET\0/a\0HTTP/1.1\0\0If-Match\0\0\0 \"99\"\0\0\0";
     static const char folded[] = "If-Match\"99\"";
     struct api_head head;

@@ -127,7 +127,6 @@ static void count_line(void *context, const char *format, va_list args)
 
 static int setup(void **state)
 {
-    (void)state;
     const unsigned flags =
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG;
     library =
@@ -142,7 +141,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     MHD_stop_daemon(library);
     return 0;
 }
@@ -196,7 +194,6 @@ static size_t exchange(int fd, const char *text, size_t len, char response[stati
 
 static void head_is_shown_without_what_follows_a_nul(void **state)
 {
-    (void)state;
     static const char text[] = HEAD("GET", "/") "X-Seen: shown\0hidden\r\n\r\n";
     char response[RESPONSE_MAX];
     const int fd = connect_client();
@@ -209,7 +206,6 @@ static void head_is_shown_without_what_follows_a_nul(void **state)
 /* The line fills its buffer. It asks for another round at once, and for ever. */
 static void chunk_size_line_longer_than_its_buffer_makes_it_spin(void **state)
 {
-    (void)state;
     static char text[LINE + 1];
     const int head =
         snprintf(text, sizeof(text), HEAD("POST", "/") "Transfer-Encoding: chunked\r\n\r\n1;");
@@ -226,7 +222,6 @@ static void chunk_size_line_longer_than_its_buffer_makes_it_spin(void **state)
 /* Nothing is left for the head of the answer: the connection is closed without a word. */
 static void head_that_nearly_fills_its_memory_is_handled_but_not_answered(void **state)
 {
-    (void)state;
     static char text[MEMORY + 1], response[RESPONSE_MAX];
     bool silent = false;
     for (int size = MEMORY - SWEEP; size < MEMORY && !silent; size += SWEEP_STEP) {
@@ -243,7 +238,6 @@ static void head_that_nearly_fills_its_memory_is_handled_but_not_answered(void *
 
 static void each_round_asks_the_kernel(void **state)
 {
-    (void)state;
     const int fd = connect_client();
     run_rounds();
     expect_needed(calls.epoll_wait >= ROUNDS, "api_wire_epoll_wait() to spare rounds the kernel");
@@ -252,7 +246,6 @@ static void each_round_asks_the_kernel(void **state)
 
 static void round_takes_in_all_who_speak(void **state)
 {
-    (void)state;
     int fds[CROWD];
     for (int i = 0; i < CROWD; i++) {
         fds[i] = connect_client();
@@ -269,7 +262,6 @@ static void round_takes_in_all_who_speak(void **state)
 
 static void answers_are_written_past_any_session_of_tls(void **state)
 {
-    (void)state;
     char response[RESPONSE_MAX];
     const int fd = connect_client();
     assert_true(exchange(fd, GET, strlen(GET), response) > 0);
@@ -285,7 +277,6 @@ static void answers_are_written_past_any_session_of_tls(void **state)
 
 static void connection_ends_past_any_session_of_tls(void **state)
 {
-    (void)state;
     static const char last[] = HEAD("GET", "/") "Connection: close\r\n\r\n";
     char response[RESPONSE_MAX];
     const int fd = connect_client();
@@ -296,7 +287,6 @@ static void connection_ends_past_any_session_of_tls(void **state)
 
 static void options_of_tcp_are_set_on_a_connection_of_the_unix_domain(void **state)
 {
-    (void)state;
     static const struct sockaddr address = {.sa_family = AF_UNIX};
     char response[RESPONSE_MAX];
     int fds[2];

@@ -27,20 +27,17 @@ static void answer_text(struct api_request *request, const char *text)
 
 static void at_once(struct api_request *request, void *context)
 {
-    (void)context;
     answer_text(request, "\"at once\"");
 }
 
 static void keep(struct api_request *request, void *context)
 {
-    (void)context;
     kept = request;
 }
 
 /* Answers the kept request from inside the handler of another, and before it. */
 static void release_kept(struct api_request *request, void *context)
 {
-    (void)context;
     answer_text(kept, "\"kept\"");
     kept = NULL;
     answer_text(request, "\"released\"");
@@ -48,14 +45,12 @@ static void release_kept(struct api_request *request, void *context)
 
 static void take_body(struct api_request *request, void *context)
 {
-    (void)context;
     (void)api_request_body(request, &body_len);
     answer_text(request, "\"taken\"");
 }
 
 static void show_header(struct api_request *request, void *context)
 {
-    (void)context;
     const char *token = api_request_header(request, API_HEADER_FENCING_TOKEN);
     answer_text(request, token != NULL ? token : "\"none\"");
 }
@@ -76,7 +71,6 @@ static char response[LOOP_RESPONSE_MAX];
 
 static int setup(void **state)
 {
-    (void)state;
     kept = NULL;
     body_len = 0;
     http = loop_serve(&routes, 1);
@@ -86,7 +80,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     (void)close(fd);
     return 0;
@@ -117,7 +110,6 @@ static void serve_without_haste(void)
 /* Both are there before the server looks. */
 static void connection_ends_with_the_client_whose_end_came_with_its_request(void **state)
 {
-    (void)state;
     static const char again[] = HEAD("GET", "/at-once") "\r\n";
     serve_without_haste();
     assert_int_equal(ask(again), 200);
@@ -130,7 +122,6 @@ static void connection_ends_with_the_client_whose_end_came_with_its_request(void
 /* Two requests and the end, all at once. */
 static void requests_before_the_end_of_a_client_are_all_answered(void **state)
 {
-    (void)state;
     static const char two[] = HEAD("GET", "/at-once") "\r\n" HEAD("GET", "/at-once") "\r\n";
     serve_without_haste();
     assert_int_equal(send(fd, two, strlen(two), 0), strlen(two));
@@ -143,7 +134,6 @@ static void requests_before_the_end_of_a_client_are_all_answered(void **state)
 
 static void request_is_answered_in_its_handler(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
     assert_true(says("\"at once\""));
     assert_true(says("Cache-Control: no-store\r\n"));
@@ -152,7 +142,6 @@ static void request_is_answered_in_its_handler(void **state)
 
 static void request_is_parked_until_it_is_answered(void **state)
 {
-    (void)state;
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
     loop_turn_for(http, 20);
     assert_int_equal(api_http_parked(http), 1);
@@ -166,7 +155,6 @@ static void request_is_parked_until_it_is_answered(void **state)
 /* Before it is suspended, a parked request is looked at in a few turns more. */
 static void request_parked_a_moment_ago_is_answered_at_the_next_look(void **state)
 {
-    (void)state;
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
     while (api_http_parked(http) == 0)
         api_http_turn(http);
@@ -179,7 +167,6 @@ static void request_parked_a_moment_ago_is_answered_at_the_next_look(void **stat
 /* A turn for answers alone leaves what came to the turn that looks. */
 static void turn_that_sends_an_answer_leaves_requests_for_the_next_look(void **state)
 {
-    (void)state;
     static const char other_request[] = HEAD("GET", "/at-once") "\r\n";
     char other_response[LOOP_RESPONSE_MAX];
     struct pollfd readable = {.fd = api_http_fd(http), .events = POLLIN};
@@ -201,7 +188,6 @@ static void turn_that_sends_an_answer_leaves_requests_for_the_next_look(void **s
 
 static void client_that_leaves_a_moment_after_it_was_parked_does_no_harm(void **state)
 {
-    (void)state;
     struct linger reset = {.l_onoff = 1};
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
     while (api_http_parked(http) == 0)
@@ -218,7 +204,6 @@ static void client_that_leaves_a_moment_after_it_was_parked_does_no_harm(void **
 
 static void request_is_answered_from_the_handler_of_another(void **state)
 {
-    (void)state;
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
     loop_turn_for(http, 20);
     int other = loop_connect(http);
@@ -232,7 +217,6 @@ static void request_is_answered_from_the_handler_of_another(void **state)
 
 static void parked_request_is_not_idle(void **state)
 {
-    (void)state;
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
     loop_turn_for(http, 2200); /* the server of these tests allows one second of idleness */
     answer_text(kept, "\"late\"");
@@ -241,14 +225,12 @@ static void parked_request_is_not_idle(void **state)
 
 static void idle_connection_is_closed(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
     assert_true(loop_closed(http, fd));
 }
 
 static void client_that_leaves_while_parked_does_no_harm(void **state)
 {
-    (void)state;
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
     loop_turn_for(http, 20);
     (void)close(fd);
@@ -261,7 +243,6 @@ static void client_that_leaves_while_parked_does_no_harm(void **state)
 
 static void pipelined_request_waits_for_the_one_before(void **state)
 {
-    (void)state;
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n" HEAD("GET", "/at-once") "\r\n");
     loop_turn_for(http, 20);
     assert_int_equal(api_http_parked(http), 1);
@@ -275,7 +256,6 @@ static void pipelined_request_waits_for_the_one_before(void **state)
 
 static void free_answers_what_is_parked(void **state)
 {
-    (void)state;
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
     loop_turn_for(http, 20);
     api_http_free(http);
@@ -290,7 +270,6 @@ static void free_answers_what_is_parked(void **state)
 
 static void quiesced_server_refuses_new_requests_and_ends_old_ones(void **state)
 {
-    (void)state;
     int other = loop_connect(http);
     loop_send(http, other, HEAD("GET", "/keep") "\r\n");
     loop_turn_for(http, 20);
@@ -304,7 +283,6 @@ static void quiesced_server_refuses_new_requests_and_ends_old_ones(void **state)
 
 static void server_that_leaves_ends_each_connection_with_its_next_answer(void **state)
 {
-    (void)state;
     int other = loop_connect(http);
     loop_send(http, other, HEAD("GET", "/keep") "\r\n");
     loop_turn_for(http, 20);
@@ -327,7 +305,6 @@ static void server_that_leaves_ends_each_connection_with_its_next_answer(void **
 /* The kernel goes on to watch a socket that was closed here and is open elsewhere. */
 static void socket_that_stays_is_let_be_with_who_knocks(void **state)
 {
-    (void)state;
     struct api_door door = loop_door();
     const int others = dup(door.fd);
     door.stays = true;
@@ -358,7 +335,6 @@ static void socket_that_stays_is_let_be_with_who_knocks(void **state)
 
 static void only_requests_that_may_wait_long_are_told_of(void **state)
 {
-    (void)state;
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
     loop_turn_for(http, 20);
     assert_null(api_http_waiting(http));
@@ -371,7 +347,6 @@ static void only_requests_that_may_wait_long_are_told_of(void **state)
 /* The kernel has accepted them, and would reset them with the listening socket. */
 static void clients_that_nobody_let_in_yet_are_answered_at_the_end(void **state)
 {
-    (void)state;
     enum {
         CROWD = 200, /* more than are let in at a time */
     };
@@ -393,7 +368,6 @@ static void clients_that_nobody_let_in_yet_are_answered_at_the_end(void **state)
 
 static void length_beside_coding_ends_the_connection(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("POST", "/body") "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"
                                                "\r\n0\r\n\r\n" HEAD("GET", "/at-once") "\r\n"),
                      400);
@@ -403,7 +377,6 @@ static void length_beside_coding_ends_the_connection(void **state)
 
 static void missing_host_is_refused(void **state)
 {
-    (void)state;
     assert_int_equal(ask("GET /at-once HTTP/1.1\r\n\r\n"), 400);
     assert_true(says("Host"));
 }
@@ -423,7 +396,6 @@ static int post_blanks(size_t len, bool chunked)
 
 static void body_of_64_kib_is_taken_whole(void **state)
 {
-    (void)state;
     assert_int_equal(post_blanks(API_BODY_MAX, false), 200);
     assert_int_equal(body_len, API_BODY_MAX);
     assert_int_equal(post_blanks(API_BODY_MAX, true), 200);
@@ -432,7 +404,6 @@ static void body_of_64_kib_is_taken_whole(void **state)
 
 static void larger_body_is_413_and_the_connection_goes_on(void **state)
 {
-    (void)state;
     assert_int_equal(post_blanks(API_BODY_MAX + 1, false), 413);
     assert_int_equal(post_blanks(API_BODY_MAX + 1, true), 413);
     assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
@@ -441,21 +412,18 @@ static void larger_body_is_413_and_the_connection_goes_on(void **state)
 
 static void huge_body_is_refused_unread(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("POST", "/body") "Content-Length: 99999999\r\n\r\n"), 413);
     assert_true(loop_closed(http, fd));
 }
 
 static void unwanted_body_is_refused_where_the_client_asks_first(void **state)
 {
-    (void)state;
     assert_int_equal(
         ask(HEAD("POST", "/body") "Expect: 100-continue\r\nContent-Length: 65537\r\n\r\n"), 413);
 }
 
 static void other_media_types_are_415(void **state)
 {
-    (void)state;
     assert_int_equal(
         ask(HEAD("POST", "/body") "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}"), 415);
     assert_true(says("Content-Type: application/json."));
@@ -466,7 +434,6 @@ static void other_media_types_are_415(void **state)
 
 static void header_sent_twice_is_refused_by_name(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("GET", "/header") "Fencing-Token: 1\r\nfencing-token: 1\r\n\r\n"),
                      400);
     assert_true(says("Fencing-Token"));
@@ -476,21 +443,18 @@ static void header_sent_twice_is_refused_by_name(void **state)
 
 static void query_is_refused_by_name(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("GET", "/at-once?a=1&b") "\r\n"), 400);
     assert_true(says("\\\"a\\\""));
 }
 
 static void body_of_a_call_without_one_is_refused_unless_it_is_an_empty_object(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("GET", "/at-once") "Content-Length: 7\r\n\r\n{\"a\":1}"), 400);
     assert_int_equal(ask(HEAD("GET", "/at-once") "Content-Length: 2\r\n\r\n{}"), 200);
 }
 
 static void unknown_path_is_404_and_other_method_405_with_allow(void **state)
 {
-    (void)state;
     assert_int_equal(ask(HEAD("GET", "/nowhere") "\r\n"), 404);
     assert_int_equal(ask(HEAD("DELETE", "/at-once") "\r\n"), 405);
     assert_true(says("Allow: GET, HEAD\r\n"));
@@ -499,7 +463,6 @@ static void unknown_path_is_404_and_other_method_405_with_allow(void **state)
 /* The answer's head has what the request's left, and gives the id back. */
 static void longest_request_id_fits_behind_the_longest_head(void **state)
 {
-    (void)state;
     char id[API_REQUEST_ID_MAX + 1], request[API_HTTP_HEAD_MAX * 2];
     memset(id, 'i', API_REQUEST_ID_MAX);
     id[API_REQUEST_ID_MAX] = '\0';
@@ -516,7 +479,6 @@ static void longest_request_id_fits_behind_the_longest_head(void **state)
 
 static void long_head_is_431(void **state)
 {
-    (void)state;
     char text[API_HTTP_HEAD_MAX + 128];
     int head = snprintf(text, sizeof(text), HEAD("GET", "/at-once") "X: ");
     memset(text + head, 'x', API_HTTP_HEAD_MAX);

@@ -22,7 +22,6 @@ static void note_stir(struct api_exchange *stirred)
 
 static int setup(void **state)
 {
-    (void)state;
     stirs = 0;
     assert_int_equal(api_watch_open(&watch_fd), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
@@ -32,7 +31,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     close(watch_fd);
     close(fds[0]);
     close(fds[1]);
@@ -41,7 +39,6 @@ static int teardown(void **state)
 
 static void client_that_sends_more_is_told_once_and_has_not_left(void **state)
 {
-    (void)state;
     assert_int_equal(write(fds[1], "x", 1), 1);
     assert_false(api_watch_turn(watch_fd, note_stir));
     assert_false(api_watch_turn(watch_fd, note_stir)); /* the byte stays unread */
@@ -51,7 +48,6 @@ static void client_that_sends_more_is_told_once_and_has_not_left(void **state)
 
 static void client_that_closes_behind_what_it_sent_has_left(void **state)
 {
-    (void)state;
     assert_int_equal(write(fds[1], "x", 1), 1);
     assert_int_equal(shutdown(fds[1], SHUT_WR), 0);
     assert_false(api_watch_turn(watch_fd, note_stir));
@@ -61,7 +57,6 @@ static void client_that_closes_behind_what_it_sent_has_left(void **state)
 
 static void client_that_sends_too_far_ahead_counts_as_gone(void **state)
 {
-    (void)state;
     static char ahead[API_HTTP_AHEAD_MAX];
     assert_int_equal(write(fds[1], ahead, sizeof(ahead)), sizeof(ahead));
     assert_false(api_watch_has_left(fds[0]));
@@ -71,7 +66,6 @@ static void client_that_sends_too_far_ahead_counts_as_gone(void **state)
 
 static void client_that_is_watched_no_more_is_not_told(void **state)
 {
-    (void)state;
     api_watch_remove(watch_fd, fds[0]);
     assert_int_equal(write(fds[1], "x", 1), 1);
     assert_false(api_watch_turn(watch_fd, note_stir));
@@ -80,7 +74,6 @@ static void client_that_is_watched_no_more_is_not_told(void **state)
 
 static void client_that_connects_is_seen_while_the_door_is_open(void **state)
 {
-    (void)state;
     int door = -1;
     assert_int_equal(api_listen("127.0.0.1:0", false, &door), 0);
     const struct sockaddr_in address = {.sin_family = AF_INET,

@@ -16,7 +16,6 @@ static struct fence_answer next;
 
 static void take_call(void *context, const struct fence_call *call)
 {
-    (void)context;
     calls++;
     seen = *call;
     (void)snprintf(seen_name, sizeof(seen_name), "%s", call->resource);
@@ -35,7 +34,6 @@ static char response[LOOP_RESPONSE_MAX];
 
 static int setup(void **state)
 {
-    (void)state;
     calls = 0;
     next = (struct fence_answer){
         .value = 142,
@@ -50,7 +48,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     (void)close(fd);
     return 0;
@@ -77,7 +74,6 @@ static void expect_said(const char *text)
 
 static void post_takes_one_value_unless_the_body_says_more(void **state)
 {
-    (void)state;
     static const struct {
         const char *body;
         uint32_t count;
@@ -96,7 +92,6 @@ static void post_takes_one_value_unless_the_body_says_more(void **state)
 
 static void get_takes_no_value(void **state)
 {
-    (void)state;
     assert_int_equal(ask("GET", "orders%2F42", ""), 200);
     assert_int_equal(seen.kind, FENCE_CALL_COUNT);
     assert_int_equal(seen.count, 0);
@@ -105,7 +100,6 @@ static void get_takes_no_value(void **state)
 
 static void values_are_answered_with_their_last_and_how_many(void **state)
 {
-    (void)state;
     assert_int_equal(ask("POST", "orders", "{\"count\": 100}"), 200);
     expect_said("Content-Type: application/json\r\n");
     expect_said("Cache-Control: no-store\r\n");
@@ -114,7 +108,6 @@ static void values_are_answered_with_their_last_and_how_many(void **state)
 
 static void reading_is_answered_with_the_last_value(void **state)
 {
-    (void)state;
     assert_int_equal(ask("GET", "orders", ""), 200);
     expect_said("Cache-Control: no-store\r\n");
     expect_said("\r\n\r\n{\"name\":\"orders\",\"value\":142}");
@@ -122,7 +115,6 @@ static void reading_is_answered_with_the_last_value(void **state)
 
 static void longest_name_and_highest_value_are_written(void **state)
 {
-    (void)state;
     char name[FENCE_RESOURCE_MAX + 1] = "";
     memset(name, 'x', FENCE_RESOURCE_MAX);
     next.value = FENCE_TOKEN_MAX;
@@ -143,7 +135,6 @@ static void expect_problem(int error, int status, const char *name, const char *
 
 static void counter_that_never_was_is_404(void **state)
 {
-    (void)state;
     next.error = FENCE_ENOENT;
     assert_int_equal(ask("GET", "orders", ""), 404);
     expect_said("urn:pawl:no-such-counter");
@@ -153,13 +144,11 @@ static void counter_that_never_was_is_404(void **state)
 
 static void too_many_counters_says_what_to_do(void **state)
 {
-    (void)state;
     expect_problem(FENCE_ECOUNTERS, 409, "urn:pawl:too-many-counters", "--max-counters");
 }
 
 static void obstacles_name_the_field_and_the_masters(void **state)
 {
-    (void)state;
     static const char masters[] = "\"masters\":[\"granted\",\"down\",\"timeout\"]";
     expect_problem(FENCE_ESPENT, 409, "urn:pawl:counter-used-up",
                    "The field n:orders of pawl:fleet");
@@ -171,7 +160,6 @@ static void obstacles_name_the_field_and_the_masters(void **state)
 
 static void detail_with_the_longest_name_is_whole(void **state)
 {
-    (void)state;
     char name[FENCE_RESOURCE_MAX + 1] = "";
     memset(name, 'x', FENCE_RESOURCE_MAX);
     next.error = FENCE_ESPENT;
@@ -184,7 +172,6 @@ static void detail_with_the_longest_name_is_whole(void **state)
 
 static void failures_of_the_service_speak_of_no_lock(void **state)
 {
-    (void)state;
     expect_problem(FENCE_ENOQUORUM, 503, "urn:pawl:no-quorum",
                    "\"masters\":[\"granted\",\"down\",\"timeout\"]");
     assert_null(strstr(response, " lock"));
@@ -206,7 +193,6 @@ static void expect_refused(const char *method, const char *name, const char *bod
 
 static void count_keeps_to_its_bounds(void **state)
 {
-    (void)state;
     expect_refused("POST", "orders", "{\"count\": 0}", "from 1 to 1000000");
     expect_refused("POST", "orders", "{\"count\": -1}", "count");
     expect_refused("POST", "orders", "{\"count\": 1000001}", "count");
@@ -217,7 +203,6 @@ static void count_keeps_to_its_bounds(void **state)
 
 static void unknown_members_and_what_is_no_object_are_refused(void **state)
 {
-    (void)state;
     expect_refused("POST", "orders", "{\"value\": 1}", "value");
     expect_refused("POST", "orders", "{\"count\": 1, \"ttl_ms\": 1000}", "ttl_ms");
     expect_refused("POST", "orders", "{\"count\": 1, \"count\": 1}", "count");
@@ -227,7 +212,6 @@ static void unknown_members_and_what_is_no_object_are_refused(void **state)
 
 static void bad_names_of_counters_are_refused(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"", "a//b", "a/", "a/./b", "..", "a%20b", "a*"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         expect_refused("POST", bad[i], "", "The name of a counter must be 1 to 255 bytes");
@@ -237,7 +221,6 @@ static void bad_names_of_counters_are_refused(void **state)
 
 static void other_methods_are_told_of_those_that_would_do(void **state)
 {
-    (void)state;
     assert_int_equal(ask("DELETE", "orders", ""), 405);
     expect_said("Allow: POST, GET, HEAD\r\n");
     assert_int_equal(calls, 0);

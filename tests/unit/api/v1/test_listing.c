@@ -18,7 +18,6 @@ static struct fence_listing_answer next;
 
 static void take_call(void *context, const struct fence_listing_call *call)
 {
-    (void)context;
     calls++;
     seen = *call;
     (void)snprintf(seen_prefix, sizeof(seen_prefix), "%s", call->prefix);
@@ -37,7 +36,6 @@ static char response[LOOP_RESPONSE_MAX];
 
 static int setup(void **state)
 {
-    (void)state;
     calls = 0;
     next = (struct fence_listing_answer){.error = 0};
     routes = api_listing_routes(&backend);
@@ -48,7 +46,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     (void)close(fd);
     return 0;
@@ -87,7 +84,6 @@ static bool says(const char *text)
 
 static void call_without_a_query_takes_the_defaults(void **state)
 {
-    (void)state;
     assert_int_equal(ask(""), 200);
     assert_string_equal(seen_prefix, "");
     assert_string_equal(seen_cursor, "");
@@ -99,7 +95,6 @@ static void call_without_a_query_takes_the_defaults(void **state)
 
 static void query_reaches_the_call(void **state)
 {
-    (void)state;
     assert_int_equal(ask("?cursor=a.b%2Fc&limit=1000&prefix=orders/4%32"), 200);
     assert_int_equal(seen.kind, FENCE_LISTING_LOCKS);
     assert_string_equal(seen_prefix, "orders/42");
@@ -109,7 +104,6 @@ static void query_reaches_the_call(void **state)
 
 static void counters_are_asked_for_by_the_same_query(void **state)
 {
-    (void)state;
     assert_int_equal(ask_counters("?cursor=a.b&limit=7&prefix=orders/"), 200);
     assert_int_equal(seen.kind, FENCE_LISTING_COUNTERS);
     assert_string_equal(seen_prefix, "orders/");
@@ -132,7 +126,6 @@ static void assert_refused(const char *query, const char *word)
 
 static void limit_keeps_to_its_bounds(void **state)
 {
-    (void)state;
     assert_refused("?limit=0", "limit must be a whole number from 1 to 1000");
     assert_refused("?limit=1001", "limit");
     assert_refused("?limit", "lacks its value");
@@ -140,7 +133,6 @@ static void limit_keeps_to_its_bounds(void **state)
 
 static void prefix_is_one_that_a_resource_can_have(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"/", "a//", "a/./b", "../", "a%20", "a*", "%c3%bc"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char query[64];
@@ -157,7 +149,6 @@ static void prefix_is_one_that_a_resource_can_have(void **state)
 
 static void prefix_is_as_long_as_a_resource_at_most(void **state)
 {
-    (void)state;
     char query[512] = "?prefix=";
     size_t len = strlen(query);
     memset(query + len, 'x', FENCE_RESOURCE_MAX + 1);
@@ -170,7 +161,6 @@ static void prefix_is_as_long_as_a_resource_at_most(void **state)
 
 static void unknown_and_repeated_parameters_are_refused(void **state)
 {
-    (void)state;
     assert_refused("?offset=1", "offset");
     assert_refused("?limit=1&limit=1", "only once");
     assert_refused("?=1", "\\\"\\\"");
@@ -179,7 +169,6 @@ static void unknown_and_repeated_parameters_are_refused(void **state)
 /* What libmicrohttpd drops behind a NUL would have been part of the prefix. */
 static void nul_in_the_query_is_refused(void **state)
 {
-    (void)state;
     static const char first[] = "GET /v1/locks?prefix=a\0b HTTP/1.1\r\nHost: localhost\r\n\r\n";
     assert_int_equal(ask_raw(first, sizeof(first) - 1), 400);
     assert_int_equal(calls, 0);
@@ -190,7 +179,6 @@ static void nul_in_the_query_is_refused(void **state)
 
 static void page_shows_its_locks_and_where_to_go_on(void **state)
 {
-    (void)state;
     static const struct fence_listed locks[] = {
         {.resource = "a", .owner = "w \"1\"", .token = 34, .remaining_ms = 1001},
         {.resource = "b/c", .owner = "", .token = 0, .remaining_ms = 0},
@@ -210,7 +198,6 @@ static void page_shows_its_locks_and_where_to_go_on(void **state)
 
 static void page_of_counters_has_names_and_values(void **state)
 {
-    (void)state;
     static const struct fence_listed counters[] = {
         {.resource = "a", .token = FENCE_TOKEN_MAX},
         {.resource = "b/c", .token = 1},
@@ -226,14 +213,12 @@ static void page_of_counters_has_names_and_values(void **state)
 
 static void last_page_has_no_cursor(void **state)
 {
-    (void)state;
     assert_int_equal(ask(""), 200);
     assert_true(says("{\"locks\":[],\"next_cursor\":null}"));
 }
 
 static void page_of_the_longest_locks_is_written(void **state)
 {
-    (void)state;
     static struct fence_listed locks[3];
     for (size_t i = 0; i < 3; i++) {
         memset(locks[i].resource, 'x', FENCE_RESOURCE_MAX);
@@ -249,7 +234,6 @@ static void page_of_the_longest_locks_is_written(void **state)
 
 static void wrong_cursor_is_told_to_start_anew(void **state)
 {
-    (void)state;
     next.error = FENCE_EINVAL;
     assert_int_equal(ask("?cursor=x"), 400);
     assert_true(says("urn:pawl:invalid"));
@@ -258,7 +242,6 @@ static void wrong_cursor_is_told_to_start_anew(void **state)
 
 static void no_quorum_names_each_masters_part(void **state)
 {
-    (void)state;
     next.error = FENCE_ENOQUORUM;
     next.total = 3;
     next.parts[1] = FENCE_PART_DOWN;
@@ -276,7 +259,6 @@ static void no_quorum_names_each_masters_part(void **state)
 
 static void other_failures_are_those_of_the_table(void **state)
 {
-    (void)state;
     next.error = FENCE_EBUSY;
     assert_int_equal(ask(""), 429);
     next.error = FENCE_ENOTREADY;

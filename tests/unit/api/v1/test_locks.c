@@ -39,7 +39,6 @@ static bool answer_seen(void)
 
 static void take_call(void *context, const struct fence_call *call)
 {
-    (void)context;
     calls++;
     seen = *call;
     (void)snprintf(seen_resource, sizeof(seen_resource), "%s", call->resource);
@@ -57,7 +56,6 @@ static void take_call(void *context, const struct fence_call *call)
 
 static void new_lock_id(void *context, char ret[static FENCE_LOCK_ID_LEN + 1])
 {
-    (void)context;
     memcpy(ret, LOCK_ID, FENCE_LOCK_ID_LEN + 1);
 }
 
@@ -72,7 +70,6 @@ static char response[LOOP_RESPONSE_MAX];
 
 static int setup(void **state)
 {
-    (void)state;
     calls = 0;
     parks = false;
     backend.draining = false;
@@ -98,7 +95,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     (void)close(fd);
     return 0;
@@ -139,7 +135,6 @@ static bool says(const char *text)
 
 static void acquire_without_a_body_takes_the_defaults(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
     assert_int_equal(seen.kind, FENCE_CALL_ACQUIRE);
     assert_string_equal(seen_resource, "orders/42");
@@ -151,7 +146,6 @@ static void acquire_without_a_body_takes_the_defaults(void **state)
 
 static void default_ttl_is_no_longer_than_the_fleet_allows(void **state)
 {
-    (void)state;
     fleet.ttl_max_ms = 2000;
     assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
     assert_int_equal(seen.ttl_ms, 2000);
@@ -162,7 +156,6 @@ static void default_ttl_is_no_longer_than_the_fleet_allows(void **state)
 
 static void acquire_passes_on_what_the_body_says(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request("POST", "a%2Fb", "",
                                  "{\"ttl_ms\":  100,\"wait_ms\":300000,\"owner\":\"w-7\"}")),
                      201);
@@ -174,7 +167,6 @@ static void acquire_passes_on_what_the_body_says(void **state)
 
 static void acquire_passes_on_the_lock_id_of_the_client(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request("POST", "x", "", "")), 201);
     assert_false(seen.idempotent);
     assert_int_equal(ask(request("POST", "x", "", "{\"lock_id\":\"0123456789012345678901-_\"}")),
@@ -195,7 +187,6 @@ static void wait_before_this_call_is_taken_from_a_header(void **state)
         {"Waited-Ms: 86400001\r\n", FENCE_WAITED_MAX_MS},
         {"Waited-Ms: 99999999999999999999999999\r\n", FENCE_WAITED_MAX_MS},
     };
-    (void)state;
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(ask(request("POST", "x", rows[i].header, "")), 201);
         assert_int_equal(seen.waited_ms, rows[i].waited_ms);
@@ -204,7 +195,6 @@ static void wait_before_this_call_is_taken_from_a_header(void **state)
 
 static void lock_that_was_found_is_answered_with_200(void **state)
 {
-    (void)state;
     next.found = true;
     assert_int_equal(ask(request("POST", "x", "", "")), 200);
     assert_true(says("\"token\":34"));
@@ -212,7 +202,6 @@ static void lock_that_was_found_is_answered_with_200(void **state)
 
 static void acquire_of_several_passes_on_all_of_them(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a/x\"],\"ttl_ms\":500}")), 201);
     assert_int_equal(seen_group.count, 2);
     assert_string_equal(seen_resource, "b");
@@ -223,7 +212,6 @@ static void acquire_of_several_passes_on_all_of_them(void **state)
 
 static void grant_of_several_has_a_token_for_each(void **state)
 {
-    (void)state;
     next.extensions_left = -1; /* not known */
     assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a\"]}")), 201);
     assert_true(says("{\"lock_id\":\"" LOCK_ID "\",\"ttl_ms\":30000,\"validity_ms\":29687,"
@@ -234,7 +222,6 @@ static void grant_of_several_has_a_token_for_each(void **state)
 
 static void extend_passes_on_id_token_and_ttl(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 9007199254740991\r\n",
                                  "{\"ttl_ms\":5000}")),
                      200);
@@ -246,7 +233,6 @@ static void extend_passes_on_id_token_and_ttl(void **state)
 
 static void release_passes_on_the_id(void **state)
 {
-    (void)state;
     next.released = true;
     assert_int_equal(ask(request("DELETE", "x", ID_LINE, "")), 200);
     assert_int_equal(seen.kind, FENCE_CALL_RELEASE);
@@ -257,7 +243,6 @@ static void release_passes_on_the_id(void **state)
 /* Nobody is to believe that the token was looked at. */
 static void release_with_if_match_is_refused(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request("DELETE", "x", ID_LINE "If-Match: \"34\"\r\n", "")), 400);
     assert_true(says("If-Match is for a break, with ?force=true"));
     assert_int_equal(ask(request("DELETE", "x", "If-Match: *\r\n", "")), 400);
@@ -267,7 +252,6 @@ static void release_with_if_match_is_refused(void **state)
 
 static void token_of_a_release_is_well_formed(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request("DELETE", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
     assert_int_equal(seen.kind, FENCE_CALL_RELEASE);
     assert_int_equal(calls, 1);
@@ -278,7 +262,6 @@ static void token_of_a_release_is_well_formed(void **state)
 
 static void break_passes_on_the_token(void **state)
 {
-    (void)state;
     next.released = true;
     assert_int_equal(ask(request("DELETE", "x?force=true", "If-Match: \"34\"\r\n", "")), 200);
     assert_int_equal(seen.kind, FENCE_CALL_BREAK);
@@ -288,7 +271,6 @@ static void break_passes_on_the_token(void **state)
 
 static void break_needs_the_token_in_if_match(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"34", "\"\"", "\"0\"", "\"034\"", "W/\"34\"", "*", "\""};
     char line[64];
     assert_int_equal(ask(request("DELETE", "x?force=true", ID_LINE, "")), 428);
@@ -307,7 +289,6 @@ static void break_needs_the_token_in_if_match(void **state)
 
 static void broken_lock_names_the_breaker(void **state)
 {
-    (void)state;
     next.error = FENCE_EBROKEN;
     next.owner = "ops";
     assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 409);
@@ -320,7 +301,6 @@ static void broken_lock_names_the_breaker(void **state)
 
 static void mismatch_names_the_token_that_has_the_lock(void **state)
 {
-    (void)state;
     next.error = FENCE_EMISMATCH;
     assert_int_equal(ask(request("DELETE", "x?force=true", "If-Match: \"7\"\r\n", "")), 412);
     assert_true(says("urn:pawl:token-mismatch"));
@@ -332,7 +312,6 @@ static void mismatch_names_the_token_that_has_the_lock(void **state)
 
 static void inspect_needs_the_name_alone(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request("GET", "x", "", "")), 200);
     assert_int_equal(seen.kind, FENCE_CALL_INSPECT);
     assert_true(says("{\"resource\":\"x\",\"held\":false}"));
@@ -342,7 +321,6 @@ static void inspect_needs_the_name_alone(void **state)
 
 static void grant_says_all_that_the_holder_needs(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request("POST", "x", "", "")), 201);
     assert_true(says("Fencing-Token: 34\r\n"));
     assert_true(says("{\"resource\":\"x\",\"lock_id\":\"" LOCK_ID "\",\"token\":34,"
@@ -352,7 +330,6 @@ static void grant_says_all_that_the_holder_needs(void **state)
 
 static void extension_leaves_out_the_token(void **state)
 {
-    (void)state;
     assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
     assert_true(says("{\"resource\":\"x\",\"ttl_ms\":30000,\"validity_ms\":29687,\"served_ms\":2,"
                      "\"masters\":{\"granted\":3,\"total\":3},\"extensions_left\":999}"));
@@ -360,7 +337,6 @@ static void extension_leaves_out_the_token(void **state)
 
 static void inspection_of_a_held_lock_never_shows_its_id(void **state)
 {
-    (void)state;
     next.held = true;
     next.waiters = 2;
     assert_int_equal(ask(request("GET", "x", ID_LINE, "")), 200);
@@ -371,7 +347,6 @@ static void inspection_of_a_held_lock_never_shows_its_id(void **state)
 
 static void inspection_has_no_token_where_the_masters_differ(void **state)
 {
-    (void)state;
     next.held = true;
     next.token = 0;
     assert_int_equal(ask(request("GET", "x", "", "")), 200);
@@ -380,7 +355,6 @@ static void inspection_has_no_token_where_the_masters_differ(void **state)
 
 static void held_says_when_to_retry_rounded_up(void **state)
 {
-    (void)state;
     next.error = FENCE_EHELD;
     assert_int_equal(ask(request("POST", "x", "", "")), 409);
     assert_true(says("Content-Type: application/problem+json\r\n"));
@@ -391,7 +365,6 @@ static void held_says_when_to_retry_rounded_up(void **state)
 
 static void no_quorum_names_each_masters_part(void **state)
 {
-    (void)state;
     next.error = FENCE_ENOQUORUM;
     assert_int_equal(ask(request("POST", "x", "", "")), 503);
     assert_true(says("\"masters\":[\"granted\",\"down\",\"timeout\"]"));
@@ -413,13 +386,11 @@ static void expect_nothing_granted_to_who_left(const char *text)
 
 static void client_that_left_is_not_told_of_a_lock_that_is_taken_back(void **state)
 {
-    (void)state;
     expect_nothing_granted_to_who_left(request("POST", "orders/42", "", "{\"wait_ms\": 60000}"));
 }
 
 static void service_that_drains_grants_nothing_and_serves_holders(void **state)
 {
-    (void)state;
     backend.draining = true;
     assert_int_equal(ask(request("POST", "x", "", "")), 503);
     assert_true(says("urn:pawl:stopping"));
@@ -435,7 +406,6 @@ static void service_that_drains_grants_nothing_and_serves_holders(void **state)
 
 static void wait_that_was_ended_for_the_client_is_a_stop(void **state)
 {
-    (void)state;
     parks = true;
     loop_send(http, fd, request("POST", "x", "", "{\"wait_ms\": 60000}"));
     loop_turn_for(http, 50);
@@ -448,7 +418,6 @@ static void wait_that_was_ended_for_the_client_is_a_stop(void **state)
 
 static void acquire_that_does_not_wait_is_not_told_first(void **state)
 {
-    (void)state;
     parks = true;
     loop_send(http, fd, request("POST", "x", "", ""));
     loop_turn_for(http, 50);
@@ -459,14 +428,12 @@ static void acquire_that_does_not_wait_is_not_told_first(void **state)
 
 static void client_that_left_is_not_told_of_several_that_are_taken_back(void **state)
 {
-    (void)state;
     expect_nothing_granted_to_who_left(
         request_several("{\"resources\": [\"a\", \"b\"], \"wait_ms\": 60000}"));
 }
 
 static void ttl_beyond_the_fleets_names_its_bound(void **state)
 {
-    (void)state;
     next.error = FENCE_ETTL;
     assert_int_equal(ask(request("POST", "x", "", "")), 400);
     assert_true(says("ttl_ms is longer than the fleet allows; ask for at most 300000."));
@@ -475,7 +442,6 @@ static void ttl_beyond_the_fleets_names_its_bound(void **state)
 
 static void busy_says_when_to_retry(void **state)
 {
-    (void)state;
     next.error = FENCE_EBUSY;
     assert_int_equal(ask(request("POST", "x", "", "")), 429);
     assert_true(says("Retry-After: 1\r\n"));
@@ -493,7 +459,6 @@ static void assert_refused(const char *text, const char *word)
 
 static void bad_names_are_refused(void **state)
 {
-    (void)state;
     assert_refused(request("GET", "", "", ""), "resource");
     assert_refused(request("GET", "a//b", "", ""), "resource");
     assert_refused(request("GET", "%2e%2e/x", "", ""), "resource");
@@ -502,7 +467,6 @@ static void bad_names_are_refused(void **state)
 
 static void ttl_and_wait_keep_to_their_bounds(void **state)
 {
-    (void)state;
     assert_refused(request("POST", "x", "", "{\"ttl_ms\":99}"), "ttl_ms is 99");
     assert_refused(request("POST", "x", "", "{\"wait_ms\":-1}"), "wait_ms is -1");
     assert_refused(request("POST", "x", "", "{\"wait_ms\":300001}"), "to 300000");
@@ -510,7 +474,6 @@ static void ttl_and_wait_keep_to_their_bounds(void **state)
 
 static void wait_before_this_call_is_plain_digits(void **state)
 {
-    (void)state;
     assert_refused(request("POST", "x", "Waited-Ms: 1.5\r\n", ""), "Waited-Ms");
     assert_refused(request("POST", "x", "Waited-Ms: -1\r\n", ""), "Waited-Ms");
     assert_refused(request("POST", "x", "Waited-Ms: \r\n", ""), "Waited-Ms");
@@ -518,13 +481,11 @@ static void wait_before_this_call_is_plain_digits(void **state)
 
 static void owner_has_no_control_characters(void **state)
 {
-    (void)state;
     assert_refused(request("POST", "x", "", "{\"owner\":\"a\\nb\"}"), "owner");
 }
 
 static void client_chosen_lock_id_keeps_to_its_alphabet_and_length(void **state)
 {
-    (void)state;
     assert_refused(request("POST", "x", "", "{\"lock_id\":\"AAAAAAAAAAAAAAAAAAAAAAAAAA!\"}"),
                    "base64url");
     assert_refused(request("POST", "x", "", "{\"lock_id\":\"AAAAAAAAAAAAAAAAAAAAA\"}"), "from 22");
@@ -532,7 +493,6 @@ static void client_chosen_lock_id_keeps_to_its_alphabet_and_length(void **state)
 
 static void several_keep_to_the_bounds_and_name_each_once(void **state)
 {
-    (void)state;
     assert_refused(request_several(""), "resources");
     assert_refused(request_several("{\"resources\":[\"a\"]}"), "2 to 64");
     assert_refused(request_several("{\"resources\":\"a\"}"), "array");
@@ -548,7 +508,6 @@ static void several_keep_to_the_bounds_and_name_each_once(void **state)
 
 static void extend_and_release_need_a_lock_id(void **state)
 {
-    (void)state;
     assert_refused(request("DELETE", "x", "", ""), "Lock-Id");
     assert_refused(request("DELETE", "x", "Lock-Id: short\r\n", ""), "Lock-Id");
     assert_refused(request("PATCH", "x", "Fencing-Token: 34\r\n", ""), "Lock-Id");
@@ -556,7 +515,6 @@ static void extend_and_release_need_a_lock_id(void **state)
 
 static void extend_needs_a_token_in_plain_digits(void **state)
 {
-    (void)state;
     assert_refused(request("PATCH", "x", ID_LINE, ""), "Fencing-Token");
     static const char *const malformed[] = {"0",
                                             "-1",

@@ -10,7 +10,6 @@ static struct fence_audit audited;
 static void fill_masters(void *context,
                          struct api_master_status ret_masters[static FENCE_MASTERS_MAX])
 {
-    (void)context;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
         ret_masters[i] = (struct api_master_status){.round_trip_us = i + 1};
 }
@@ -27,7 +26,6 @@ static const struct api_backend backend = {
 
 static int setup(void **state)
 {
-    (void)state;
     fence_fleet_init(&fleet, FENCE_MASTERS_MAX);
     for (unsigned i = 0; i < API_CALLS_MAX; i++)
         items[i].call = "acquire_several_or_longer";
@@ -49,7 +47,6 @@ static void write_all(uint64_t each)
 /* Every problem of every call, and as many masters and calls as there can be. */
 static void text_fits_whatever_was_counted(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < fleet.n; i++)
         fleet.master[i].reason = FENCE_REASON_SAME_SERVER;
     write_all(UINT64_C(1) << 58);
@@ -64,7 +61,6 @@ static bool has_line(const char *line)
 
 static void master_is_in_one_state(void **state)
 {
-    (void)state;
     fence_fleet_init(&fleet, 3);
     fleet.master[1].reason = FENCE_REASON_SILENT;
     write_all(0);
@@ -79,7 +75,6 @@ static void master_is_in_one_state(void **state)
 
 static void counters_of_importance_are_there_before_they_count(void **state)
 {
-    (void)state;
     write_all(0);
     assert_true(has_line("pawl_locks_lost_total 0\n"));
     assert_true(has_line("pawl_extensions_exhausted_total 0\n"));

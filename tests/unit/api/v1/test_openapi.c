@@ -31,7 +31,6 @@ static int read_document(void **state)
     size_t len = 0;
     const char *text = api_openapi_text(&len);
     json_error_t why;
-    (void)state;
     document = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
     if (document == NULL)
         print_error("openapi.json:%d: %s\n", why.line, why.text);
@@ -41,7 +40,6 @@ static int read_document(void **state)
 
 static int free_document(void **state)
 {
-    (void)state;
     json_decref(document);
     return 0;
 }
@@ -80,7 +78,6 @@ static const json_t *resolved(const json_t *value)
 
 static void document_is_openapi_3_1(void **state)
 {
-    (void)state;
     assert_int_equal(strncmp(string_at(document, "openapi"), "3.1.", 4), 0);
     assert_non_null(json_string_value(at("/info/title")));
     assert_non_null(json_string_value(at("/info/version")));
@@ -107,7 +104,6 @@ static void find_references(const json_t *value, json_t *ret_found)
 
 static void every_reference_leads_somewhere(void **state)
 {
-    (void)state;
     json_t *found = json_object();
     const char *reference = NULL;
     json_t *unused = NULL;
@@ -123,7 +119,6 @@ static void every_reference_leads_somewhere(void **state)
 
 static void every_component_is_used(void **state)
 {
-    (void)state;
     json_t *found = json_object();
     const char *kind = NULL, *name = NULL;
     json_t *components = NULL, *unused = NULL;
@@ -184,8 +179,6 @@ static const json_t *operation_of(const struct api_route *route)
 
 static void expect_route(const char *path, const char *method, const json_t *operation)
 {
-    (void)path;
-    (void)method;
     for (size_t t = 0; t < SERVER_ROUTES; t++)
         for (size_t r = 0; r < tables[t].count; r++)
             if (operation_of(&tables[t].items[r]) == operation)
@@ -195,7 +188,6 @@ static void expect_route(const char *path, const char *method, const json_t *ope
 
 static void operations_are_the_routes_and_no_others(void **state)
 {
-    (void)state;
     for_each_operation(expect_route); /* the reverse: operation_is_what_its_route_says */
 }
 
@@ -211,7 +203,6 @@ static void expect_new_id(const char *path, const char *method, const json_t *op
 
 static void operation_ids_are_unique(void **state)
 {
-    (void)state;
     ids = json_object();
     for_each_operation(expect_new_id);
     json_decref(ids);
@@ -246,7 +237,6 @@ static void expect_role(const json_t *operation, const struct api_route *route)
 
 static void operation_is_what_its_route_says(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < SERVER_ROUTES; t++)
         for (size_t r = 0; r < tables[t].count; r++) {
             const struct api_route *route = &tables[t].items[r];
@@ -262,7 +252,6 @@ static void operation_is_what_its_route_says(void **state)
 
 static void path_has_its_parameter(void **state)
 {
-    (void)state;
     const char *path = NULL;
     json_t *item = NULL;
     json_object_foreach((json_t *)(uintptr_t)at("/paths"), path, item)
@@ -330,7 +319,6 @@ static bool has_problem(const struct problem_row *row)
 
 static void problems_of_the_code_are_there_with_their_status(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < PROBLEM_ROWS; i++)
         if (has_problem(&problem_rows[i]) == is_of_a_guard(problem_rows[i].name))
             fail_msg("%s, %u", problem_rows[i].name, problem_rows[i].status);
@@ -338,7 +326,6 @@ static void problems_of_the_code_are_there_with_their_status(void **state)
 
 static void there_are_no_other_problems(void **state)
 {
-    (void)state;
     const char *name = NULL;
     json_t *schema = NULL;
     json_object_foreach((json_t *)(uintptr_t)at("/components/schemas"), name, schema)
@@ -369,8 +356,6 @@ static void look_at_statuses(const char *path, const char *method, const json_t 
 {
     const char *status = NULL;
     json_t *response = NULL;
-    (void)path;
-    (void)method;
     json_object_foreach(json_object_get(operation, "responses"), status, response)
     {
         const json_t *content = json_object_get(resolved(response), "content");
@@ -386,7 +371,6 @@ static void look_at_statuses(const char *path, const char *method, const json_t 
 
 static void problems_stand_under_their_status(void **state)
 {
-    (void)state;
     for_each_operation(look_at_statuses);
 }
 
@@ -397,7 +381,6 @@ static void problems_stand_under_their_status(void **state)
 
 static void bounds_are_those_of_the_code(void **state)
 {
-    (void)state;
     static const struct {
         const char *pointer;
         int64_t value;
@@ -451,7 +434,6 @@ static void expect_word(const char *pointer, size_t i, const char *word)
 
 static void words_are_those_of_the_code(void **state)
 {
-    (void)state;
     for (unsigned part = 0; part <= FENCE_PART_REFUSED; part++)
         expect_word(SCHEMA "Part/enum", part, fence_part_name((enum fence_part)part));
     assert_int_equal(json_array_size(at(SCHEMA "Part/enum")), FENCE_PART_REFUSED + 1);

@@ -23,7 +23,6 @@ static struct api_master_status known[MASTERS];
 static void fill_masters(void *context,
                          struct api_master_status ret_masters[static FENCE_MASTERS_MAX])
 {
-    (void)context;
     for (unsigned i = 0; i < MASTERS; i++)
         ret_masters[i] = known[i];
 }
@@ -42,7 +41,6 @@ static char response[LOOP_RESPONSE_MAX];
 
 static int setup(void **state)
 {
-    (void)state;
     fence_fleet_init(&fleet, MASTERS);
     fence_audit_init(&audit, MASTERS);
     memset(counted, 0, sizeof(counted));
@@ -56,7 +54,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     api_http_free(http);
     (void)close(fd);
     return 0;
@@ -78,7 +75,6 @@ static void expect_said(const char *text)
 
 static void numbers_are_sums_over_all_workers(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < WORKERS; i++) {
         struct api_worker_metrics *of = &counted[i].of;
         api_counter_set(&of->connections, 10 + i);
@@ -97,7 +93,6 @@ static void numbers_are_sums_over_all_workers(void **state)
 
 static void status_of_a_master_is_its_own(void **state)
 {
-    (void)state;
     known[1] = (struct api_master_status){
         .address = "10.0.0.2:6379",
         .last_failure = "Connection refused",
@@ -113,7 +108,6 @@ static void status_of_a_master_is_its_own(void **state)
 
 static void nothing_known_of_a_master_is_null(void **state)
 {
-    (void)state;
     show_fleet();
     expect_said("\"back_in_ms\":null,\"last_failure\":null");
     expect_said("\"round_trip_us\":null");

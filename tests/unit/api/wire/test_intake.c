@@ -42,7 +42,6 @@ static void expect_on(const char *bytes, const char *expected, unsigned requests
 
 static void whole_requests_go_on_as_they_are(void **state)
 {
-    (void)state;
     static const char get[] = "GET /a?b=c HTTP/1.1\r\nHost: h\r\n\r\n";
     static const char two[] = "PUT / HTTP/1.0\nContent-Length: 2\n\n{}HEAD / HTTP/1.1\r\n\r\n";
     expect_on(get, get, 1);
@@ -51,7 +50,6 @@ static void whole_requests_go_on_as_they_are(void **state)
 
 static void what_nobody_needs_is_left_out(void **state)
 {
-    (void)state;
     expect_on("POST / HTTP/1.1\r\nContent-Length:  2 \t\r\nX: 1 \r\n\r\n{}",
               "POST / HTTP/1.1\r\nContent-Length:  2\r\nX: 1 \r\n\r\n{}", 1);
     expect_on("\r\n\nGET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", 1);
@@ -64,7 +62,6 @@ static void what_nobody_needs_is_left_out(void **state)
 
 static void requests_before_a_fault_go_on_and_no_byte_of_its_own(void **state)
 {
-    (void)state;
     static const char good[] = "GET / HTTP/1.1\r\n\r\n";
     static const char both[] = "GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n: x\r\n\r\n";
     char on[BYTES_MAX];
@@ -77,7 +74,6 @@ static void requests_before_a_fault_go_on_and_no_byte_of_its_own(void **state)
 
 static void nothing_goes_on_behind_a_head_that_contradicts_itself(void **state)
 {
-    (void)state;
     static const char *const heads[] = {
         "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -99,7 +95,6 @@ static void nothing_goes_on_behind_a_head_that_contradicts_itself(void **state)
 /* However the bytes are cut up, the same request is refused for the same reason. */
 static void fault_does_not_depend_on_how_the_bytes_come(void **state)
 {
-    (void)state;
     static const char *const faulty[] = {
         "GET / HTTP/1.1\rX",
         "GET / HTTP/1.1\r\n\r\r\n",
@@ -145,7 +140,6 @@ static const struct api_fault *feed_chunks(struct api_intake *intake, const char
 /* A body of 64 KiB could come with 64 MB of them, which all have to be read. */
 static void extensions_and_zeros_of_a_body_have_one_bound(void **state)
 {
-    (void)state;
     static const char *const sixteen[] = {"1;abcdefghijklmno", "000000000000000001",
                                           "1                "};
     for (size_t i = 0; i < sizeof(sixteen) / sizeof(sixteen[0]); i++) {

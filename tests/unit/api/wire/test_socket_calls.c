@@ -32,7 +32,6 @@ static void *find(void *context, int fd)
 
 static ssize_t read_hello(void *socket, char *buffer, size_t size)
 {
-    (void)socket;
     return snprintf(buffer, size, "hello");
 }
 
@@ -68,7 +67,6 @@ static struct owner owner;
 
 static int setup(void **state)
 {
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     owner = (struct owner){.fd = fds[OWN]};
     return 0;
@@ -76,7 +74,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     close(fds[OWN]);
     close(fds[PEER]);
     return 0;
@@ -102,7 +99,6 @@ static ssize_t send_pieces(int fd, char *head, char *body)
 
 static void outside_of_a_round_they_are_the_systems(void **state)
 {
-    (void)state;
     char byte = 0;
     owner.encrypted = true;
     assert_int_equal(send(fds[OWN], "a", 1, 0), 1);
@@ -119,7 +115,6 @@ static void outside_of_a_round_they_are_the_systems(void **state)
 
 static void in_a_round_the_owner_reads_his_sockets_and_no_others(void **state)
 {
-    (void)state;
     char text[16] = "";
     assert_int_equal(send(fds[OWN], "x", 1, 0), 1);
     api_socket_calls_begin(&calls, &owner, true);
@@ -132,7 +127,6 @@ static void in_a_round_the_owner_reads_his_sockets_and_no_others(void **state)
 
 static void encrypted_connection_is_written_and_ended_by_its_owner(void **state)
 {
-    (void)state;
     owner.encrypted = true;
     api_socket_calls_begin(&calls, &owner, true);
     assert_int_equal(send(fds[OWN], "one", 3, 0), 3);
@@ -149,7 +143,6 @@ static void encrypted_connection_is_written_and_ended_by_its_owner(void **state)
 
 static void plain_connection_is_written_by_the_system(void **state)
 {
-    (void)state;
     api_socket_calls_begin(&calls, &owner, true);
     assert_int_equal(send(fds[OWN], "one ", 4, 0), 4);
     assert_int_equal(send_pieces(fds[OWN], (char[]){"two "}, (char[]){"three"}), 9);
@@ -159,7 +152,6 @@ static void plain_connection_is_written_by_the_system(void **state)
 
 static void local_connection_is_spared_the_options_of_tcp(void **state)
 {
-    (void)state;
     const int on = 1;
     api_socket_calls_begin(&calls, &owner, true);
     assert_int_equal(setsockopt(fds[OWN], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), -1);
@@ -175,7 +167,6 @@ static void local_connection_is_spared_the_options_of_tcp(void **state)
 
 static void round_is_told_of_a_bounded_number_and_only_if_it_looks(void **state)
 {
-    (void)state;
     struct epoll_event events[2 * CROWD], event = {.events = EPOLLOUT};
     int copies[CROWD];
     const int epoll = epoll_create1(0);

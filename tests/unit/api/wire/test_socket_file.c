@@ -17,7 +17,6 @@ static int fd = -1;
 
 static int setup(void **state)
 {
-    (void)state;
     (void)snprintf(folder, sizeof(folder), "/tmp/pawl-socket-XXXXXX");
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof(path), "%s/socket", folder);
@@ -27,7 +26,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     if (fd >= 0)
         close(fd);
     fd = -1;
@@ -38,7 +36,6 @@ static int teardown(void **state)
 
 static void owner_and_group_may_connect_and_no_others(void **state)
 {
-    (void)state;
     struct stat made;
     assert_int_equal(stat(path, &made), 0);
     assert_true(S_ISSOCK(made.st_mode));
@@ -47,7 +44,6 @@ static void owner_and_group_may_connect_and_no_others(void **state)
 
 static void second_listener_is_refused_while_the_first_listens(void **state)
 {
-    (void)state;
     struct api_socket_file second;
     int second_fd = -1;
     assert_int_equal(api_socket_file_listen(path, &second, &second_fd), FENCE_EIO);
@@ -56,7 +52,6 @@ static void second_listener_is_refused_while_the_first_listens(void **state)
 
 static void socket_that_was_left_behind_is_replaced(void **state)
 {
-    (void)state;
     close(fd);
     fd = -1;
     assert_int_equal(api_socket_file_listen(path, &file, &fd), 0);
@@ -64,7 +59,6 @@ static void socket_that_was_left_behind_is_replaced(void **state)
 
 static void other_file_is_left_alone(void **state)
 {
-    (void)state;
     char other[80];
     struct api_socket_file made;
     int made_fd = -1;
@@ -77,7 +71,6 @@ static void other_file_is_left_alone(void **state)
 
 static void file_is_removed_unless_another_one_has_its_place(void **state)
 {
-    (void)state;
     struct api_socket_file first = file;
     first.inode++;
     api_socket_file_remove(&first);
@@ -88,7 +81,6 @@ static void file_is_removed_unless_another_one_has_its_place(void **state)
 
 static void path_has_a_bound(void **state)
 {
-    (void)state;
     char text[API_SOCKET_PATH_MAX + 1];
     struct api_socket_file made;
     int made_fd = -1;

@@ -10,20 +10,17 @@ static struct fence_pool pool;
 
 static int start(void **state)
 {
-    (void)state;
     return fence_pool_init(&pool, SLOTS) ? 0 : -1;
 }
 
 static int stop(void **state)
 {
-    (void)state;
     fence_pool_fini(&pool);
     return 0;
 }
 
 static void slots_are_taken_in_order_until_none_is_free(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < SLOTS; i++) {
         assert_false(fence_pool_full(&pool));
         assert_int_equal(fence_pool_take(&pool), i);
@@ -36,7 +33,6 @@ static void slots_are_taken_in_order_until_none_is_free(void **state)
 
 static void slot_given_back_last_is_taken_first(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < SLOTS; i++)
         (void)fence_pool_take(&pool);
     fence_pool_give(&pool, 0);

@@ -10,13 +10,11 @@ static struct fence_table table;
 
 static int start(void **state)
 {
-    (void)state;
     return fence_table_init(&table, SLOTS) ? 0 : -1;
 }
 
 static int stop(void **state)
 {
-    (void)state;
     fence_table_fini(&table);
     return 0;
 }
@@ -31,7 +29,6 @@ static bool has(uint64_t hash, uint32_t slot)
 
 static void each_slot_is_in_the_chain_of_its_hash(void **state)
 {
-    (void)state;
     fence_table_add(&table, 3, 0);
     fence_table_add(&table, 3 + SLOTS, 1); /* the same chain */
     fence_table_add(&table, 4, 2);
@@ -42,7 +39,6 @@ static void each_slot_is_in_the_chain_of_its_hash(void **state)
 
 static void slot_that_was_removed_leaves_the_others(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < 3; i++)
         fence_table_add(&table, 7, i);
     fence_table_remove(&table, 7, 1);

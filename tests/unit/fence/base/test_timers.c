@@ -11,26 +11,22 @@ static struct fence_timers timers;
 
 static int set_up(void **state)
 {
-    (void)state;
     return fence_timers_init(&timers, CAPACITY) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     fence_timers_fini(&timers);
     return 0;
 }
 
 static void without_timers_nothing_is_due(void **state)
 {
-    (void)state;
     assert_true(fence_timers_next_us(&timers) == FENCE_NEVER);
 }
 
 static void earliest_comes_first(void **state)
 {
-    (void)state;
     fence_timers_set(&timers, 5, 300);
     fence_timers_set(&timers, 6, 100);
     fence_timers_set(&timers, 7, 200);
@@ -40,7 +36,6 @@ static void earliest_comes_first(void **state)
 
 static void timer_set_again_is_moved(void **state)
 {
-    (void)state;
     fence_timers_set(&timers, 1, 100);
     fence_timers_set(&timers, 2, 200);
     fence_timers_set(&timers, 1, 300);
@@ -52,7 +47,6 @@ static void timer_set_again_is_moved(void **state)
 
 static void never_clears_a_timer(void **state)
 {
-    (void)state;
     fence_timers_set(&timers, 1, 100);
     fence_timers_set(&timers, 2, 200);
     fence_timers_set(&timers, 1, FENCE_NEVER);
@@ -66,7 +60,6 @@ static void never_clears_a_timer(void **state)
  * and emptied from the front by turns, so that whatever lies deep comes to the front in the end. */
 static void earliest_is_right_after_any_changes(void **state)
 {
-    (void)state;
     uint64_t due_us[CAPACITY];
     for (unsigned i = 0; i < CAPACITY; i++)
         due_us[i] = FENCE_NEVER;

@@ -137,7 +137,6 @@ static void expect_end(struct run *run, enum fence_bootstrap_failure failure, un
 
 static void all_are_claimed_before_one_is_admitted(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     begin(&run, false, 0);
     assert_true(play_to(&run, FENCE_REJOIN_ADMIT, 0));
@@ -151,7 +150,6 @@ static void all_are_claimed_before_one_is_admitted(void **state)
 
 static void nothing_is_written_before_all_were_looked_at(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     survive(&run, 2);
     begin(&run, false, 0);
@@ -162,7 +160,6 @@ static void nothing_is_written_before_all_were_looked_at(void **state)
 
 static void new_fleet_is_not_made_where_a_floor_was_cut_short(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     run.facts[1].marked = run.facts[1].initialising = run.facts[1].issued = true;
     run.facts[1].member = 2;
@@ -172,7 +169,6 @@ static void new_fleet_is_not_made_where_a_floor_was_cut_short(void **state)
 
 static void claim_that_finds_another_marker_ends_the_run(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     begin(&run, false, 0);
     assert_true(play_to(&run, FENCE_REJOIN_MARK, 1));
@@ -183,7 +179,6 @@ static void claim_that_finds_another_marker_ends_the_run(void **state)
 
 static void admission_goes_on_past_a_master_that_fails(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     begin(&run, false, 0);
     assert_true(play_to(&run, FENCE_REJOIN_ADMIT, 0));
@@ -195,7 +190,6 @@ static void admission_goes_on_past_a_master_that_fails(void **state)
 
 static void parameters_out_of_bounds_are_refused(void **state)
 {
-    (void)state;
     static const struct {
         struct fence_bootstrap_params params;
         enum fence_bootstrap_failure failure;
@@ -220,7 +214,6 @@ static void parameters_out_of_bounds_are_refused(void **state)
 
 static void floor_is_above_the_operators_number_and_above_survivors(void **state)
 {
-    (void)state;
     static const struct {
         int64_t seen;
         int64_t highest;
@@ -241,7 +234,6 @@ static void floor_is_above_the_operators_number_and_above_survivors(void **state
 
 static void longest_lease_is_waited_for_and_claims_are_looked_at_all_the_while(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     survive(&run, 0);
     begin(&run, true, 0);
@@ -255,7 +247,6 @@ static void longest_lease_is_waited_for_and_claims_are_looked_at_all_the_while(v
 
 static void master_that_is_lost_meanwhile_ends_the_wait(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     survive(&run, 0);
     begin(&run, true, 0);
@@ -269,7 +260,6 @@ static void master_that_is_lost_meanwhile_ends_the_wait(void **state)
 
 static void claim_that_is_gone_ends_the_wait(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     begin(&run, true, 0);
     assert_true(play_to(&run, FENCE_REJOIN_INSTALL, 1));
@@ -280,7 +270,6 @@ static void claim_that_is_gone_ends_the_wait(void **state)
 
 static void majority_that_remembers_is_left_alone(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     survive(&run, 0);
     survive(&run, 2);
@@ -291,7 +280,6 @@ static void majority_that_remembers_is_left_alone(void **state)
 
 static void survivors_that_disagree_are_refused(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     survive(&run, 1);
     run.facts[1].member = 1;
@@ -316,7 +304,6 @@ static void survivors_that_disagree_are_refused(void **state)
 /* The second floor follows a loss of all that knew the first. */
 static void incarnations_rise_above_those_of_an_earlier_floor(void **state)
 {
-    (void)state;
     struct run first = blank_masters();
     struct run second = blank_masters();
     begin(&first, true, 0);
@@ -354,7 +341,6 @@ static const struct fence_bootstrap_params closing = {.closes = true};
 
 static void fleet_is_closed_once_all_were_claimed_and_surveyed(void **state)
 {
-    (void)state;
     struct run run = closing_run();
     run.highest[1] = 17;
     begin_with(&run, closing);
@@ -373,7 +359,6 @@ static void fleet_is_closed_once_all_were_claimed_and_surveyed(void **state)
 
 static void longest_lease_that_is_left_is_what_is_waited_for(void **state)
 {
-    (void)state;
     struct run run = closing_run();
     run.left_ms[0] = 100;
     run.left_ms[1] = 700;
@@ -391,7 +376,6 @@ static void longest_lease_that_is_left_is_what_is_waited_for(void **state)
 /* It may have had a lock that no other master of those that remember has. */
 static void leases_are_not_known_where_a_master_forgot(void **state)
 {
-    (void)state;
     struct run run = closing_run();
     run.facts[1].lineage[0] = 'z';
     begin_with(&run, closing);
@@ -402,7 +386,6 @@ static void leases_are_not_known_where_a_master_forgot(void **state)
 
 static void claim_that_is_gone_closes_nothing(void **state)
 {
-    (void)state;
     struct run run = closing_run();
     begin_with(&run, closing);
     assert_true(play_to(&run, FENCE_REJOIN_SURVEY, 2));
@@ -413,7 +396,6 @@ static void claim_that_is_gone_closes_nothing(void **state)
 
 static void fleet_whose_majority_forgot_is_closed_only_by_somebody_who_knows(void **state)
 {
-    (void)state;
     struct run run = closing_run();
     run.facts[0].marked = false;
     begin_with(&run, closing);
@@ -436,7 +418,6 @@ static void fleet_whose_majority_forgot_is_closed_only_by_somebody_who_knows(voi
 /* It was claimed when it remembered, by a run that broke off; or when it did not. */
 static void claimed_master_remembers_what_it_did_when_it_was_claimed(void **state)
 {
-    (void)state;
     for (unsigned intact = 0; intact < 2; intact++) {
         struct run run = closing_run();
         for (unsigned i = 0; i < MASTERS; i++) {
@@ -454,7 +435,6 @@ static void claimed_master_remembers_what_it_did_when_it_was_claimed(void **stat
 
 static void one_closed_master_is_enough_to_go_on_with(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     survive(&run, 0);
     be_closed(&run, 1, 40);
@@ -478,7 +458,6 @@ static void one_closed_master_is_enough_to_go_on_with(void **state)
 
 static void master_that_votes_in_the_fleet_that_follows_is_left_alone(void **state)
 {
-    (void)state;
     struct run run = closing_run();
     memcpy(run.facts[0].fleet_id, OTHER, sizeof(OTHER));
     run.facts[0].other_members = 5;
@@ -495,7 +474,6 @@ static void master_that_votes_in_the_fleet_that_follows_is_left_alone(void **sta
 
 static void fleet_that_was_closed_for_another_is_left_to_that(void **state)
 {
-    (void)state;
     struct run run = closing_run();
     run.facts[1].marked = run.facts[1].marked_active = false;
     be_closed(&run, 1, 40);
@@ -507,7 +485,6 @@ static void fleet_that_was_closed_for_another_is_left_to_that(void **state)
 
 static void masters_without_a_fleet_are_not_closed(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     begin_with(&run, closing);
     expect_end(&run, FENCE_BOOTSTRAP_NO_FLEET, 0);
@@ -528,7 +505,6 @@ static struct fence_bootstrap_params following(enum fence_bootstrap_until until)
 
 static void look_writes_nothing(void **state)
 {
-    (void)state;
     struct run run = closing_run();
     begin_with(&run, following(FENCE_BOOTSTRAP_ALL_LOOKED_AT));
     expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
@@ -537,7 +513,6 @@ static void look_writes_nothing(void **state)
 
 static void masters_of_the_fleet_that_is_moved_are_claimed_once_they_are_closed(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     survive(&run, 0);
     begin_with(&run, following(FENCE_BOOTSTRAP_ALL_CLAIMED));
@@ -556,7 +531,6 @@ static void masters_of_the_fleet_that_is_moved_are_claimed_once_they_are_closed(
 
 static void longer_one_of_both_leases_is_waited_for(void **state)
 {
-    (void)state;
     struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_DONE);
     struct run run = blank_masters();
     params.ttl_max_ms = 1000;
@@ -571,7 +545,6 @@ static void longer_one_of_both_leases_is_waited_for(void **state)
 
 static void known_leases_are_waited_for_where_the_fleet_that_follows_has_not_voted(void **state)
 {
-    (void)state;
     struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_DONE);
     params.from_ttl_max_ms = TTL_MAX_MS;
     params.from_until_us = 700000;
@@ -591,7 +564,6 @@ static void known_leases_are_waited_for_where_the_fleet_that_follows_has_not_vot
 /* They may have voted in the fleet that follows, and have forgotten it; or another one follows. */
 static void fleet_that_was_closed_goes_on_with_masters_that_know_it(void **state)
 {
-    (void)state;
     struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_CLAIMED);
     struct run run = blank_masters();
     params.was_closed = true;
@@ -617,7 +589,6 @@ static void fleet_that_was_closed_goes_on_with_masters_that_know_it(void **state
 
 static void closed_master_is_not_taken_for_a_blank_one(void **state)
 {
-    (void)state;
     struct run run = blank_masters();
     be_closed(&run, 2, 40);
     begin(&run, false, 0);

@@ -10,13 +10,11 @@ static struct core_clients clients;
 
 static int init(void **state)
 {
-    (void)state;
     return core_clients_init(&clients, CAPACITY);
 }
 
 static int fini(void **state)
 {
-    (void)state;
     core_clients_fini(&clients);
     return 0;
 }
@@ -28,7 +26,6 @@ static uint64_t client_of(uint32_t index)
 
 static void each_client_is_found_by_its_call(void **state)
 {
-    (void)state;
     for (uint32_t i = 0; i < CAPACITY; i++)
         core_clients_add(&clients, i, client_of(i));
     for (uint32_t i = 0; i < CAPACITY; i++)
@@ -38,7 +35,6 @@ static void each_client_is_found_by_its_call(void **state)
 
 static void one_that_was_removed_is_not_found_and_the_others_are(void **state)
 {
-    (void)state;
     for (uint32_t out = 0; out < CAPACITY; out++) {
         for (uint32_t i = 0; i < CAPACITY; i++)
             core_clients_add(&clients, i, client_of(i));
@@ -54,7 +50,6 @@ static void one_that_was_removed_is_not_found_and_the_others_are(void **state)
 
 static void call_number_may_be_another_clients_next(void **state)
 {
-    (void)state;
     core_clients_add(&clients, 3, client_of(1));
     core_clients_remove(&clients, 3);
     core_clients_add(&clients, 3, client_of(2));

@@ -12,13 +12,11 @@ static struct core_counter_hints hints;
 
 static int begin(void **state)
 {
-    (void)state;
     return core_counter_hints_init(&hints);
 }
 
 static int end(void **state)
 {
-    (void)state;
     core_counter_hints_fini(&hints);
     return 0;
 }
@@ -35,7 +33,6 @@ static int64_t hint(uint32_t set)
 
 static void nothing_is_hinted_of_a_slot_that_nobody_asked_for(void **state)
 {
-    (void)state;
     assert_int_equal(hint(ALL), 0);
     assert_int_equal(core_counter_hints_for(&hints, SLOT, 0, ALL), 0);
     learn(7, FIRST_TWO);
@@ -45,7 +42,6 @@ static void nothing_is_hinted_of_a_slot_that_nobody_asked_for(void **state)
 
 static void masters_in_step_need_no_hint(void **state)
 {
-    (void)state;
     learn(7, FIRST_TWO);
     assert_int_equal(hint(FIRST_TWO), 0);
     assert_int_equal(hint(0x1), 0);
@@ -53,7 +49,6 @@ static void masters_in_step_need_no_hint(void **state)
 
 static void one_that_is_not_in_step_is_told_the_number(void **state)
 {
-    (void)state;
     learn(7, FIRST_TWO);
     assert_int_equal(hint(0x4), 7);
     assert_int_equal(hint(0x6), 7);
@@ -61,7 +56,6 @@ static void one_that_is_not_in_step_is_told_the_number(void **state)
 
 static void masters_that_give_the_same_number_are_in_step_together(void **state)
 {
-    (void)state;
     learn(7, FIRST_TWO);
     learn(7, 0x4);
     assert_int_equal(hint(ALL), 0);
@@ -69,7 +63,6 @@ static void masters_that_give_the_same_number_are_in_step_together(void **state)
 
 static void higher_number_leaves_the_others_behind(void **state)
 {
-    (void)state;
     learn(7, FIRST_TWO);
     learn(8, 0x6);
     assert_int_equal(hint(0x6), 0);
@@ -79,7 +72,6 @@ static void higher_number_leaves_the_others_behind(void **state)
 /* As of a lock that was found: its number is older than what the counter is at. */
 static void lower_number_is_not_hinted_and_who_gave_it_is_not_in_step(void **state)
 {
-    (void)state;
     learn(7, FIRST_TWO);
     learn(5, 0x2);
     assert_int_equal(hint(0x1), 0);
@@ -88,7 +80,6 @@ static void lower_number_is_not_hinted_and_who_gave_it_is_not_in_step(void **sta
 
 static void change_of_the_views_forgets_it(void **state)
 {
-    (void)state;
     learn(7, FIRST_TWO);
     assert_int_equal(core_counter_hints_for(&hints, SLOT, GENERATION + 1, ALL), 0);
     core_counter_hints_learn(&hints, SLOT, GENERATION + 1, 5, 0x1);

@@ -25,7 +25,6 @@ static void assert_config_refused(unsigned masters, uint32_t calls)
 
 static void even_or_oversized_fleets_are_refused(void **state)
 {
-    (void)state;
     assert_config_refused(0, 1);
     assert_config_refused(2, 1);
     assert_config_refused(4, 1);
@@ -34,14 +33,12 @@ static void even_or_oversized_fleets_are_refused(void **state)
 
 static void number_of_calls_is_bounded(void **state)
 {
-    (void)state;
     assert_config_refused(3, 0);
     assert_config_refused(3, FENCE_CALLS_MAX + 1);
 }
 
 static void freeing_nothing_is_fine(void **state)
 {
-    (void)state;
     fence_core_free(NULL);
 }
 

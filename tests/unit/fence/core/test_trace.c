@@ -17,7 +17,6 @@ static void tell(void *context, const struct fence_trace *trace)
 {
     char text[FENCE_TRACE_TEXT_MAX];
     const size_t len = strlen(told);
-    (void)context;
     fence_trace_text(trace, text);
     assert_in_range(snprintf(told + len, sizeof(told) - len, "%s\n", text), 1,
                     sizeof(told) - len - 1);

@@ -20,20 +20,17 @@ static struct core_wait_queue *join(uint32_t who, const char *resource)
 
 static int set_up(void **state)
 {
-    (void)state;
     return core_wait_queues_init(&queues, CAPACITY, 1);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     core_wait_queues_fini(&queues);
     return 0;
 }
 
 static void first_to_come_is_first_in_line(void **state)
 {
-    (void)state;
     const struct core_wait_queue *queue = join(4, "a");
     assert_int_equal(queue->first, 4);
     assert_ptr_equal(join(2, "a"), queue);
@@ -43,7 +40,6 @@ static void first_to_come_is_first_in_line(void **state)
 
 static void those_behind_follow_in_the_order_they_came(void **state)
 {
-    (void)state;
     join(4, "a");
     join(2, "a");
     join(7, "a");
@@ -54,7 +50,6 @@ static void those_behind_follow_in_the_order_they_came(void **state)
 
 static void lower_rank_stands_before_higher_ones(void **state)
 {
-    (void)state;
     static const uint64_t ranks_of[CAPACITY] = {50, 60, 10, 55, 60, 54, 50, 70};
     static const uint32_t expected[CAPACITY] = {2, 0, 6, 5, 3, 1, 4, 7};
     const struct core_wait_queue *queue = NULL;
@@ -73,7 +68,6 @@ static void lower_rank_stands_before_higher_ones(void **state)
 
 static void leaving_from_the_middle_or_the_end_makes_nobody_first(void **state)
 {
-    (void)state;
     for (uint32_t who = 0; who < 4; who++)
         join(who, "a");
     assert_int_equal(core_wait_queues_leave(&queues, 1), FENCE_NOBODY);
@@ -85,7 +79,6 @@ static void leaving_from_the_middle_or_the_end_makes_nobody_first(void **state)
 
 static void second_may_leave_after_it_became_first(void **state)
 {
-    (void)state;
     join(0, "a");
     join(1, "a");
     join(2, "a");
@@ -97,7 +90,6 @@ static void second_may_leave_after_it_became_first(void **state)
 
 static void queue_exists_while_somebody_stands_in_it(void **state)
 {
-    (void)state;
     assert_null(core_wait_queues_find(&queues, "a"));
     assert_null(core_wait_queues_of(&queues, 3));
     const struct core_wait_queue *queue = join(3, "a");
@@ -110,7 +102,6 @@ static void queue_exists_while_somebody_stands_in_it(void **state)
 
 static void new_queue_knows_nothing_of_an_earlier_holder(void **state)
 {
-    (void)state;
     struct core_wait_queue *queue = join(3, "a");
     queue->seen.held_until_us = 1000;
     memcpy(queue->seen.owner, "worker", sizeof("worker"));
@@ -122,7 +113,6 @@ static void new_queue_knows_nothing_of_an_earlier_holder(void **state)
 
 static void resources_have_queues_of_their_own(void **state)
 {
-    (void)state;
     const struct core_wait_queue *a = join(0, "a");
     const struct core_wait_queue *b = join(1, "b");
     assert_ptr_not_equal(a, b);
@@ -133,7 +123,6 @@ static void resources_have_queues_of_their_own(void **state)
 /* As many queues as callers share as many buckets: some of them collide. */
 static void every_caller_may_have_a_queue_of_its_own(void **state)
 {
-    (void)state;
     char name[16];
     for (unsigned round = 0; round < 100; round++) {
         for (uint32_t who = 0; who < CAPACITY; who++) {

@@ -15,7 +15,6 @@ static uint64_t now_us;
 
 static int begin(void **state)
 {
-    (void)state;
     fence_audit_init(&audit, MASTERS);
     now_us = SECOND_US;
     return 0;
@@ -75,7 +74,6 @@ static void look_later(uint64_t apart_us, int64_t ahead_us)
 
 static void nothing_is_found_of_masters_that_are_well(void **state)
 {
-    (void)state;
     for (unsigned round = 0; round < 3; round++, now_us += SECOND_US)
         for (unsigned i = 0; i < MASTERS; i++) {
             struct fence_facts facts = well(i);
@@ -87,7 +85,6 @@ static void nothing_is_found_of_masters_that_are_well(void **state)
 
 static void findings_of_a_server_are_told_in_its_own_words(void **state)
 {
-    (void)state;
     look_at_server(0, UINT32_C(1) << LEAKY);
     assert_found(0, (enum fence_finding)LEAKY);
     assert_ptr_equal(fence_finding_words(&audit.master[0], (enum fence_finding)LEAKY),
@@ -100,7 +97,6 @@ static void findings_of_a_server_are_told_in_its_own_words(void **state)
 
 static void what_is_shown_is_of_the_last_look(void **state)
 {
-    (void)state;
     struct fence_facts facts = well(1);
     facts.full = true;
     facts.durable = false;
@@ -117,7 +113,6 @@ static void what_is_shown_is_of_the_last_look(void **state)
 
 static void replicas_are_found_and_go_away(void **state)
 {
-    (void)state;
     struct fence_facts facts = well(1);
     facts.replicas = 2;
     look(1, &facts);
@@ -130,7 +125,6 @@ static void replicas_are_found_and_go_away(void **state)
 
 static void findings_of_one_master_are_not_anothers(void **state)
 {
-    (void)state;
     look_at_server(0, UINT32_C(1) << SLEEPY);
     struct fence_facts facts = well(1);
     facts.replicas = 1;
@@ -144,7 +138,6 @@ static void findings_of_one_master_are_not_anothers(void **state)
 
 static void step_of_the_clock_stays_on_show_for_its_time(void **state)
 {
-    (void)state;
     look_later(0, 0);
     look_later(5 * SECOND_US, -3 * SECOND_US);
     assert_found(0, FENCE_FINDING_CLOCK);
@@ -158,7 +151,6 @@ static void step_of_the_clock_stays_on_show_for_its_time(void **state)
 
 static void clock_that_goes_on_too_fast_stays_on_show(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i <= 200; i++) {
         look_later(5 * SECOND_US, (int64_t)i * SECOND_US / 10); /* 2% */
         assert_int_equal(audit.master[0].findings >> FENCE_FINDING_CLOCK & 1, i > 0);
@@ -167,7 +159,6 @@ static void clock_that_goes_on_too_fast_stays_on_show(void **state)
 
 static void probe_that_brought_no_time_is_no_step(void **state)
 {
-    (void)state;
     look_later(0, 0);
     now_us += SECOND_US;
     struct fence_facts facts = well(0);
@@ -182,7 +173,6 @@ static void probe_that_brought_no_time_is_no_step(void **state)
 
 static void slow_reading_does_not_hide_a_step(void **state)
 {
-    (void)state;
     look_later(0, 0);
     now_us += 5 * SECOND_US;
     struct fence_facts facts = well(0);
@@ -198,7 +188,6 @@ static void slow_reading_does_not_hide_a_step(void **state)
 
 static void masters_on_one_machine_are_found_until_one_moves(void **state)
 {
-    (void)state;
     struct fence_facts facts = well(0);
     look(0, &facts);
     look(2, &facts); /* the same host */
@@ -213,7 +202,6 @@ static void masters_on_one_machine_are_found_until_one_moves(void **state)
 
 static void hosts_that_are_not_known_are_not_one_machine(void **state)
 {
-    (void)state;
     struct fence_facts facts = well(0);
     facts.host[0] = '\0';
     look(0, &facts);
@@ -225,7 +213,6 @@ static void hosts_that_are_not_known_are_not_one_machine(void **state)
 
 static void every_finding_has_a_name_of_its_own_and_a_sentence(void **state)
 {
-    (void)state;
     for (int f = FENCE_FINDINGS_OF_SERVER; f < FENCE_FINDINGS; f++) {
         const char *name = fence_finding_words(NULL, (enum fence_finding)f)->name;
         const char *text = fence_finding_words(NULL, (enum fence_finding)f)->text;

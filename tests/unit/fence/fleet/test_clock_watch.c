@@ -26,7 +26,6 @@ static int64_t strayed(uint64_t apart_us, int64_t ahead_us)
 
 static void clock_that_keeps_step_has_not_strayed(void **state)
 {
-    (void)state;
     assert_int_equal(strayed(INTERVAL_US, 0), 0);
     assert_int_equal(strayed(ROUND_TRIP_US, 0), 0);
     assert_int_equal(strayed(3600 * SECOND_US, 0), 0);
@@ -34,7 +33,6 @@ static void clock_that_keeps_step_has_not_strayed(void **state)
 
 static void step_is_told_with_its_size_and_direction(void **state)
 {
-    (void)state;
     assert_in_range(strayed(INTERVAL_US, 3 * SECOND_US), 3 * SECOND_US - ROUND_TRIP_US,
                     3 * SECOND_US);
     assert_in_range(-strayed(INTERVAL_US, -3 * SECOND_US), 3 * SECOND_US - ROUND_TRIP_US,
@@ -44,7 +42,6 @@ static void step_is_told_with_its_size_and_direction(void **state)
 
 static void rate_within_one_percent_is_borne_and_one_beyond_is_not(void **state)
 {
-    (void)state;
     int64_t percent_us = INTERVAL_US / 100;
     int64_t spare_us = FENCE_CLOCK_SLACK_US + 2 * ROUND_TRIP_US;
     assert_int_equal(strayed(INTERVAL_US, percent_us), 0);
@@ -56,7 +53,6 @@ static void rate_within_one_percent_is_borne_and_one_beyond_is_not(void **state)
 /* A reading that took long says little, and must not accuse. */
 static void slow_answer_is_no_step(void **state)
 {
-    (void)state;
     struct fence_clock_reading first = reading(SECOND_US, 0);
     struct fence_clock_reading second = reading(6 * SECOND_US, 0);
     second.after_us += 2 * SECOND_US;
@@ -69,7 +65,6 @@ static void slow_answer_is_no_step(void **state)
 
 static void small_step_between_quick_readings_is_seen(void **state)
 {
-    (void)state;
     assert_true(strayed(SECOND_US, SECOND_US / 50) > 0);
     assert_true(strayed(SECOND_US, -SECOND_US / 50) < 0);
 }

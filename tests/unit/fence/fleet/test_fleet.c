@@ -8,7 +8,6 @@
 
 static void master_is_superseded_by_what_two_others_recorded(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     struct fence_facts facts[] = {core_facts(0), core_facts(1)};
     facts[0].view.incarnation[2] += CORE_ADMISSIONS(1);
@@ -21,7 +20,6 @@ static void master_is_superseded_by_what_two_others_recorded(void **state)
 
 static void same_server_at_two_places_votes_once(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     fleet_learn(&fleet, 0, core_facts(0));
     assert_int_equal(fleet_learn(&fleet, 1, core_facts(0)), CORE_SET(1));
@@ -32,7 +30,6 @@ static void same_server_at_two_places_votes_once(void **state)
 
 static void same_server_votes_at_the_place_its_marker_names(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     fleet_learn(&fleet, 0, core_facts(1)); /* alone so far: just in the wrong place */
     fleet_learn(&fleet, 2, core_facts(2));
@@ -43,7 +40,6 @@ static void same_server_votes_at_the_place_its_marker_names(void **state)
 
 static void unmarked_server_at_two_places_is_named_at_both(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     struct fence_facts facts = core_facts(0);
     facts.marked = false;
@@ -57,7 +53,6 @@ static void unmarked_server_at_two_places_is_named_at_both(void **state)
 
 static void nobody_votes_before_a_majority_names_one_fleet(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(5);
     assert_int_equal(fleet_learn(&fleet, 0, core_facts(0)), 0);
     assert_int_equal(fleet_learn(&fleet, 1, core_facts(1)), 0);
@@ -72,7 +67,6 @@ static void nobody_votes_before_a_majority_names_one_fleet(void **state)
 
 static void minority_of_another_fleet_has_no_say(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(5);
     for (unsigned i = 0; i < 4; i++) {
         struct fence_facts facts = core_facts(i);
@@ -89,7 +83,6 @@ static void minority_of_another_fleet_has_no_say(void **state)
 
 static void same_marker_seen_twice_is_one_voice(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     fleet_learn(&fleet, 0, core_facts(0));
     fleet_learn(&fleet, 1, core_facts(0));
@@ -100,7 +93,6 @@ static void same_marker_seen_twice_is_one_voice(void **state)
 
 static void voice_of_a_lost_master_does_not_count(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     fleet_learn(&fleet, 0, core_facts(0));
     fleet_lose(&fleet, 0);
@@ -110,7 +102,6 @@ static void voice_of_a_lost_master_does_not_count(void **state)
 
 static void majority_must_agree_on_the_maximum_ttl_too(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     struct fence_facts facts = core_facts(0);
     facts.ttl_max_ms = 1000;
@@ -124,7 +115,6 @@ static void majority_must_agree_on_the_maximum_ttl_too(void **state)
 
 static void masters_may_be_made_another_fleet(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     for (unsigned i = 0; i < 3; i++) {
         struct fence_facts facts = core_facts(i);
@@ -146,7 +136,6 @@ static void masters_may_be_made_another_fleet(void **state)
 
 static void only_master_of_a_single_fleet_is_its_majority(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(1);
     assert_false(fence_fleet_ready(&fleet));
     assert_int_equal(fleet_learn(&fleet, 0, core_facts(0)), 0);
@@ -155,7 +144,6 @@ static void only_master_of_a_single_fleet_is_its_majority(void **state)
 
 static void ready_needs_a_majority_of_active_masters(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(5);
     fleet_lose(&fleet, 0);
     fleet_lose(&fleet, 3);
@@ -169,7 +157,6 @@ static void ready_needs_a_majority_of_active_masters(void **state)
 
 static void view_only_rises(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     uint64_t generation = fleet.generation;
     struct fence_facts facts = core_facts(1);
@@ -186,7 +173,6 @@ static void view_only_rises(void **state)
 
 static void views_of_other_fleets_are_not_merged(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     struct fence_facts facts = core_facts(1);
     become_other(facts.fleet_id);
@@ -198,7 +184,6 @@ static void views_of_other_fleets_are_not_merged(void **state)
 
 static void views_seen_before_the_fleet_was_known_are_merged_then(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     struct fence_facts facts = core_facts(0);
     facts.view.incarnation[2] += CORE_ADMISSIONS(10);
@@ -214,7 +199,6 @@ static void views_seen_before_the_fleet_was_known_are_merged_then(void **state)
 
 static void refusal_stays_on_show_while_the_connection_is_reopened(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     struct fence_facts facts = core_facts(2);
     facts.unfit = &core_unfit;
@@ -227,7 +211,6 @@ static void refusal_stays_on_show_while_the_connection_is_reopened(void **state)
 
 static void refused_master_is_refused_anew_at_each_handshake(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     struct fence_facts facts = core_facts(2);
     facts.unfit = &core_unfit;
@@ -242,7 +225,6 @@ static void refused_master_is_refused_anew_at_each_handshake(void **state)
 
 static void master_that_owes_nothing_is_never_silent(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     assert_true(fence_fleet_deadline(&fleet) == FENCE_NEVER);
     fence_fleet_sent(&fleet, 1, 1, 1000);
@@ -253,7 +235,6 @@ static void master_that_owes_nothing_is_never_silent(void **state)
 
 static void silence_is_counted_from_the_last_progress(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     fence_fleet_sent(&fleet, 1, 1, 1000);
     fence_fleet_sent(&fleet, 1, 1, 9000); /* asking again does not put the deadline off */
@@ -270,7 +251,6 @@ static void silence_is_counted_from_the_last_progress(void **state)
 
 static void time_in_which_nobody_listened_is_no_silence(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     fence_fleet_sent(&fleet, 1, 1, 1000);
     fence_fleet_lagged(&fleet, 30000, 41000);
@@ -283,7 +263,6 @@ static void time_in_which_nobody_listened_is_no_silence(void **state)
 
 static void process_that_always_lags_still_finds_a_dead_master(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     const uint64_t last_us = (1 + FENCE_LAG_DEADLINES) * UINT64_C(1) * FENCE_MASTER_DEADLINE_US;
     fence_fleet_sent(&fleet, 1, 1, 0);
@@ -297,7 +276,6 @@ static void process_that_always_lags_still_finds_a_dead_master(void **state)
 
 static void earliest_master_sets_the_deadline(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     fence_fleet_sent(&fleet, 2, 1, 3000);
     fence_fleet_sent(&fleet, 1, 1, 2000);
@@ -307,7 +285,6 @@ static void earliest_master_sets_the_deadline(void **state)
 
 static void new_connection_owes_nothing(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     fence_fleet_sent(&fleet, 1, 1, 1000);
     fence_fleet_lose(&fleet, 1, FENCE_REASON_SILENT);
@@ -321,7 +298,6 @@ static void new_connection_owes_nothing(void **state)
 
 static void every_reason_has_a_name_and_says_what_to_do(void **state)
 {
-    (void)state;
     for (enum fence_reason reason = FENCE_REASON_NONE; reason <= FENCE_REASON_JOINING; reason++) {
         const struct fence_words *words = fence_reason_words(reason, NULL);
         assert_int_equal(words->text[strlen(words->text) - 1], '.');
@@ -332,7 +308,6 @@ static void every_reason_has_a_name_and_says_what_to_do(void **state)
 
 static void unfit_server_is_told_in_its_own_words(void **state)
 {
-    (void)state;
     struct fence_facts facts = core_facts(0);
     facts.unfit = &core_unfit;
     assert_ptr_equal(fence_reason_words(FENCE_REASON_UNFIT, &facts), &core_unfit);

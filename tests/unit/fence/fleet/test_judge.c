@@ -230,7 +230,6 @@ static void blank_master_is_taken_back(void **state)
 /* Of those in the list one may be the member whose place a blank one stands in. */
 static void blank_master_waits_until_all_others_were_looked_at(void **state)
 {
-    (void)state;
     struct fence_fleet fleet;
     struct fence_facts blank = core_facts(3);
     blank.marked = false;
@@ -264,7 +263,6 @@ static void changed_lineage_that_is_not_intact_is_taken_back(void **state)
 
 static void master_that_forgot_is_not_trusted_when_all_restarted(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     for (unsigned i = 0; i < 3; i++) {
         struct fence_facts facts = core_facts(i);
@@ -347,7 +345,6 @@ static void intact_master_half_way_is_trusted_alone_too(void **state)
 
 static void master_is_not_trusted_alone_before_all_others_were_looked_at(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(5);
     fleet_learn(&fleet, 0, restarted(0));
     fleet_learn(&fleet, 1, core_facts(1));
@@ -359,7 +356,6 @@ static void master_is_not_trusted_alone_before_all_others_were_looked_at(void **
 
 static void masters_that_all_restarted_do_not_wait_for_each_other(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     fleet_learn(&fleet, 0, restarted(0));
     fleet_learn(&fleet, 1, restarted(1));

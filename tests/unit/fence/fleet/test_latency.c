@@ -41,7 +41,6 @@ static struct fence_latency slow(void)
 
 static void first_answer_is_the_mean_and_half_of_it_the_deviation(void **state)
 {
-    (void)state;
     struct fence_latency latency = {0};
     answer(&latency, 800, 1);
     assert_int_equal(latency.mean_us, 800);
@@ -52,7 +51,6 @@ static void first_answer_is_the_mean_and_half_of_it_the_deviation(void **state)
 
 static void mean_follows_what_is_measured(void **state)
 {
-    (void)state;
     struct fence_latency latency = steady(800);
     assert_in_range(latency.mean_us, 790, 810);
     assert_in_range(latency.deviation_us, 0, 10);
@@ -65,7 +63,6 @@ static void mean_follows_what_is_measured(void **state)
 
 static void nothing_known_is_the_longest_delay(void **state)
 {
-    (void)state;
     struct fence_latency each[5] = {{0}};
     assert_int_equal(fence_latency_hedge_us(each, 5, FENCE_MASTER_DEADLINE_US), HEDGE_MOST_US);
     each[0] = steady(100);
@@ -77,7 +74,6 @@ static void nothing_known_is_the_longest_delay(void **state)
 /* Else only quick answers would count, and the delay would shrink until all calls are hedged. */
 static void delay_grows_with_what_comes_too_late(void **state)
 {
-    (void)state;
     struct fence_latency latency = steady(2000);
     uint64_t before_us = fence_latency_hedge_us(&latency, 1, FENCE_MASTER_DEADLINE_US);
     fence_latency_missed(&latency, before_us, now_us += before_us);
@@ -91,7 +87,6 @@ static void delay_grows_with_what_comes_too_late(void **state)
 /* 256 calls that go together are one measurement: the deviation of before is still known. */
 static void batch_is_measured_once(void **state)
 {
-    (void)state;
     struct fence_latency latency = steady(2000), once = latency;
     const uint64_t asked_us = now_us;
     now_us += 4000;
@@ -108,7 +103,6 @@ static void batch_is_measured_once(void **state)
 
 static void delay_is_never_shorter_or_longer_than_its_bounds(void **state)
 {
-    (void)state;
     struct fence_latency quick = steady(10);
     assert_int_equal(fence_latency_hedge_us(&quick, 1, FENCE_MASTER_DEADLINE_US),
                      FENCE_HEDGE_LEAST_US);
@@ -118,7 +112,6 @@ static void delay_is_never_shorter_or_longer_than_its_bounds(void **state)
 
 static void delay_is_twice_what_the_quickest_majority_takes(void **state)
 {
-    (void)state;
     struct fence_latency each[5] = {
         steady(9000), steady(3000), steady(9000), steady(2000), steady(4000),
     };
@@ -133,7 +126,6 @@ static void delay_is_twice_what_the_quickest_majority_takes(void **state)
 
 static void slow_after_three_misses_in_a_row(void **state)
 {
-    (void)state;
     struct fence_latency latency = steady(800);
     miss(&latency, 2);
     answer(&latency, 800, 1);
@@ -145,7 +137,6 @@ static void slow_after_three_misses_in_a_row(void **state)
 
 static void batch_that_is_late_is_one_miss(void **state)
 {
-    (void)state;
     struct fence_latency latency = steady(800), once = latency;
     const uint64_t asked_us = now_us;
     fence_latency_missed(&once, WAITED_US, asked_us + WAITED_US);
@@ -166,7 +157,6 @@ static void batch_that_is_late_is_one_miss(void **state)
 /* Else a batch of which a part is late would never make a master slow. */
 static void what_went_along_with_a_miss_does_not_undo_it(void **state)
 {
-    (void)state;
     struct fence_latency latency = steady(800);
     miss(&latency, 2);
     fence_latency_answered(&latency, WAITED_US, now_us + WAITED_US - 1);
@@ -184,7 +174,6 @@ static void what_went_along_with_a_miss_does_not_undo_it(void **state)
 
 static void try_that_is_late_is_measured(void **state)
 {
-    (void)state;
     struct fence_latency latency = {0};
     fence_latency_end_trial(&latency, WAITED_US + 1, WAITED_US, now_us += WAITED_US + 1);
     assert_int_equal(latency.mean_us, WAITED_US + 1);
@@ -193,7 +182,6 @@ static void try_that_is_late_is_measured(void **state)
 
 static void try_that_is_late_owes_all_answers_again(void **state)
 {
-    (void)state;
     struct fence_latency latency = slow();
     for (unsigned k = 0; k < FENCE_SLOW_MISSES - 1; k++)
         fence_latency_end_trial(&latency, 800, WAITED_US, now_us += 800);
@@ -207,7 +195,6 @@ static void try_that_is_late_owes_all_answers_again(void **state)
 
 static void back_after_three_answers_in_time(void **state)
 {
-    (void)state;
     struct fence_latency latency = slow();
     answer(&latency, 800, 2);
     assert_true(latency.slow);
@@ -222,7 +209,6 @@ static void back_after_three_answers_in_time(void **state)
 
 static void slow_one_is_tried_now_and_then(void **state)
 {
-    (void)state;
     struct fence_latency latency = slow();
     const uint64_t since_us = now_us;
     assert_false(fence_latency_begin_trial(&latency, since_us));
@@ -236,7 +222,6 @@ static void slow_one_is_tried_now_and_then(void **state)
 /* It is not asked, and what it takes has to be known, too. */
 static void spare_is_tried_once_a_second(void **state)
 {
-    (void)state;
     struct fence_latency latency = {0};
     assert_false(
         fence_latency_begin_trial(&latency, now_us)); /* it may be asked first in a moment */
@@ -253,7 +238,6 @@ static void spare_is_tried_once_a_second(void **state)
 
 static void slow_ones_are_named_while_they_leave_a_majority(void **state)
 {
-    (void)state;
     struct fence_latency each[5] = {{0}};
     assert_int_equal(fence_latency_slow(each, 5), 0);
     each[1] = slow();

@@ -15,7 +15,6 @@ static bool lost(unsigned n, unsigned count, enum fence_reason reason)
 
 static void memory_is_lost_when_no_majority_is_left(void **state)
 {
-    (void)state;
     static const enum fence_reason forgotten[] = {FENCE_REASON_BLANK, FENCE_REASON_FORGOT,
                                                   FENCE_REASON_JOINING};
     for (size_t k = 0; k < sizeof(forgotten) / sizeof(forgotten[0]); k++) {
@@ -30,7 +29,6 @@ static void memory_is_lost_when_no_majority_is_left(void **state)
 
 static void masters_that_forgot_in_different_ways_add_up(void **state)
 {
-    (void)state;
     struct fence_fleet fleet;
     fence_fleet_init(&fleet, 5);
     fleet.master[0].reason = FENCE_REASON_BLANK;
@@ -42,7 +40,6 @@ static void masters_that_forgot_in_different_ways_add_up(void **state)
 
 static void masters_that_are_out_for_another_reason_may_remember(void **state)
 {
-    (void)state;
     static const enum fence_reason others[] = {
         FENCE_REASON_CONNECTING,  FENCE_REASON_UNREACHABLE, FENCE_REASON_SILENT,
         FENCE_REASON_NO_MAJORITY, FENCE_REASON_RESTARTED,   FENCE_REASON_UNFIT,

@@ -57,7 +57,6 @@ static void come_back_at(struct fence_fleet *fleet, int64_t writes)
 
 static void master_at_its_position_is_believed_for_want_of_others(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     assert_true(fence_fleet_shows(&fleet, OLD, WRITES));
     come_back_at(&fleet, WRITES);
@@ -66,7 +65,6 @@ static void master_at_its_position_is_believed_for_want_of_others(void **state)
 
 static void master_behind_a_reply_is_not_believed(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     assert_true(fence_fleet_shows(&fleet, OLD, WRITES));
     come_back_at(&fleet, WRITES - 1);
@@ -75,7 +73,6 @@ static void master_behind_a_reply_is_not_believed(void **state)
 
 static void master_behind_what_another_master_was_told_is_not_believed(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     (void)fleet_learn_at(&fleet, TOLD, told(WRITES), FLEET_NOW_US);
     come_back_at(&fleet, WRITES - 1);
@@ -85,7 +82,6 @@ static void master_behind_what_another_master_was_told_is_not_believed(void **st
 /* Another server told it while it was away, or when it came back. */
 static void master_behind_what_it_was_told_itself_is_not_believed(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     struct fence_facts facts = restarted_at(WRITES - 1);
     facts.heard.of[OLD] = (struct fence_position){facts.view.incarnation[OLD], WRITES};
@@ -96,7 +92,6 @@ static void master_behind_what_it_was_told_itself_is_not_believed(void **state)
 
 static void master_is_waited_with_until_every_server_could_tell(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     fleet_lose(&fleet, OLD);
     assert_int_equal(fleet_learn_at(&fleet, OLD, restarted_at(WRITES), LATER_US), 0);
@@ -110,7 +105,6 @@ static void master_is_waited_with_until_every_server_could_tell(void **state)
 
 static void position_that_is_heard_meanwhile_counts(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     fleet_lose(&fleet, OLD);
     (void)fleet_learn_at(&fleet, OLD, restarted_at(WRITES - 1), LATER_US);
@@ -123,7 +117,6 @@ static void position_that_is_heard_meanwhile_counts(void **state)
 /* Nobody else can have seen more of it. */
 static void master_of_one_server_alone_is_believed_at_once(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     struct fence_facts facts = restarted_at(WRITES);
     facts.exclusive = true;
@@ -134,7 +127,6 @@ static void master_of_one_server_alone_is_believed_at_once(void **state)
 
 static void master_behind_its_position_rejoins_where_others_can_be_asked(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     assert_true(fence_fleet_shows(&fleet, OLD, WRITES));
     fleet_lose(&fleet, OLD);
@@ -146,7 +138,6 @@ static void master_behind_its_position_rejoins_where_others_can_be_asked(void **
 /* Its process is the one that was admitted: a snapshot of its machine was put back. */
 static void master_that_did_not_restart_is_found_too(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     assert_true(fence_fleet_shows(&fleet, OLD, WRITES));
     fleet_lose(&fleet, OLD);
@@ -156,7 +147,6 @@ static void master_that_did_not_restart_is_found_too(void **state)
 
 static void master_half_way_back_is_not_believed_behind_its_position(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     const uint64_t later_us = LATER_US + FENCE_REJOIN_SLACK_US;
     const int64_t next = core_facts(OLD).view.incarnation[OLD] + CORE_ADMISSIONS(1);
@@ -178,7 +168,6 @@ static void master_half_way_back_is_not_believed_behind_its_position(void **stat
 
 static void admission_that_is_lost_is_behind(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     struct fence_facts other = told(0);
     other.heard.of[OLD].incarnation += CORE_ADMISSIONS(1);
@@ -190,7 +179,6 @@ static void admission_that_is_lost_is_behind(void **state)
 /* Its votes did not count then, and it need not have kept them. */
 static void position_under_weaker_settings_need_not_be_kept(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_of_two();
     struct fence_facts weaker = facts_at(OLD, WRITES);
     weaker.durable = false;
@@ -201,7 +189,6 @@ static void position_under_weaker_settings_need_not_be_kept(void **state)
 
 static void reply_behind_an_earlier_one_counts_for_nothing(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     assert_true(fence_fleet_shows(&fleet, OLD, WRITES));
     assert_true(fence_fleet_shows(&fleet, OLD, WRITES));
@@ -212,7 +199,6 @@ static void reply_behind_an_earlier_one_counts_for_nothing(void **state)
 /* A reply may be slow, and what another server heard since may overtake it. */
 static void reply_is_held_against_its_own_connection_alone(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     const struct fence_positions heard = told(WRITES).heard;
     fence_fleet_hear(&fleet, TOLD, &heard, 1);
@@ -223,7 +209,6 @@ static void reply_is_held_against_its_own_connection_alone(void **state)
 /* The same while a connection is made anew: what is told may be of after its facts were read. */
 static void master_that_votes_is_held_against_what_it_showed_alone(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     const struct fence_positions heard = told(WRITES).heard;
     fleet_lose(&fleet, OLD);
@@ -234,7 +219,6 @@ static void master_that_votes_is_held_against_what_it_showed_alone(void **state)
 
 static void position_of_an_earlier_fleet_says_nothing(void **state)
 {
-    (void)state;
     struct fence_fleet fleet = fleet_active(3);
     assert_true(fence_fleet_shows(&fleet, OLD, WRITES));
     for (unsigned i = 0; i < 3; i++)

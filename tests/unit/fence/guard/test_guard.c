@@ -4,7 +4,6 @@
 
 static void first_token_is_accepted_and_recorded(void **state)
 {
-    (void)state;
     int64_t highest = 0;
     assert_int_equal(fence_guard_judge(0, 34, &highest), 0);
     assert_int_equal(highest, 34);
@@ -12,7 +11,6 @@ static void first_token_is_accepted_and_recorded(void **state)
 
 static void newer_token_raises_the_guard(void **state)
 {
-    (void)state;
     int64_t highest = 0;
     assert_int_equal(fence_guard_judge(33, 34, &highest), 0);
     assert_int_equal(highest, 34);
@@ -20,7 +18,6 @@ static void newer_token_raises_the_guard(void **state)
 
 static void equal_token_is_accepted(void **state)
 {
-    (void)state;
     int64_t highest = 0;
     assert_int_equal(fence_guard_judge(34, 34, &highest), 0);
     assert_int_equal(highest, 34);
@@ -28,7 +25,6 @@ static void equal_token_is_accepted(void **state)
 
 static void older_token_is_refused_and_output_untouched(void **state)
 {
-    (void)state;
     int64_t highest = 99;
     assert_int_equal(fence_guard_judge(34, 33, &highest), FENCE_ESTALE);
     assert_int_equal(fence_guard_judge(FENCE_TOKEN_MAX, 1, &highest), FENCE_ESTALE);
@@ -37,7 +33,6 @@ static void older_token_is_refused_and_output_untouched(void **state)
 
 static void token_out_of_bounds_is_invalid_and_output_untouched(void **state)
 {
-    (void)state;
     static const int64_t bad[] = {INT64_MIN, -1, 0, FENCE_TOKEN_MAX + 1, INT64_MAX};
     int64_t highest = 99;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -49,7 +44,6 @@ static void token_out_of_bounds_is_invalid_and_output_untouched(void **state)
 
 static void token_bounds_are_inclusive(void **state)
 {
-    (void)state;
     assert_true(fence_token_valid(1));
     assert_true(fence_token_valid(FENCE_TOKEN_MAX));
     assert_int_equal(FENCE_TOKEN_MAX, INT64_C(9007199254740991));
@@ -57,7 +51,6 @@ static void token_bounds_are_inclusive(void **state)
 
 static void by_identity_only_the_last_claimant_writes(void **state)
 {
-    (void)state;
     assert_int_equal(fence_guard_judge_id("AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA"), 0);
     assert_int_equal(fence_guard_judge_id("AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAB"),
                      FENCE_ESTALE);
@@ -65,7 +58,6 @@ static void by_identity_only_the_last_claimant_writes(void **state)
 
 static void by_identity_a_prefix_is_another_id(void **state)
 {
-    (void)state;
     assert_int_equal(fence_guard_judge_id("AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAAA"),
                      FENCE_ESTALE);
     assert_int_equal(fence_guard_judge_id("", "AAAAAAAAAAAAAAAAAAAAAA"), FENCE_ESTALE);

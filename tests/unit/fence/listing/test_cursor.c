@@ -50,7 +50,6 @@ static void assert_refused(const char *text, unsigned n)
 
 static void what_was_written_is_read(void **state)
 {
-    (void)state;
     assert_comes_back(&some, "");
     assert_comes_back(&some, "orders/");
     assert_comes_back(&split, "");
@@ -58,7 +57,6 @@ static void what_was_written_is_read(void **state)
 
 static void longest_cursor_fits(void **state)
 {
-    (void)state;
     struct fence_listing_cursor longest = some;
     longest.process = longest.to = UINT64_MAX;
     memset(longest.after, 'x', FENCE_RESOURCE_MAX);
@@ -68,7 +66,6 @@ static void longest_cursor_fits(void **state)
 /* Clients keep cursors while servers are updated. */
 static void text_is_what_it_always_was(void **state)
 {
-    (void)state;
     assert_string_equal(text_of(&some, "p"),
                         "6114f60933d25a68.9.1.fedcba9876543210.ffffffffffffffff.0.");
     assert_string_equal(text_of(&split, "p"), "a2646e11661d4a24.0.4.1.0.7.a.b/c:d@e~f-g_h");
@@ -76,7 +73,6 @@ static void text_is_what_it_always_was(void **state)
 
 static void text_may_stand_in_a_query_as_it_is(void **state)
 {
-    (void)state;
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:@";
     const char *text = text_of(&split, "");
@@ -85,7 +81,6 @@ static void text_may_stand_in_a_query_as_it_is(void **state)
 
 static void cursor_of_another_prefix_is_refused(void **state)
 {
-    (void)state;
     assert_refused(text_of(&some, ""), 5);
     assert_refused(text_of(&some, "P"), 5);
     assert_refused(text_of(&some, "pp"), 5);
@@ -96,7 +91,6 @@ static void cursor_of_another_prefix_is_refused(void **state)
 
 static void any_other_byte_is_refused(void **state)
 {
-    (void)state;
     char text[FENCE_LISTING_CURSOR_MAX];
     (void)snprintf(text, sizeof(text), "%s", text_of(&split, "p"));
     for (size_t i = 0; text[i] != '\0'; i++) {
@@ -116,7 +110,6 @@ static void any_other_byte_is_refused(void **state)
 
 static void longer_text_is_refused(void **state)
 {
-    (void)state;
     char text[FENCE_LISTING_CURSOR_MAX + 1];
     (void)snprintf(text, sizeof(text), "%sx", text_of(&some, "p"));
     assert_refused(text, 5);
@@ -126,7 +119,6 @@ static void longer_text_is_refused(void **state)
 
 static void what_is_no_cursor_is_refused(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "", ".", "......", "0", "%s%n", "null", "0000000000000000.0.0.0.0.0."};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -136,7 +128,6 @@ static void what_is_no_cursor_is_refused(void **state)
 /* Well summed up, but not what a listing comes to: a larger fleet's, say. */
 static void cursor_that_makes_no_sense_is_refused(void **state)
 {
-    (void)state;
     struct fence_listing_cursor cursor = some;
     assert_refused(text_of(&some, "p"), 3); /* master 4 of 3 was walked */
     cursor.walking = 5;

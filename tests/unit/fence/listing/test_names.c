@@ -34,7 +34,6 @@ static void assert_names(const char *const want[])
 
 static void names_come_in_their_order_each_once(void **state)
 {
-    (void)state;
     static const char *const found[] = {"c", "a", "c", "b/1", "a"};
     take(found, 5);
     assert_names((const char *const[]){"a", "b/1", "c", ""});
@@ -42,7 +41,6 @@ static void names_come_in_their_order_each_once(void **state)
 
 static void keys_that_are_no_locks_are_passed_over(void **state)
 {
-    (void)state;
     static const char *const found[] = {NULL, NULL, "x", NULL};
     take(found, 4);
     assert_names((const char *const[]){"x", ""});
@@ -55,7 +53,6 @@ static void any_order_becomes_the_same(void **state)
     enum {
         COUNT = 7,
     };
-    (void)state;
     for (unsigned step = 1; step < COUNT; step++) {
         const char *found[COUNT];
         for (unsigned k = 0; k < COUNT; k++)
@@ -68,14 +65,12 @@ static void any_order_becomes_the_same(void **state)
 static void names_are_nobodys_at_first(void **state)
 {
     static const char *const found[] = {"a", NULL, "b"};
-    (void)state;
     take(found, 3);
     assert_true(names.holder[0].on[0] == 0 && names.holder[1].on[FENCE_MASTERS_MAX - 1] == 0);
 }
 
 static void more_than_a_step_can_find_is_refused(void **state)
 {
-    (void)state;
     const struct fence_found scanned = {.count = FENCE_LISTING_NAMES_MAX + 1};
     names = (struct fence_listing_names){.name = name, .holder = holder};
     assert_int_equal(fence_listing_names_take(&names, &scanned), FENCE_EIO);
@@ -85,7 +80,6 @@ static const char *const letters[] = {"a", "b", "c", "d"};
 
 static void drop_through_drops_up_to_the_name_and_it(void **state)
 {
-    (void)state;
     take(letters, 4);
     fence_listing_names_drop_through(&names, "bb");
     assert_names((const char *const[]){"c", "d", ""});
@@ -97,7 +91,6 @@ static void drop_through_drops_up_to_the_name_and_it(void **state)
 
 static void name_is_known_where_a_master_walked_before_names_the_same_holder(void **state)
 {
-    (void)state;
     enum {
         WALKING = 2
     };

@@ -175,7 +175,6 @@ static void list(const char *const names[])
 static void as_many_masters_are_walked_as_no_majority_can_do_without(void **state)
 {
     static const unsigned sizes[] = {1, 3, 5, 7, 9};
-    (void)state;
     for (unsigned k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         unsigned n = sizes[k];
         begin(n, 10);
@@ -192,7 +191,6 @@ static void as_many_masters_are_walked_as_no_majority_can_do_without(void **stat
 
 static void walk_goes_on_where_the_step_before_ended(void **state)
 {
-    (void)state;
     begin(1, 10);
     scanned(0, 77, NO_NAMES);
     go_on();
@@ -201,7 +199,6 @@ static void walk_goes_on_where_the_step_before_ended(void **state)
 
 static void another_master_is_walked_from_its_first_name_where_one_went_down(void **state)
 {
-    (void)state;
     begin(3, 10);
     scanned(0, 77, NO_NAMES);
     fleet.master[0].state = FENCE_MASTER_DOWN;
@@ -213,7 +210,6 @@ static const struct fence_found no_answer = {.part = FENCE_PART_TIMEOUT};
 
 static void step_is_made_at_another_master_where_one_went_down_in_it(void **state)
 {
-    (void)state;
     begin(3, 10);
     give_found(FENCE_LISTING_EVENT_SCANNED, 0, &no_answer);
     fleet.master[0].state = FENCE_MASTER_DOWN;
@@ -223,7 +219,6 @@ static void step_is_made_at_another_master_where_one_went_down_in_it(void **stat
 
 static void step_is_made_anew_at_a_master_that_restarted_in_it(void **state)
 {
-    (void)state;
     begin(1, 10);
     scanned(0, 77, NO_NAMES);
     go_on();
@@ -239,7 +234,6 @@ static void step_is_made_anew_at_a_master_that_restarted_in_it(void **state)
 
 static void masters_that_end_every_step_end_the_page(void **state)
 {
-    (void)state;
     begin(3, 10);
     for (unsigned step = 0; step < FENCE_LISTING_STEPS; step++) {
         assert_scans(0, 0);
@@ -251,7 +245,6 @@ static void masters_that_end_every_step_end_the_page(void **state)
 
 static void cursor_of_another_process_is_outdated(void **state)
 {
-    (void)state;
     begin(3, 1);
     scanned(0, 77, NAMES("a"));
     go_on();
@@ -267,7 +260,6 @@ static void cursor_of_another_process_is_outdated(void **state)
 
 static void fleet_that_is_not_known_or_has_no_majority_lists_nothing(void **state)
 {
-    (void)state;
     fleet_of(3);
     fleet.fleet_id[0] = '\0';
     begin_at("", 10);
@@ -295,7 +287,6 @@ static void name_is_passed_over_where_the_same_holder_was_met_before(void **stat
 {
     static const uint64_t first[] = {HOLDER, 8, 0};
     static const uint64_t second[] = {HOLDER, HOLDER, HOLDER};
-    (void)state;
     at_the_second(NAMES("a", "b", "c"));
     go_on();
     assert_int_equal(only(FENCE_LISTING_EFFECT_HOLDERS)->masters, SET(0) | SET(1));
@@ -308,7 +299,6 @@ static void name_is_passed_over_where_the_same_holder_was_met_before(void **stat
 static void name_is_not_passed_over_where_nobody_can_be_asked(void **state)
 {
     static const uint64_t of[] = {HOLDER};
-    (void)state;
     at_the_second(NAMES("a"));
     fleet.master[0].state = FENCE_MASTER_DOWN;
     go_on();
@@ -321,7 +311,6 @@ static void name_is_not_passed_over_where_nobody_can_be_asked(void **state)
 static void name_is_not_passed_over_where_a_master_went_down_when_asked(void **state)
 {
     static const uint64_t of[] = {HOLDER};
-    (void)state;
     at_the_second(NAMES("a"));
     go_on();
     assert_int_equal(only(FENCE_LISTING_EFFECT_HOLDERS)->masters, SET(0) | SET(1));
@@ -334,7 +323,6 @@ static void name_is_not_passed_over_where_a_master_went_down_when_asked(void **s
 static void answer_about_other_names_is_an_error(void **state)
 {
     static const uint64_t of[] = {HOLDER, HOLDER};
-    (void)state;
     at_the_second(NAMES("a"));
     go_on();
     holders(0, 2, of);
@@ -347,7 +335,6 @@ static void answer_about_other_names_is_an_error(void **state)
 
 static void step_with_too_many_names_is_asked_for_again_with_fewer_keys(void **state)
 {
-    (void)state;
     begin(1, 2);
     unsigned keys = only(FENCE_LISTING_EFFECT_SCAN)->scan.keys;
     assert_int_equal(keys, 2);
@@ -363,7 +350,6 @@ static void step_with_too_many_names_is_asked_for_again_with_fewer_keys(void **s
 
 static void page_ends_before_a_step_that_does_not_fit(void **state)
 {
-    (void)state;
     begin(1, 2);
     scanned(0, 5, NAMES("a"));
     go_on();
@@ -393,7 +379,6 @@ static void split(void)
 
 static void page_goes_on_within_the_step_that_the_one_before_ended_in(void **state)
 {
-    (void)state;
     split();
     scanned(0, 5, NAMES("b", "a"));
     go_on();
@@ -405,7 +390,6 @@ static void page_goes_on_within_the_step_that_the_one_before_ended_in(void **sta
 
 static void step_that_covers_another_part_now_is_listed_from_its_first_name(void **state)
 {
-    (void)state;
     split();
     scanned(0, 6, NAMES("a"));
     go_on();
@@ -414,7 +398,6 @@ static void step_that_covers_another_part_now_is_listed_from_its_first_name(void
 
 static void page_ends_after_so_many_steps(void **state)
 {
-    (void)state;
     begin(1, 10);
     for (uint64_t k = 1; k <= FENCE_LISTING_STEPS; k++) {
         assert_scans(0, k - 1);
@@ -429,7 +412,6 @@ static void page_ends_after_so_many_steps(void **state)
 
 static void only_what_is_held_is_listed(void **state)
 {
-    (void)state;
     begin(1, 10);
     scanned(0, 0, NAMES("a", "b"));
     go_on();
@@ -447,7 +429,6 @@ static void names_are_inspected_so_many_at_a_time(void **state)
 {
     static char text[FENCE_LISTING_CALLS + 1][8];
     const char *names[FENCE_LISTING_CALLS + 2];
-    (void)state;
     for (unsigned k = 0; k <= FENCE_LISTING_CALLS; k++) {
         (void)snprintf(text[k], sizeof(text[k]), "n%03u", k);
         names[k] = text[k];
@@ -465,7 +446,6 @@ static void names_are_inspected_so_many_at_a_time(void **state)
 
 static void inspection_that_failed_fails_the_page(void **state)
 {
-    (void)state;
     begin(1, 10);
     scanned(0, 0, NAMES("a", "b"));
     go_on();
@@ -479,7 +459,6 @@ static void inspection_that_failed_fails_the_page(void **state)
 
 static void master_is_waited_for_only_so_long(void **state)
 {
-    (void)state;
     begin(3, 10);
     assert_int_equal(fence_listing_deadline(&listing), now_us + FENCE_LISTING_PATIENCE_US);
     tick();
@@ -488,7 +467,6 @@ static void master_is_waited_for_only_so_long(void **state)
 
 static void master_is_waited_for_longer_than_the_core_waits_for_it(void **state)
 {
-    (void)state;
     fleet_of(3);
     fleet.deadline_us = 5 * UINT64_C(1000000);
     begin_at("", 10);
@@ -497,7 +475,6 @@ static void master_is_waited_for_longer_than_the_core_waits_for_it(void **state)
 
 static void core_is_asked_so_that_it_notices_who_is_silent(void **state)
 {
-    (void)state;
     begin(3, 10);
     tick();
     assert_int_equal(effects.count, 2);
@@ -507,7 +484,6 @@ static void core_is_asked_so_that_it_notices_who_is_silent(void **state)
 
 static void what_is_owed_keeps_the_place(void **state)
 {
-    (void)state;
     begin(3, 10);
     tick();
     assert_false(fence_listing_is_idle(&listing));
@@ -519,7 +495,6 @@ static void what_is_owed_keeps_the_place(void **state)
 
 static void tick_that_comes_too_early_does_nothing(void **state)
 {
-    (void)state;
     begin(3, 10);
     now_us += FENCE_LISTING_PATIENCE_US - 1;
     give_noted((struct fence_listing_event){.kind = FENCE_LISTING_EVENT_TICK});
@@ -531,7 +506,6 @@ static void refusal_and_want_of_memory_fail_the_page(void **state)
     const struct fence_found no_room = {.part = FENCE_PART_GRANTED, .error = FENCE_ENOMEM};
     const struct fence_found many = {.part = FENCE_PART_GRANTED,
                                      .count = FENCE_LISTING_NAMES_MAX + 1};
-    (void)state;
     begin(3, 10);
     give_found(FENCE_LISTING_EVENT_SCANNED, 0, &refused);
     go_on();

@@ -108,7 +108,6 @@ static void marker_that_differs_from_what_was_seen_in_one_field_is_not_marked(vo
     struct fence_facts seen = facts_of(&turn);
     struct fence_facts others[8];
     const unsigned count = differences(&seen, others);
-    (void)state;
     for (unsigned k = 0; k < count; k++) {
         assert_int_equal(mark(&turn, &others[k]), FENCE_REJOIN_CHANGED);
         assert_false(turn.marker_changed);
@@ -120,7 +119,6 @@ static void blank_master_that_was_seen_with_a_marker_is_not_marked(void **state)
 {
     struct fence_turn turn = turn_of_member();
     const struct fence_facts seen = facts_of(&turn);
-    (void)state;
     turn.marker = (struct fence_stored_marker){.present = false};
     assert_int_equal(mark(&turn, &seen), FENCE_REJOIN_CHANGED);
 }
@@ -129,7 +127,6 @@ static void mark_keeps_the_floor_and_what_was_recorded_and_the_own_incarnation(v
 {
     struct fence_turn turn = turn_of_member();
     const struct fence_facts seen = facts_of(&turn);
-    (void)state;
     assert_int_equal(mark(&turn, &seen), FENCE_REJOIN_DONE);
     const struct fence_stored_marker *marker = &turn.marker;
     assert_true(turn.marker_changed && marker->present && !marker->active && marker->intact);
@@ -160,7 +157,6 @@ static void admitted_master_has_the_view_that_was_named_and_no_trace_of_its_rejo
         .floor = 5,
         .view = &view,
     };
-    (void)state;
     assert_int_equal(mark(&turn, &seen), FENCE_REJOIN_DONE);
     turn.marker.progress = 3;
     assert_int_equal(fence_master_rejoin(&turn, &request).outcome, FENCE_REJOIN_DONE);
@@ -189,7 +185,6 @@ static void restamp_names_the_new_process_and_its_lineage(void **state)
 {
     struct fence_turn turn = turn_after_restart();
     const struct fence_facts seen = facts_of(&turn);
-    (void)state;
     assert_true(fence_master_restamp(&turn, &seen));
     assert_true(turn.marker_changed && turn.marker.active);
     assert_string_equal(turn.marker.server_id, OTHER);
@@ -201,7 +196,6 @@ static void restamp_of_a_kept_memory_half_way_gives_the_incarnation_that_was_rec
 {
     struct fence_turn turn = turn_of_member();
     struct fence_facts seen = facts_of(&turn);
-    (void)state;
     assert_int_equal(mark(&turn, &seen), FENCE_REJOIN_DONE);
     turn.marker.progress = 2;
     turn.server_id = OTHER;
@@ -219,7 +213,6 @@ static void restamp_of_a_marker_or_a_process_that_was_not_seen_changes_nothing(v
     const struct fence_facts seen = facts_of(&turn);
     struct fence_facts others[8];
     (void)differences(&seen, others);
-    (void)state;
     for (unsigned k = 0; k < 4; k++) /* the others are of what an active marker has not */
         assert_false(fence_master_restamp(&turn, &others[k]));
     memcpy(others[4].server_id, SERVER, sizeof(SERVER));
@@ -236,7 +229,6 @@ static void restamp_of_a_marker_or_a_process_that_was_not_seen_changes_nothing(v
 static void master_acts_for_no_other_fleet(void **state)
 {
     struct fence_turn turn = turn_of_member();
-    (void)state;
     assert_int_equal(fence_master_check(&turn, FLEET, &turn.marker.view), FENCE_REFUSAL_NONE);
     assert_int_equal(fence_master_check(&turn, OTHER, &turn.marker.view), FENCE_REFUSAL_GONE);
 }
@@ -244,7 +236,6 @@ static void master_acts_for_no_other_fleet(void **state)
 static void durable_master_that_keeps_nothing_now_has_strayed(void **state)
 {
     struct fence_turn turn = turn_of_member();
-    (void)state;
     turn.keeps_nothing = true;
     assert_int_equal(fence_master_check(&turn, FLEET, &turn.marker.view), FENCE_REFUSAL_FORGOT);
     turn.marker.durable = false;
@@ -266,7 +257,6 @@ static void record_that_is_refused_shows_the_view_that_is_known(void **state)
     struct fence_turn turn = turn_of_member();
     const struct fence_view behind = {{9, OWN, 30}};
     struct fence_rejoin_reply reply = ask(&turn, FENCE_REJOIN_RECORD, &behind);
-    (void)state;
     assert_int_equal(reply.outcome, FENCE_REJOIN_CHANGED);
     assert_ptr_equal(reply.view, &turn.marker.view);
 }
@@ -275,7 +265,6 @@ static void page_without_memory_is_refused(void **state)
 {
     struct fence_turn turn = turn_of_member();
     const struct fence_view view = turn.marker.view;
-    (void)state;
     has_memory = true;
     assert_int_equal(ask(&turn, FENCE_REJOIN_READ, &view).outcome, FENCE_REJOIN_DONE);
     has_memory = false;
@@ -286,7 +275,6 @@ static void steps_of_a_move_are_refused(void **state)
 {
     struct fence_turn turn = turn_of_member();
     const struct fence_view view = turn.marker.view;
-    (void)state;
     assert_int_equal(ask(&turn, FENCE_REJOIN_LEASES, &view).outcome, FENCE_REJOIN_REFUSED);
     assert_int_equal(ask(&turn, FENCE_REJOIN_CLOSE, &view).outcome, FENCE_REJOIN_REFUSED);
 }
@@ -297,7 +285,6 @@ static void facts_say_what_the_marker_says(void **state)
 {
     struct fence_turn turn = turn_of_member();
     struct fence_facts seen = facts_of(&turn);
-    (void)state;
     assert_true(seen.marked && seen.marked_active && seen.marked_durable && !seen.initialising);
     assert_string_equal(seen.fleet_id, FLEET);
     assert_string_equal(seen.marked_server_id, SERVER);

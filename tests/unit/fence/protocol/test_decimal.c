@@ -18,7 +18,6 @@ static void assert_decimal(uint64_t number)
 
 static void every_length_is_written_and_nothing_beyond(void **state)
 {
-    (void)state;
     assert_decimal(0);
     assert_decimal(UINT64_MAX);
     for (uint64_t power = 10; power < UINT64_MAX / 10; power *= 10) {
@@ -30,7 +29,6 @@ static void every_length_is_written_and_nothing_beyond(void **state)
 
 static void greatest_fits_its_bound(void **state)
 {
-    (void)state;
     char text[FENCE_DECIMAL_MAX];
     assert_int_equal(fence_decimal(UINT64_MAX, text), FENCE_DECIMAL_MAX);
 }
@@ -53,7 +51,6 @@ static void assert_not_read(const char *text, uint64_t max)
 
 static void plain_numbers_are_read(void **state)
 {
-    (void)state;
     assert_read("0", 0);
     assert_read("7", 7);
     assert_read("1234567890", 1234567890);
@@ -62,7 +59,6 @@ static void plain_numbers_are_read(void **state)
 
 static void whatever_strtoull_takes_beside_digits_is_refused(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {
         "",
         "-1",
@@ -87,7 +83,6 @@ static void whatever_strtoull_takes_beside_digits_is_refused(void **state)
 
 static void number_above_its_bound_is_refused(void **state)
 {
-    (void)state;
     uint64_t read = 0;
     assert_true(fence_decimal_read("65535", 5, 65535, &read));
     assert_not_read("65536", 65535);
@@ -96,7 +91,6 @@ static void number_above_its_bound_is_refused(void **state)
 
 static void only_the_bytes_named_are_read(void **state)
 {
-    (void)state;
     uint64_t read = 0;
     assert_true(fence_decimal_read("123:4", 3, UINT64_MAX, &read));
     assert_int_equal(read, 123);

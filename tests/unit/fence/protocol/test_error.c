@@ -5,7 +5,6 @@
 
 static void every_error_is_negative_and_distinct(void **state)
 {
-    (void)state;
     static const int codes[] = {
 #define CODE(name, code, text) name,
         FENCE_ERRORS(CODE)
@@ -21,7 +20,6 @@ static void every_error_is_negative_and_distinct(void **state)
 
 static void every_error_has_the_text_of_the_list(void **state)
 {
-    (void)state;
 #define TEXT(name, code, text) assert_string_equal(fence_strerror(name), text);
     FENCE_ERRORS(TEXT)
 #undef TEXT
@@ -30,7 +28,6 @@ static void every_error_has_the_text_of_the_list(void **state)
 
 static void unknown_code_has_a_text_too(void **state)
 {
-    (void)state;
     assert_string_equal(fence_strerror(1), "unknown error");
     assert_string_equal(fence_strerror(-1000), "unknown error");
 }

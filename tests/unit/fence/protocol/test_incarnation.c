@@ -3,7 +3,6 @@
 
 static void next_incarnation_is_higher_whatever_the_random_bits(void **state)
 {
-    (void)state;
     int64_t low = fence_incarnation_next(0, 0);
     int64_t high = fence_incarnation_next(0, UINT64_MAX);
     assert_true(low > 0);
@@ -14,13 +13,11 @@ static void next_incarnation_is_higher_whatever_the_random_bits(void **state)
 
 static void admissions_that_know_nothing_of_one_another_differ(void **state)
 {
-    (void)state;
     assert_int_not_equal(fence_incarnation_next(0, 0x1234), fence_incarnation_next(0, 0x5678));
 }
 
 static void last_incarnation_can_still_be_followed(void **state)
 {
-    (void)state;
     int64_t next = fence_incarnation_next(FENCE_INCARNATION_MAX, UINT64_MAX);
     assert_true(next > FENCE_INCARNATION_MAX);
     assert_true(next <= FENCE_TOKEN_MAX);
@@ -30,7 +27,6 @@ static void last_incarnation_can_still_be_followed(void **state)
 
 static void next_try_is_higher_and_below_any_new_memory(void **state)
 {
-    (void)state;
     const int64_t own = fence_incarnation_next(0, 0x1234);
     const int64_t first = fence_incarnation_next_try(own, own, 0);
     const int64_t second = fence_incarnation_next_try(own, first, UINT64_MAX);
@@ -42,7 +38,6 @@ static void next_try_is_higher_and_below_any_new_memory(void **state)
 
 static void no_try_follows_an_incarnation_of_another_memory(void **state)
 {
-    (void)state;
     const int64_t own = fence_incarnation_next(0, 0);
     assert_int_equal(fence_incarnation_next_try(own, fence_incarnation_next(own, 0), 0), 0);
     assert_int_equal(fence_incarnation_next_try(own, fence_incarnation_next(0, 2), 0), 0);
@@ -51,7 +46,6 @@ static void no_try_follows_an_incarnation_of_another_memory(void **state)
 
 static void tries_of_a_memory_come_to_an_end(void **state)
 {
-    (void)state;
     const int64_t own = fence_incarnation_next(0, UINT64_MAX);
     int64_t last = own;
     unsigned tries = 0;

@@ -44,7 +44,6 @@ static void assert_alphabet(const char *allowed, size_t len, bool (*valid)(const
 
 static void resource_reads_like_a_path(void **state)
 {
-    (void)state;
     assert_true(resource("a"));
     assert_true(resource("orders/42"));
     assert_true(resource("tenant:7/db@eu-1/table_~x.y"));
@@ -52,14 +51,12 @@ static void resource_reads_like_a_path(void **state)
 
 static void resource_takes_these_bytes_and_no_others(void **state)
 {
-    (void)state;
     assert_alphabet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~:@/-", 3,
                     fence_resource_valid);
 }
 
 static void resource_is_1_to_255_bytes(void **state)
 {
-    (void)state;
     char name[FENCE_RESOURCE_MAX + 1];
     memset(name, 'a', sizeof(name));
     assert_false(fence_resource_valid(name, 0));
@@ -70,7 +67,6 @@ static void resource_is_1_to_255_bytes(void **state)
 
 static void resource_has_no_empty_segment(void **state)
 {
-    (void)state;
     assert_false(resource("/"));
     assert_false(resource("/a"));
     assert_false(resource("a/"));
@@ -79,7 +75,6 @@ static void resource_has_no_empty_segment(void **state)
 
 static void resource_has_no_dot_segment(void **state)
 {
-    (void)state;
     assert_false(resource("."));
     assert_false(resource(".."));
     assert_false(resource("./a"));
@@ -90,7 +85,6 @@ static void resource_has_no_dot_segment(void **state)
 
 static void resource_may_have_dots_beside_other_bytes(void **state)
 {
-    (void)state;
     assert_true(resource("..."));
     assert_true(resource(".a"));
     assert_true(resource("a."));
@@ -101,14 +95,12 @@ static void resource_may_have_dots_beside_other_bytes(void **state)
 
 static void lock_id_takes_base64url_and_no_other_bytes(void **state)
 {
-    (void)state;
     assert_alphabet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
                     FENCE_LOCK_ID_MIN, fence_lock_id_valid);
 }
 
 static void lock_id_is_22_to_64_characters(void **state)
 {
-    (void)state;
     char id[65];
     memset(id, 'a', sizeof(id));
     assert_false(fence_lock_id_valid(id, 0));
@@ -121,7 +113,6 @@ static void lock_id_is_22_to_64_characters(void **state)
 
 static void lock_id_has_no_padding(void **state)
 {
-    (void)state;
     assert_false(lock_id("AAAAAAAAAAAAAAAAAAAAAA=="));
 }
 
@@ -129,13 +120,11 @@ static void lock_id_has_no_padding(void **state)
 
 static void owner_may_be_empty(void **state)
 {
-    (void)state;
     assert_true(owner(""));
 }
 
 static void owner_is_at_most_128_bytes(void **state)
 {
-    (void)state;
     char label[129];
     memset(label, 'a', sizeof(label));
     assert_true(fence_label_valid(label, 128));
@@ -144,7 +133,6 @@ static void owner_is_at_most_128_bytes(void **state)
 
 static void owner_takes_utf8_of_every_length(void **state)
 {
-    (void)state;
     assert_true(owner("worker 7"));
     assert_true(owner("\xc2\xa0"));
     assert_true(owner("gr\xc3\xbc\xc3\x9f"));
@@ -156,7 +144,6 @@ static void owner_takes_utf8_of_every_length(void **state)
 
 static void owner_has_no_control_characters(void **state)
 {
-    (void)state;
     assert_false(fence_label_valid("a\0b", 3));
     assert_false(owner("a\nb"));
     assert_false(owner("\x1f"));
@@ -167,7 +154,6 @@ static void owner_has_no_control_characters(void **state)
 
 static void owner_has_no_overlong_forms(void **state)
 {
-    (void)state;
     assert_false(owner("\xc0\xaf"));
     assert_false(owner("\xc1\xbf"));
     assert_false(owner("\xe0\x9f\xbf"));
@@ -176,7 +162,6 @@ static void owner_has_no_overlong_forms(void **state)
 
 static void owner_has_no_surrogates(void **state)
 {
-    (void)state;
     assert_true(owner("\xed\x9f\xbf"));
     assert_false(owner("\xed\xa0\x80"));
     assert_false(owner("\xed\xbf\xbf"));
@@ -185,7 +170,6 @@ static void owner_has_no_surrogates(void **state)
 
 static void owner_ends_where_unicode_ends(void **state)
 {
-    (void)state;
     assert_false(owner("\xf4\x90\x80\x80"));
     assert_false(owner("\xf5\x80\x80\x80"));
     assert_false(owner("\xff"));
@@ -193,7 +177,6 @@ static void owner_ends_where_unicode_ends(void **state)
 
 static void owner_has_no_broken_sequence(void **state)
 {
-    (void)state;
     assert_false(owner("\x80"));
     assert_false(owner("\xc3"));
     assert_false(owner("\xc3("));
@@ -206,7 +189,6 @@ static void owner_has_no_broken_sequence(void **state)
 
 static void slot_is_crc16_xmodem_of_the_name(void **state)
 {
-    (void)state;
     /* The check value of CRC-16/XMODEM. It is below 16384, so the modulus leaves it. */
     assert_int_equal(slot("123456789"), 0x31c3);
     assert_int_equal(slot(""), 0);
@@ -214,7 +196,6 @@ static void slot_is_crc16_xmodem_of_the_name(void **state)
 
 static void slot_is_the_one_that_redis_cluster_names(void **state)
 {
-    (void)state;
     /* As answered by CLUSTER KEYSLOT of a Redis 7.0. */
     assert_int_equal(slot("foo"), 12182);
     assert_int_equal(slot("orders/42"), 1029);
@@ -224,7 +205,6 @@ static void slot_is_the_one_that_redis_cluster_names(void **state)
 
 static void slot_is_below_16384(void **state)
 {
-    (void)state;
     for (int byte = 0; byte < 256; byte++) {
         char name[] = {(char)byte, 'x', (char)~byte};
         assert_true(fence_slot(name, sizeof(name)) < FENCE_SLOTS);
@@ -233,7 +213,6 @@ static void slot_is_below_16384(void **state)
 
 static void hash_depends_on_bytes_length_and_seed(void **state)
 {
-    (void)state;
     unsigned long hash = fence_hash("orders/42", 9, 1);
     assert_true(hash == fence_hash("orders/42", 9, 1));
     assert_true(hash != fence_hash("orders/43", 9, 1));

@@ -15,7 +15,6 @@ static bool owner(const char *text)
 
 static void key_id_is_4_to_16_characters(void **state)
 {
-    (void)state;
     assert_false(key_id(""));
     assert_false(key_id("abc"));
     assert_true(key_id("abcd"));
@@ -25,7 +24,6 @@ static void key_id_is_4_to_16_characters(void **state)
 
 static void key_id_is_of_small_letters_digits_and_hyphens(void **state)
 {
-    (void)state;
     assert_true(key_id("ci-deploy-2"));
     assert_false(key_id("-deploy"));
     assert_false(key_id("Deploy"));
@@ -37,7 +35,6 @@ static void key_id_is_of_small_letters_digits_and_hyphens(void **state)
 
 static void owner_without_a_key_is_a_label(void **state)
 {
-    (void)state;
     assert_true(owner(""));
     assert_true(owner("worker 7"));
     assert_false(owner("a\nb"));
@@ -45,7 +42,6 @@ static void owner_without_a_key_is_a_label(void **state)
 
 static void owner_may_end_with_the_id_of_a_key(void **state)
 {
-    (void)state;
     assert_true(owner("worker 7\x1f"
                       "deploy"));
     assert_true(owner("\x1f"
@@ -54,7 +50,6 @@ static void owner_may_end_with_the_id_of_a_key(void **state)
 
 static void owner_has_at_most_one_key(void **state)
 {
-    (void)state;
     assert_false(owner("w\x1f"));
     assert_false(owner("w\x1f"
                        "dep"));
@@ -71,7 +66,6 @@ static void owner_has_at_most_one_key(void **state)
 
 static void owner_is_bounded_by_its_two_parts(void **state)
 {
-    (void)state;
     char text[FENCE_OWNER_MAX + 2];
     memset(text, 'a', sizeof(text));
     text[FENCE_LABEL_MAX] = FENCE_OWNER_SEPARATOR;
@@ -94,7 +88,6 @@ static void expect_both_back(const char *label, const char *id)
 
 static void what_is_joined_is_split_again(void **state)
 {
-    (void)state;
     char longest[FENCE_LABEL_MAX + 1];
     memset(longest, 'x', FENCE_LABEL_MAX);
     longest[FENCE_LABEL_MAX] = '\0';
@@ -107,7 +100,6 @@ static void what_is_joined_is_split_again(void **state)
 
 static void label_never_names_a_key(void **state)
 {
-    (void)state;
     char joined[FENCE_OWNER_MAX + 1];
     fence_owner_join("worker\\x1fdeploy", "", joined);
     char label[FENCE_OWNER_MAX + 1];
@@ -116,7 +108,6 @@ static void label_never_names_a_key(void **state)
 
 static void what_another_program_wrote_is_a_label(void **state)
 {
-    (void)state;
     char label[FENCE_OWNER_MAX + 1];
     assert_string_equal(fence_owner_split("a\x1f"
                                           "b\x1f"

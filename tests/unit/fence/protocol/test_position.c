@@ -12,7 +12,6 @@ static const char some_text[] = "10:1,25:2,30:9007199254740991";
 
 static void fewer_writes_are_behind(void **state)
 {
-    (void)state;
     assert_true(
         fence_position_is_behind((struct fence_position){5, 6}, (struct fence_position){5, 7}));
     assert_false(
@@ -21,7 +20,6 @@ static void fewer_writes_are_behind(void **state)
 
 static void lower_incarnation_is_behind_whatever_was_written(void **state)
 {
-    (void)state;
     assert_true(
         fence_position_is_behind((struct fence_position){4, 9}, (struct fence_position){5, 1}));
     assert_false(
@@ -30,7 +28,6 @@ static void lower_incarnation_is_behind_whatever_was_written(void **state)
 
 static void merge_raises_and_never_lowers(void **state)
 {
-    (void)state;
     struct fence_positions known = some;
     const struct fence_positions heard = {{{10, 2}, {25, 1}, {31, 0}, {1, 1}}};
     fence_positions_merge(&known, &heard, MEMBERS);
@@ -43,7 +40,6 @@ static void merge_raises_and_never_lowers(void **state)
 
 static void parse_reads_what_format_wrote(void **state)
 {
-    (void)state;
     char text[FENCE_POSITIONS_TEXT_MAX];
     struct fence_positions read;
     fence_positions_format(&some, MEMBERS, text);
@@ -54,7 +50,6 @@ static void parse_reads_what_format_wrote(void **state)
 
 static void longest_positions_fit_their_text(void **state)
 {
-    (void)state;
     char text[FENCE_POSITIONS_TEXT_MAX];
     struct fence_positions positions;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
@@ -65,7 +60,6 @@ static void longest_positions_fit_their_text(void **state)
 
 static void parse_refuses_what_format_does_not_write(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "10:1,25:2",

@@ -14,7 +14,6 @@ static void assert_refused(const char *text, unsigned n)
 
 static void format_writes_members_in_order(void **state)
 {
-    (void)state;
     char text[FENCE_VIEW_TEXT_MAX];
     fence_view_format(&three, 3, text);
     assert_string_equal(text, "7,0,9007190664806399");
@@ -24,7 +23,6 @@ static void format_writes_members_in_order(void **state)
 
 static void longest_view_fits_its_text(void **state)
 {
-    (void)state;
     struct fence_view view;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
         view.incarnation[i] = FENCE_INCARNATION_MAX;
@@ -35,7 +33,6 @@ static void longest_view_fits_its_text(void **state)
 
 static void parse_reads_what_format_wrote(void **state)
 {
-    (void)state;
     char text[FENCE_VIEW_TEXT_MAX];
     fence_view_format(&three, 3, text);
     struct fence_view view;
@@ -46,7 +43,6 @@ static void parse_reads_what_format_wrote(void **state)
 
 static void parse_reads_no_further_than_len(void **state)
 {
-    (void)state;
     struct fence_view view;
     assert_int_equal(fence_view_parse("12,345", 4, 2, &view), 0);
     assert_int_equal(view.incarnation[1], 3);
@@ -54,7 +50,6 @@ static void parse_reads_no_further_than_len(void **state)
 
 static void parse_refuses_another_number_of_members(void **state)
 {
-    (void)state;
     assert_refused("", 1);
     assert_refused("1,2", 3);
     assert_refused("1,2,", 3);
@@ -64,7 +59,6 @@ static void parse_refuses_another_number_of_members(void **state)
 
 static void parse_refuses_what_is_not_a_number(void **state)
 {
-    (void)state;
     assert_refused(",2,3", 3);
     assert_refused("1,,3", 3);
     assert_refused("1,-2,3", 3);
@@ -76,7 +70,6 @@ static void parse_refuses_what_is_not_a_number(void **state)
 
 static void parse_refuses_more_than_a_double_holds(void **state)
 {
-    (void)state;
     assert_refused("9007199252643840", 1);
     assert_refused("00000000000000001", 1);
     assert_refused("99999999999999999999999999", 1);
@@ -84,7 +77,6 @@ static void parse_refuses_more_than_a_double_holds(void **state)
 
 static void merge_raises_and_never_lowers(void **state)
 {
-    (void)state;
     struct fence_view view = {{5, 5, 5}};
     struct fence_view other = {{4, 6, 5}};
     assert_true(fence_view_merge(&view, &other, 3));
@@ -95,7 +87,6 @@ static void merge_raises_and_never_lowers(void **state)
 
 static void merge_of_nothing_newer_says_so(void **state)
 {
-    (void)state;
     struct fence_view view = {{5, 5, 5}};
     struct fence_view other = {{5, 4, 0}};
     assert_false(fence_view_merge(&view, &other, 3));
@@ -104,7 +95,6 @@ static void merge_of_nothing_newer_says_so(void **state)
 
 static void merge_looks_at_members_of_the_fleet_only(void **state)
 {
-    (void)state;
     struct fence_view view = {{5, 5, 5, 0}};
     struct fence_view other = {{5, 5, 5, 9}};
     assert_false(fence_view_merge(&view, &other, 3));

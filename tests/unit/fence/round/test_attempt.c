@@ -82,7 +82,6 @@ static struct fence_attempt confirming(void)
 
 static void wins_as_soon_as_a_majority_gave_one_number(void **state)
 {
-    (void)state;
     for (unsigned n = 1; n <= FENCE_MASTERS_MAX; n += 2) {
         struct fence_attempt attempt = begin_all(n);
         for (unsigned i = 0; i < n / 2; i++) {
@@ -97,7 +96,6 @@ static void wins_as_soon_as_a_majority_gave_one_number(void **state)
 
 static void majority_is_of_all_masters_not_of_those_that_answered(void **state)
 {
-    (void)state;
     /* Two of the three that answer are no majority of five: the others may grant the same number
      * to somebody else. */
     struct fence_attempt attempt = begin_all(5);
@@ -112,7 +110,6 @@ static void majority_is_of_all_masters_not_of_those_that_answered(void **state)
 
 static void majority_is_of_all_masters_not_of_those_that_are_up(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin(5, 0x7);
     number(&attempt, 0, 7);
     number(&attempt, 1, 7);
@@ -123,7 +120,6 @@ static void majority_is_of_all_masters_not_of_those_that_are_up(void **state)
 
 static void with_too_few_masters_up_nothing_is_sent(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin(5, 0x3);
     assert_failed(&attempt, FENCE_ENOQUORUM);
     assert_int_equal(attempt.sent, 0);
@@ -131,7 +127,6 @@ static void with_too_few_masters_up_nothing_is_sent(void **state)
 
 static void all_that_were_asked_count_as_sent_to(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin(5, 0x1d);
     assert_int_equal(attempt.sent, 0x1d);
     assert_int_equal(attempt.id, ID);
@@ -140,7 +135,6 @@ static void all_that_were_asked_count_as_sent_to(void **state)
 
 static void same_number_twice_from_one_master_is_one_vote(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(3);
     number(&attempt, 0, 7);
     number(&attempt, 0, 7);
@@ -153,7 +147,6 @@ static void same_number_twice_from_one_master_is_one_vote(void **state)
 
 static void number_after_a_lost_reply_does_not_count(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(3);
     reply(&attempt, 0, FENCE_REPLY_LOST);
     number(&attempt, 0, 7);
@@ -163,7 +156,6 @@ static void number_after_a_lost_reply_does_not_count(void **state)
 
 static void number_of_a_master_that_was_not_asked_does_not_count(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin(5, 0xf);
     number(&attempt, 4, 7);
     number(&attempt, 0, 7);
@@ -175,7 +167,6 @@ static void number_of_a_master_that_was_not_asked_does_not_count(void **state)
 
 static void token_is_the_greatest_of_the_frozen_numbers(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = confirming();
     assert_int_equal(votes.token, 9);
     assert_int_equal(attempt.frozen, 1 << 1 | 1 << 3 | 1 << 4);
@@ -183,7 +174,6 @@ static void token_is_the_greatest_of_the_frozen_numbers(void **state)
 
 static void late_number_does_not_join_after_token_is_fixed(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = confirming();
     number(&attempt, 0, 12);
     number(&attempt, 2, 9);
@@ -194,7 +184,6 @@ static void late_number_does_not_join_after_token_is_fixed(void **state)
 
 static void late_number_is_no_confirmation_by_the_others(void **state)
 {
-    (void)state;
     /* Masters 0 and 2 give t exactly, yet two confirmations of the frozen set are not enough. */
     struct fence_attempt attempt = confirming();
     number(&attempt, 0, 9);
@@ -210,7 +199,6 @@ static void late_number_is_no_confirmation_by_the_others(void **state)
 
 static void master_that_gave_the_token_itself_must_confirm_too(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = confirming();
     reply(&attempt, 3, FENCE_REPLY_YES);
     reply(&attempt, 4, FENCE_REPLY_YES);
@@ -221,7 +209,6 @@ static void master_that_gave_the_token_itself_must_confirm_too(void **state)
 
 static void same_confirmation_twice_is_one_vote(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = confirming();
     reply(&attempt, 3, FENCE_REPLY_YES);
     reply(&attempt, 3, FENCE_REPLY_YES);
@@ -231,7 +218,6 @@ static void same_confirmation_twice_is_one_vote(void **state)
 
 static void confirmation_fails_at_the_first_that_does_not_agree(void **state)
 {
-    (void)state;
     static const enum fence_reply_kind kinds[] = {
         FENCE_REPLY_NUMBER, FENCE_REPLY_HELD, FENCE_REPLY_NO, FENCE_REPLY_REFUSED, FENCE_REPLY_LOST,
     };
@@ -244,7 +230,6 @@ static void confirmation_fails_at_the_first_that_does_not_agree(void **state)
 
 static void parts_of_the_first_round_stay_for_those_not_frozen(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin(5, 0x1e);
     held(&attempt, 2, holder_a);
     number(&attempt, 3, 7);
@@ -260,7 +245,6 @@ static void parts_of_the_first_round_stay_for_those_not_frozen(void **state)
 
 static void held_as_soon_as_a_majority_names_one_holder(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(5);
     held(&attempt, 0, holder_a);
     held(&attempt, 1, holder_a);
@@ -271,7 +255,6 @@ static void held_as_soon_as_a_majority_names_one_holder(void **state)
 
 static void only_master_of_a_single_fleet_decides(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(1);
     held(&attempt, 0, holder_a);
     assert_failed(&attempt, FENCE_EHELD);
@@ -285,7 +268,6 @@ static void only_master_of_a_single_fleet_decides(void **state)
 
 static void split_vote_is_contended(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(3);
     number(&attempt, 0, 7);
     held(&attempt, 1, holder_a);
@@ -295,7 +277,6 @@ static void split_vote_is_contended(void **state)
 
 static void contended_as_soon_as_no_holder_can_have_a_majority(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(5);
     number(&attempt, 0, 7);
     held(&attempt, 1, holder_a);
@@ -317,7 +298,6 @@ static void contended_as_soon_as_no_holder_can_have_a_majority(void **state)
 
 static void waits_for_the_answer_that_tells_held_from_contended(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(5);
     held(&attempt, 0, holder_a);
     held(&attempt, 1, holder_b);
@@ -329,7 +309,6 @@ static void waits_for_the_answer_that_tells_held_from_contended(void **state)
 
 static void no_quorum_as_soon_as_too_many_are_lost_or_refuse(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin(5, 0xf);
     reply(&attempt, 0, FENCE_REPLY_LOST);
     assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
@@ -339,7 +318,6 @@ static void no_quorum_as_soon_as_too_many_are_lost_or_refuse(void **state)
 
 static void reply_that_does_not_fit_the_question_is_a_refusal(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(3);
     reply(&attempt, 0, FENCE_REPLY_YES);
     assert_int_equal(attempt.tally.parts[0], FENCE_PART_REFUSED);
@@ -349,7 +327,6 @@ static void reply_that_does_not_fit_the_question_is_a_refusal(void **state)
 
 static void giving_up_on_a_silent_majority_is_no_quorum(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(5);
     number(&attempt, 0, 7);
     number(&attempt, 1, 7);
@@ -360,7 +337,6 @@ static void giving_up_on_a_silent_majority_is_no_quorum(void **state)
 
 static void giving_up_where_a_majority_answered_is_contended(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(3);
     number(&attempt, 0, 7);
     held(&attempt, 1, holder_a);
@@ -370,7 +346,6 @@ static void giving_up_where_a_majority_answered_is_contended(void **state)
 
 static void one_silent_confirmer_is_contended(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = confirming();
     reply(&attempt, 1, FENCE_REPLY_YES);
     reply(&attempt, 3, FENCE_REPLY_YES);
@@ -380,7 +355,6 @@ static void one_silent_confirmer_is_contended(void **state)
 
 static void ended_attempt_takes_no_more_replies(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_all(3);
     number(&attempt, 0, 7);
     number(&attempt, 1, 7);
@@ -414,7 +388,6 @@ static struct fence_attempt begin_with_spare(void)
 
 static void spare_masters_are_not_sent_to_before_they_are_asked(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     assert_int_equal(attempt.sent, FIRST);
     assert_false(fence_attempt_wants_more(&attempt));
@@ -425,7 +398,6 @@ static void spare_masters_are_not_sent_to_before_they_are_asked(void **state)
 
 static void first_majority_wins_without_the_others(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     for (unsigned i = 0; i < 3; i++) {
         number(&attempt, i, 7);
@@ -436,7 +408,6 @@ static void first_majority_wins_without_the_others(void **state)
 
 static void number_of_one_asked_later_counts_alike(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     number(&attempt, 0, 7);
     ask_spare(&attempt, 0x10);
@@ -448,7 +419,6 @@ static void number_of_one_asked_later_counts_alike(void **state)
 
 static void others_are_wanted_at_once_where_one_refuses_or_is_lost(void **state)
 {
-    (void)state;
     static const enum fence_reply_kind kinds[] = {FENCE_REPLY_REFUSED, FENCE_REPLY_LOST,
                                                   FENCE_REPLY_FOREIGN};
     for (unsigned k = 0; k < 3; k++) {
@@ -463,7 +433,6 @@ static void others_are_wanted_at_once_where_one_refuses_or_is_lost(void **state)
 
 static void others_are_wanted_where_numbers_and_held_mix(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     number(&attempt, 0, 7);
     assert_false(fence_attempt_wants_more(&attempt));
@@ -473,7 +442,6 @@ static void others_are_wanted_where_numbers_and_held_mix(void **state)
 
 static void others_are_wanted_where_holders_differ_once_all_have_answered(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     held(&attempt, 0, holder_a);
     held(&attempt, 1, holder_b);
@@ -488,7 +456,6 @@ static void others_are_wanted_where_holders_differ_once_all_have_answered(void *
 
 static void held_by_one_holder_at_all_that_were_asked_is_held_at_once(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
@@ -501,7 +468,6 @@ static void held_by_one_holder_at_all_that_were_asked_is_held_at_once(void **sta
 
 static void attempt_fails_once_those_it_needs_cannot_be_asked(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     reply(&attempt, 0, FENCE_REPLY_LOST);
     drop_spare(&attempt, 0x8);
@@ -513,7 +479,6 @@ static void attempt_fails_once_those_it_needs_cannot_be_asked(void **state)
 
 static void outdated_attempt_may_win_by_those_that_were_asked(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     number(&attempt, 0, 7);
     fence_attempt_outdate(&attempt);
@@ -526,7 +491,6 @@ static void outdated_attempt_may_win_by_those_that_were_asked(void **state)
 
 static void outdated_attempt_that_needs_others_is_contended(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     reply(&attempt, 0, FENCE_REPLY_LOST);
     fence_attempt_outdate(&attempt);
@@ -540,7 +504,6 @@ static void outdated_attempt_that_needs_others_is_contended(void **state)
 
 static void highest_number_so_far_is_of_those_that_answered(void **state)
 {
-    (void)state;
     struct fence_attempt attempt = begin_with_spare();
     votes.numbers[2] = 99; /* of an attempt before */
     assert_int_equal(fence_attempt_highest(&attempt, 0), 0);

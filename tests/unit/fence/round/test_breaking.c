@@ -91,7 +91,6 @@ static enum fence_break_verdict verdict(struct fence_breaking breaking)
 
 static void lock_id_is_found_where_a_majority_may_have_the_grant(void **state)
 {
-    (void)state;
     SEEN_IS("...", OPEN);
     SEEN_IS("a..", OPEN);
     SEEN_IS("aa.", FOUND);
@@ -105,7 +104,6 @@ static void lock_id_is_found_where_a_majority_may_have_the_grant(void **state)
 
 static void few_may_have_what_is_left_of_it(void **state)
 {
-    (void)state;
     SEEN_IS("ann", FOUND);
     SEEN_IS("nan", FOUND);
     SEEN_IS("annnn", FOUND);
@@ -113,7 +111,6 @@ static void few_may_have_what_is_left_of_it(void **state)
 
 static void another_token_is_a_mismatch(void **state)
 {
-    (void)state;
     SEEN_IS("AA.", MISMATCH);
     SEEN_IS("BBa", MISMATCH);
     SEEN_IS("oon", MISMATCH);
@@ -124,7 +121,6 @@ static void another_token_is_a_mismatch(void **state)
 /* It was given the number by a master whose counter is behind. */
 static void attempt_that_was_given_the_number_is_no_holder(void **state)
 {
-    (void)state;
     SEEN_IS("anA", MISMATCH);
     struct fence_breaking breaking = seen("anA");
     assert_int_equal(fence_breaking_token_now(&breaking), 0);
@@ -132,7 +128,6 @@ static void attempt_that_was_given_the_number_is_no_holder(void **state)
 
 static void lock_that_nobody_holds_is_free(void **state)
 {
-    (void)state;
     SEEN_IS("nn.", FREE);
     SEEN_IS("nnA", FREE);
     SEEN_IS("nnn..", FREE);
@@ -141,7 +136,6 @@ static void lock_that_nobody_holds_is_free(void **state)
 
 static void too_few_answers_say_nothing(void **state)
 {
-    (void)state;
     SEEN_IS("all", UNKNOWN);
     SEEN_IS("a--", UNKNOWN);
     SEEN_IS("arl", UNKNOWN);
@@ -152,7 +146,6 @@ static void too_few_answers_say_nothing(void **state)
 
 static void of_two_that_are_named_most_masters_decide(void **state)
 {
-    (void)state;
     assert_string_equal(seen("abb").lock_id, "b");
     assert_string_equal(seen("aab").lock_id, "a");
     assert_string_equal(seen("babab").lock_id, "b");
@@ -160,7 +153,6 @@ static void of_two_that_are_named_most_masters_decide(void **state)
 
 static void tombstone_is_nobodys_to_break(void **state)
 {
-    (void)state;
     SEEN_IS("~~.", MISMATCH);
     assert_string_equal(seen("~a~").lock_id, "a");
 }
@@ -169,7 +161,6 @@ static void tombstone_is_nobodys_to_break(void **state)
 
 static void broken_by_a_majority_of_all_masters(void **state)
 {
-    (void)state;
     BROKEN_IS("y..", OPEN);
     BROKEN_IS("yy.", DONE);
     BROKEN_IS("yl.", OPEN);
@@ -182,7 +173,6 @@ static void broken_by_a_majority_of_all_masters(void **state)
 
 static void later_grant_of_the_lock_id_is_a_mismatch(void **state)
 {
-    (void)state;
     BROKEN_IS("AA.", MISMATCH);
     BROKEN_IS("yA.", OPEN);
     BROKEN_IS("yAl", MISMATCH);
@@ -193,7 +183,6 @@ static void later_grant_of_the_lock_id_is_a_mismatch(void **state)
 
 static void master_where_another_lock_id_has_such_a_number_does_not_count(void **state)
 {
-    (void)state;
     BROKEN_IS("yb.", OPEN);
     BROKEN_IS("ybl", UNKNOWN);
     BROKEN_IS("bbb", UNKNOWN);
@@ -202,7 +191,6 @@ static void master_where_another_lock_id_has_such_a_number_does_not_count(void *
 
 static void obstacle_of_a_majority_is_told(void **state)
 {
-    (void)state;
     struct fence_breaking breaking = broken("ssy");
     assert_int_equal(fence_breaking_verdict(&breaking), FENCE_BREAK_UNKNOWN);
     assert_int_equal(fence_breaking_error(&breaking), FENCE_ESPENT);
@@ -212,7 +200,6 @@ static void obstacle_of_a_majority_is_told(void **state)
 
 static void second_reply_of_one_master_changes_nothing(void **state)
 {
-    (void)state;
     struct fence_breaking breaking = broken("y..");
     struct fence_reply yes = reply_of('y');
     fence_breaking_reply(&breaking, 0, &yes);
@@ -221,7 +208,6 @@ static void second_reply_of_one_master_changes_nothing(void **state)
 
 static void nothing_is_open_after_giving_up(void **state)
 {
-    (void)state;
     struct fence_breaking breaking = seen("a..");
     fence_breaking_give_up(&breaking);
     assert_int_equal(fence_breaking_verdict(&breaking), FENCE_BREAK_UNKNOWN);

@@ -58,7 +58,6 @@ static void assert_verdict(const char *letters, enum fence_count_verdict expecte
 
 static void agreed_where_a_majority_of_all_masters_answers_one_number(void **state)
 {
-    (void)state;
     assert_verdict("7", FENCE_COUNT_AGREED, 7);
     assert_verdict("7.7", FENCE_COUNT_AGREED, 7);
     assert_verdict("77-", FENCE_COUNT_AGREED, 7);
@@ -71,7 +70,6 @@ static void agreed_where_a_majority_of_all_masters_answers_one_number(void **sta
 
 static void never_counted_where_a_majority_says_so(void **state)
 {
-    (void)state;
     IS("n", NEVER);
     IS("n.n", NEVER);
     IS("n.5", OPEN);
@@ -80,7 +78,6 @@ static void never_counted_where_a_majority_says_so(void **state)
 
 static void differ_once_no_number_can_have_a_majority(void **state)
 {
-    (void)state;
     IS("12.", OPEN);
     IS("123", DIFFER);
     IS("12-", DIFFER);
@@ -93,7 +90,6 @@ static void differ_once_no_number_can_have_a_majority(void **state)
 
 static void unknown_where_too_few_answer(void **state)
 {
-    (void)state;
     IS("1l.", OPEN);
     IS("1ll", UNKNOWN);
     IS("1rl", UNKNOWN);
@@ -103,7 +99,6 @@ static void unknown_where_too_few_answer(void **state)
 
 static void round_that_is_given_up_is_decided(void **state)
 {
-    (void)state;
     struct fence_counter_call round = round_of("12.");
     int64_t number = 0;
     fence_counter_call_give_up(&round);
@@ -116,14 +111,12 @@ static void round_that_is_given_up_is_decided(void **state)
 
 static void highest_number_is_kept_for_the_next_round(void **state)
 {
-    (void)state;
     assert_int_equal(round_of("n3.81").highest, 8);
     assert_int_equal(round_of("n..").highest, 0);
 }
 
 static void second_answer_of_a_master_is_dropped(void **state)
 {
-    (void)state;
     struct fence_counter_call round = round_of("1..");
     int64_t number = 0;
     const struct fence_reply again = {.kind = FENCE_REPLY_NUMBER, .number = 2};
@@ -134,7 +127,6 @@ static void second_answer_of_a_master_is_dropped(void **state)
 
 static void full_masters_are_the_reason_where_a_majority_is_full(void **state)
 {
-    (void)state;
     struct fence_counter_call round = round_of("ff1");
     assert_int_equal(fence_counter_call_error(&round), FENCE_ECOUNTERS);
     round = round_of("flll.");
@@ -144,7 +136,6 @@ static void full_masters_are_the_reason_where_a_majority_is_full(void **state)
 
 static void spare_masters_are_wanted_where_one_that_was_asked_cannot_answer(void **state)
 {
-    (void)state;
     struct fence_counter_call round;
     const struct fence_reply number = {.kind = FENCE_REPLY_NUMBER, .number = 2};
     const struct fence_reply lost = {.kind = FENCE_REPLY_LOST};
@@ -157,7 +148,6 @@ static void spare_masters_are_wanted_where_one_that_was_asked_cannot_answer(void
 
 static void answer_that_cannot_have_counted_is_a_refusal(void **state)
 {
-    (void)state;
     int64_t number = 0;
     struct fence_counter_call round = round_for(5, "nn.");
     assert_int_equal(fence_counter_call_verdict(&round, &number), FENCE_COUNT_UNKNOWN);

@@ -18,7 +18,6 @@ static void record(struct fence_holders *holders, unsigned i, const char *holder
 
 static void top_is_the_holder_named_most_often(void **state)
 {
-    (void)state;
     struct fence_holders holders = {0};
     record(&holders, 0, "a", 1, 10);
     assert_int_equal(holders.votes, 1);
@@ -35,7 +34,6 @@ static void top_is_the_holder_named_most_often(void **state)
 
 static void longest_label_is_kept_whole(void **state)
 {
-    (void)state;
     char owner[FENCE_OWNER_MAX + 1];
     memset(owner, 'x', FENCE_OWNER_MAX);
     owner[FENCE_OWNER_MAX] = '\0';
@@ -46,7 +44,6 @@ static void longest_label_is_kept_whole(void **state)
 
 static void remaining_is_the_majority_th_longest(void **state)
 {
-    (void)state;
     struct fence_holders holders = {0};
     record(&holders, 0, "a", 1, 500);
     record(&holders, 1, "a", 1, 100);
@@ -59,7 +56,6 @@ static void remaining_is_the_majority_th_longest(void **state)
 
 static void remaining_counts_only_those_that_name_the_top(void **state)
 {
-    (void)state;
     struct fence_holders holders = {0};
     record(&holders, 0, "b", 1, 9000);
     record(&holders, 1, "a", 1, 100);
@@ -71,7 +67,6 @@ static void remaining_counts_only_those_that_name_the_top(void **state)
 
 static void equal_remaining_times_count_each(void **state)
 {
-    (void)state;
     struct fence_holders holders = {0};
     record(&holders, 0, "a", 1, 200);
     record(&holders, 2, "a", 1, 200);
@@ -80,7 +75,6 @@ static void equal_remaining_times_count_each(void **state)
 
 static void nothing_remains_without_a_majority(void **state)
 {
-    (void)state;
     struct fence_holders holders = {0};
     assert_int_equal(fence_holders_remaining_ms(&holders, 2), 0);
     record(&holders, 0, "a", 7, 100);
@@ -91,7 +85,6 @@ static void nothing_remains_without_a_majority(void **state)
 
 static void token_is_what_a_majority_of_the_leaders_masters_agree_on(void **state)
 {
-    (void)state;
     struct fence_holders holders = {0};
     record(&holders, 0, "a", 6, 100);
     record(&holders, 1, "a", 7, 100);
@@ -103,7 +96,6 @@ static void token_is_what_a_majority_of_the_leaders_masters_agree_on(void **stat
 
 static void number_under_another_holder_does_not_count(void **state)
 {
-    (void)state;
     struct fence_holders holders = {0};
     record(&holders, 0, "a", 7, 100);
     record(&holders, 1, "a", 7, 100);
@@ -115,7 +107,6 @@ static void number_under_another_holder_does_not_count(void **state)
 /* Where some masters were not heard, fewer need to agree; but then no others may say otherwise. */
 static void token_is_not_told_where_two_numbers_have_enough(void **state)
 {
-    (void)state;
     struct fence_holders holders = {0};
     record(&holders, 0, "a", 7, 10);
     record(&holders, 1, "a", 8, 10);

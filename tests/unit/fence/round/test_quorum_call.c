@@ -26,7 +26,6 @@ static enum fence_verdict verdict_at_deadline(enum fence_call_kind kind, const c
 
 static void done_as_soon_as_a_majority_of_all_masters_did_it(void **state)
 {
-    (void)state;
     RELEASE_IS(".", OPEN);
     RELEASE_IS("y", YES);
     RELEASE_IS("y..", OPEN);
@@ -38,7 +37,6 @@ static void done_as_soon_as_a_majority_of_all_masters_did_it(void **state)
 
 static void majority_of_those_that_answered_is_not_enough(void **state)
 {
-    (void)state;
     EXTEND_IS("yyl..", OPEN);
     EXTEND_IS("yylll", UNKNOWN);
     EXTEND_IS("yy---", UNKNOWN);
@@ -48,7 +46,6 @@ static void majority_of_those_that_answered_is_not_enough(void **state)
 /* No later round can have a majority. */
 static void lost_as_soon_as_too_many_are_past_the_token(void **state)
 {
-    (void)state;
     EXTEND_IS("p", NO);
     EXTEND_IS("p..", OPEN);
     EXTEND_IS("p.p", NO);
@@ -63,7 +60,6 @@ static void lost_as_soon_as_too_many_are_past_the_token(void **state)
 /* One that is silent may have it. One that is not past the token may be joined by another round. */
 static void lost_once_all_masters_say_that_it_is_not_there(void **state)
 {
-    (void)state;
     EXTEND_IS("n", NO);
     EXTEND_IS("t", NO);
     EXTEND_IS("n.n", OPEN);
@@ -82,7 +78,6 @@ static void lost_once_all_masters_say_that_it_is_not_there(void **state)
 
 static void neither_is_certain_where_too_few_answered(void **state)
 {
-    (void)state;
     EXTEND_IS("l", UNKNOWN);
     EXTEND_IS("ytl", UNKNOWN);
     EXTEND_IS("yr-", UNKNOWN);
@@ -96,7 +91,6 @@ static void neither_is_certain_where_too_few_answered(void **state)
 
 static void round_stays_open_for_those_that_may_join(void **state)
 {
-    (void)state;
     EXTEND_IS("ynl", OPEN);
     EXTEND_IS("n.l", OPEN);
     EXTEND_IS("onl", UNKNOWN); /* nothing to join */
@@ -106,7 +100,6 @@ static void round_stays_open_for_those_that_may_join(void **state)
 
 static void extend_fails_when_majority_timed_out(void **state)
 {
-    (void)state;
     assert_int_equal(verdict_at_deadline(FENCE_CALL_EXTEND, "y.."), FENCE_VERDICT_UNKNOWN);
     assert_int_equal(verdict_at_deadline(FENCE_CALL_EXTEND, "yy..."), FENCE_VERDICT_UNKNOWN);
 }
@@ -115,7 +108,6 @@ static void extend_fails_when_majority_timed_out(void **state)
  */
 static void two_that_say_exhausted_are_believed(void **state)
 {
-    (void)state;
     EXTEND_IS("x", EXHAUSTED); /* the only one */
     EXTEND_IS("x..", OPEN);
     EXTEND_IS("xn.", OPEN);
@@ -132,7 +124,6 @@ static void two_that_say_exhausted_are_believed(void **state)
 /* The lock id has it under a higher number: it stands, and another round may have to be asked. */
 static void superseded_never_means_lost(void **state)
 {
-    (void)state;
     EXTEND_IS("s", UNKNOWN);
     EXTEND_IS("s..", OPEN);
     EXTEND_IS("s.s", UNKNOWN);
@@ -144,7 +135,6 @@ static void superseded_never_means_lost(void **state)
 
 static void superseded_counts_for_neither_side(void **state)
 {
-    (void)state;
     EXTEND_IS("syy", YES);
     EXTEND_IS("spp", NO);
     EXTEND_IS("snl", UNKNOWN);
@@ -159,7 +149,6 @@ static void superseded_counts_for_neither_side(void **state)
 
 static void one_that_says_broken_ends_an_extension(void **state)
 {
-    (void)state;
     EXTEND_IS("k..", BROKEN);
     EXTEND_IS("kyy", BROKEN);
     EXTEND_IS("pyk..", BROKEN);
@@ -169,7 +158,6 @@ static void one_that_says_broken_ends_an_extension(void **state)
 
 static void broken_is_told_by_whom(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "yk.");
     assert_string_equal(vote.owner, "operator");
     assert_false(fence_quorum_call_stands(&vote));
@@ -177,7 +165,6 @@ static void broken_is_told_by_whom(void **state)
 
 static void lock_stands_only_where_a_majority_answered(void **state)
 {
-    (void)state;
     static const char *const stands[] = {"yp.", "yul", "spp", "ysp..", "sunll"};
     static const char *const does_not[] = {"yll", "sll", "ypl..", "sul..", "s...l"};
     for (unsigned i = 0; i < sizeof(stands) / sizeof(stands[0]); i++) {
@@ -190,7 +177,6 @@ static void lock_stands_only_where_a_majority_answered(void **state)
 
 static void uncounted_counts_for_neither_side(void **state)
 {
-    (void)state;
     EXTEND_IS("u", UNKNOWN);
     EXTEND_IS("uyy", YES);
     EXTEND_IS("upp", NO);
@@ -210,7 +196,6 @@ static void uncounted_counts_for_neither_side(void **state)
 /* Nobody has a majority any more, and some of that is this release's doing. */
 static void released_once_yes_and_no_together_block_every_majority(void **state)
 {
-    (void)state;
     RELEASE_IS("yn.", OPEN);
     RELEASE_IS("ynl", YES);
     RELEASE_IS("ynu", YES);
@@ -225,7 +210,6 @@ static void released_once_yes_and_no_together_block_every_majority(void **state)
 
 static void second_reply_of_one_master_changes_nothing(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "xy.");
     struct fence_reply yes = {.kind = FENCE_REPLY_YES};
     fence_quorum_call_reply(&vote, 1, &yes);
@@ -238,7 +222,6 @@ static void second_reply_of_one_master_changes_nothing(void **state)
 
 static void parts_say_what_each_master_did(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_INSPECT, "ynalrxsu-");
     static const enum fence_part parts[] = {
         FENCE_PART_GRANTED, FENCE_PART_FREE,    FENCE_PART_HELD,
@@ -254,7 +237,6 @@ static void parts_say_what_each_master_did(void **state)
 
 static void held_needs_a_majority_that_names_one_holder(void **state)
 {
-    (void)state;
     INSPECT_IS("a", YES);
     INSPECT_IS("a..", OPEN);
     INSPECT_IS("ab.", OPEN);
@@ -265,7 +247,6 @@ static void held_needs_a_majority_that_names_one_holder(void **state)
 
 static void free_needs_that_no_holder_can_have_a_majority(void **state)
 {
-    (void)state;
     INSPECT_IS("n", NO);
     INSPECT_IS("n..", OPEN);
     INSPECT_IS("nn.", NO);
@@ -276,7 +257,6 @@ static void free_needs_that_no_holder_can_have_a_majority(void **state)
 
 static void holder_whom_only_unheard_masters_keep_from_a_majority_is_named(void **state)
 {
-    (void)state;
     INSPECT_IS("anl", YES);
     INSPECT_IS("anr", YES);
     INSPECT_IS("an-", YES);
@@ -287,7 +267,6 @@ static void holder_whom_only_unheard_masters_keep_from_a_majority_is_named(void 
 
 static void free_where_nobody_is_named_and_enough_were_heard(void **state)
 {
-    (void)state;
     INSPECT_IS("nnl", NO);
     INSPECT_IS("nn-", NO);
     INSPECT_IS("nnnlr", NO);
@@ -295,7 +274,6 @@ static void free_where_nobody_is_named_and_enough_were_heard(void **state)
 
 static void too_many_unheard_masters_may_name_anybody(void **state)
 {
-    (void)state;
     INSPECT_IS("l", UNKNOWN);
     INSPECT_IS("-", UNKNOWN);
     INSPECT_IS("nll", UNKNOWN);
@@ -306,7 +284,6 @@ static void too_many_unheard_masters_may_name_anybody(void **state)
 
 static void reading_ends_once_the_rest_can_settle_nothing(void **state)
 {
-    (void)state;
     INSPECT_IS("anll.", OPEN); /* the last may name a, or be unheard, too */
     INSPECT_IS("aall.", OPEN);
     INSPECT_IS("nnll.", OPEN);
@@ -323,7 +300,6 @@ static void assert_agreeing(const char *letters, unsigned expected)
 
 static void reading_waits_for_a_majority_with_one_token(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_INSPECT, "aa...");
     const struct fence_reply older = {
         .kind = FENCE_REPLY_HELD, .holder = "a", .number = 6, .owner = ""};
@@ -339,7 +315,6 @@ static void reading_waits_for_a_majority_with_one_token(void **state)
 
 static void one_exhausted_is_believed_where_another_had_half_as_many(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "x....");
     vote.extensions_max = 1000;
     const struct fence_reply few = {.kind = FENCE_REPLY_YES, .number = 499, .owner = ""};
@@ -352,7 +327,6 @@ static void one_exhausted_is_believed_where_another_had_half_as_many(void **stat
 
 static void unheard_masters_need_not_agree_on_what_is_told(void **state)
 {
-    (void)state;
     assert_agreeing("a", 1);
     assert_agreeing("aan", 2);
     assert_agreeing("anl", 1);
@@ -363,7 +337,6 @@ static void unheard_masters_need_not_agree_on_what_is_told(void **state)
 
 static void holder_is_not_told_where_the_unheard_may_have_another(void **state)
 {
-    (void)state;
     INSPECT_IS("abl", UNKNOWN);
     INSPECT_IS("aabrl", UNKNOWN);
     INSPECT_IS("aabnl", YES);
@@ -388,7 +361,6 @@ static void assert_never_open_at_deadline(enum fence_call_kind kind, unsigned n)
 
 static void deadline_always_brings_a_verdict(void **state)
 {
-    (void)state;
     for (unsigned n = 1; n <= 5; n += 2) {
         assert_never_open_at_deadline(FENCE_CALL_EXTEND, n);
         assert_never_open_at_deadline(FENCE_CALL_RELEASE, n);

@@ -27,7 +27,6 @@ static bool wants_more(enum fence_call_kind kind, const char *letters)
 
 static void others_are_wanted_on_anything_but_yes(void **state)
 {
-    (void)state;
     static const char *const not_yes[] = {"n..", ".p.", "t..", "x..", "s..", "u..", "r..", "yl."};
     for (unsigned k = 0; k < sizeof(not_yes) / sizeof(not_yes[0]); k++)
         assert_true(wants_more(FENCE_CALL_EXTEND, not_yes[k]));
@@ -37,7 +36,6 @@ static void others_are_wanted_on_anything_but_yes(void **state)
 
 static void others_are_not_wanted_while_all_said_yes(void **state)
 {
-    (void)state;
     assert_false(wants_more(FENCE_CALL_EXTEND, "..."));
     assert_false(wants_more(FENCE_CALL_EXTEND, "yo."));
     assert_false(wants_more(FENCE_CALL_RELEASE, "yy."));
@@ -47,7 +45,6 @@ static void others_are_not_wanted_while_all_said_yes(void **state)
 
 static void others_are_not_wanted_for_a_broken_grant(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = vote_of_first(FENCE_CALL_EXTEND, "kn.");
     assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_BROKEN);
     assert_false(fence_quorum_call_wants_more(&vote));
@@ -55,7 +52,6 @@ static void others_are_not_wanted_for_a_broken_grant(void **state)
 
 static void others_are_wanted_once(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = vote_of_first(FENCE_CALL_EXTEND, "yp.");
     fence_tally_ask(&vote.tally, vote.tally.spare);
     assert_false(fence_quorum_call_wants_more(&vote));
@@ -76,7 +72,6 @@ static uint32_t joined_after(const char *letters, uint32_t late)
 
 static void masters_join_where_it_is_free_after_one_was_extended(void **state)
 {
-    (void)state;
     assert_int_equal(joined_after("ynnll", 0), 0x6);
     assert_int_equal(joined_after("nnnyl", 0), 0x7);
     assert_int_equal(joined_after("nnnll", 0), 0); /* nothing to join */
@@ -86,7 +81,6 @@ static void masters_join_where_it_is_free_after_one_was_extended(void **state)
 
 static void nobody_joins_where_it_is_not_free(void **state)
 {
-    (void)state;
     assert_int_equal(joined_after("yptul", 0), 0);
     assert_int_equal(joined_after("yynsr", 0), 0x4);
     assert_int_equal(joined_after("ynnkl", 0), 0); /* or was broken */
@@ -94,7 +88,6 @@ static void nobody_joins_where_it_is_not_free(void **state)
 
 static void nobody_joins_while_those_that_are_awaited_may_be_enough(void **state)
 {
-    (void)state;
     assert_int_equal(joined_after("yn...", 0), 0);
     assert_int_equal(joined_after("yyn..", 0), 0);
     assert_int_equal(joined_after("yyn..", 0x18), 0x4); /* late ones are not awaited */
@@ -107,7 +100,6 @@ static void nobody_joins_while_those_that_are_awaited_may_be_enough(void **state
 
 static void master_that_joined_has_its_vote(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "ynl");
     assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0x2);
     assert_int_equal(vote.tally.parts[1], FENCE_PART_PENDING);
@@ -120,7 +112,6 @@ static void master_that_joined_has_its_vote(void **state)
 
 static void master_is_asked_to_join_once(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "ynl");
     assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0x2);
     struct fence_reply no = quorum_reply_of('n');
@@ -131,7 +122,6 @@ static void master_is_asked_to_join_once(void **state)
 
 static void master_that_is_not_active_cannot_join(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "ynl");
     assert_int_equal(fence_quorum_call_join(&vote, 0, 0x5), 0);
     assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_UNKNOWN);
@@ -139,7 +129,6 @@ static void master_that_is_not_active_cannot_join(void **state)
 
 static void join_that_finds_the_counter_past_the_token_counts_as_past(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "ynp");
     assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0x2);
     struct fence_reply past = quorum_reply_of('p');
@@ -149,7 +138,6 @@ static void join_that_finds_the_counter_past_the_token_counts_as_past(void **sta
 
 static void most_extensions_and_their_label_are_kept(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, ".....");
     struct fence_reply yes = {.kind = FENCE_REPLY_YES, .number = 4, .owner = "four"};
     fence_quorum_call_reply(&vote, 0, &yes);
@@ -161,7 +149,6 @@ static void most_extensions_and_their_label_are_kept(void **state)
 
 static void release_of_a_lock_that_spread_is_noted(void **state)
 {
-    (void)state;
     struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_RELEASE, "y..");
     assert_false(vote.adopted);
     struct fence_reply yes = {.kind = FENCE_REPLY_YES, .adopted = true, .owner = ""};

@@ -3,7 +3,6 @@
 
 static void masters_not_asked_count_as_down(void **state)
 {
-    (void)state;
     struct fence_tally tally;
     fence_tally_begin(&tally, 5, 0x13, 0);
     assert_int_equal(fence_tally_count(&tally, FENCE_PART_DOWN), 2);
@@ -14,7 +13,6 @@ static void masters_not_asked_count_as_down(void **state)
 
 static void masters_outside_the_fleet_count_for_nothing(void **state)
 {
-    (void)state;
     struct fence_tally tally;
     fence_tally_begin(&tally, 3, 0x7, 0);
     assert_int_equal(fence_tally_count(&tally, FENCE_PART_PENDING), 3);
@@ -24,7 +22,6 @@ static void masters_outside_the_fleet_count_for_nothing(void **state)
 
 static void part_is_recorded_once(void **state)
 {
-    (void)state;
     struct fence_tally tally;
     fence_tally_begin(&tally, 3, 0x7, 0);
     assert_true(fence_tally_record(&tally, 1, FENCE_PART_HELD));
@@ -35,7 +32,6 @@ static void part_is_recorded_once(void **state)
 
 static void master_not_asked_cannot_take_part(void **state)
 {
-    (void)state;
     struct fence_tally tally;
     fence_tally_begin(&tally, 3, 0x3, 0);
     assert_false(fence_tally_record(&tally, 2, FENCE_PART_GRANTED));
@@ -44,7 +40,6 @@ static void master_not_asked_cannot_take_part(void **state)
 
 static void giving_up_times_out_only_those_that_owe_an_answer(void **state)
 {
-    (void)state;
     struct fence_tally tally;
     fence_tally_begin(&tally, 3, 0x3, 0);
     assert_true(fence_tally_record(&tally, 0, FENCE_PART_GRANTED));
@@ -58,7 +53,6 @@ static void giving_up_times_out_only_those_that_owe_an_answer(void **state)
 
 static void unknown_is_down_or_timed_out_and_nothing_else(void **state)
 {
-    (void)state;
     struct fence_tally tally;
     fence_tally_begin(&tally, 7, 0x3f, 0);
     assert_true(fence_tally_record(&tally, 0, FENCE_PART_GRANTED));
@@ -81,7 +75,6 @@ static struct fence_tally three_of_five(void)
 
 static void spare_masters_may_still_answer_and_are_not_down(void **state)
 {
-    (void)state;
     struct fence_tally tally = three_of_five();
     assert_int_equal(tally.parts[3], FENCE_PART_PENDING);
     assert_int_equal(fence_tally_count(&tally, FENCE_PART_DOWN), 0);
@@ -91,7 +84,6 @@ static void spare_masters_may_still_answer_and_are_not_down(void **state)
 
 static void spare_master_owes_no_answer_before_it_is_asked(void **state)
 {
-    (void)state;
     struct fence_tally tally = three_of_five();
     assert_false(fence_tally_record(&tally, 3, FENCE_PART_GRANTED));
     assert_int_equal(tally.parts[3], FENCE_PART_PENDING);
@@ -104,7 +96,6 @@ static void spare_master_owes_no_answer_before_it_is_asked(void **state)
 
 static void dropping_touches_only_those_that_are_spare(void **state)
 {
-    (void)state;
     struct fence_tally tally = three_of_five();
     fence_tally_drop(&tally, 0x9);
     assert_int_equal(tally.parts[0], FENCE_PART_PENDING);
@@ -119,7 +110,6 @@ static void dropping_touches_only_those_that_are_spare(void **state)
 
 static void giving_up_counts_spare_masters_as_down(void **state)
 {
-    (void)state;
     struct fence_tally tally = three_of_five();
     fence_tally_give_up(&tally);
     assert_int_equal(tally.parts[2], FENCE_PART_TIMEOUT);
@@ -129,7 +119,6 @@ static void giving_up_counts_spare_masters_as_down(void **state)
 
 static void master_that_is_asked_again_owes_an_answer_again(void **state)
 {
-    (void)state;
     struct fence_tally tally = three_of_five();
     assert_true(fence_tally_record(&tally, 1, FENCE_PART_FREE));
     fence_tally_ask_again(&tally, 0x2);

@@ -18,7 +18,6 @@ _Noreturn void cli_keeper_main(const struct cli_command *command, int fd)
 {
     const struct cli_event event = {.kind = CLI_EXPIRED, .value = STATUS};
     struct pollfd order = {.fd = fd, .events = POLLIN};
-    (void)command;
     (void)send(fd, &event, sizeof(event), MSG_NOSIGNAL);
     (void)poll(&order, 1, -1);
     _exit(EXIT_SUCCESS);
@@ -27,7 +26,6 @@ _Noreturn void cli_keeper_main(const struct cli_command *command, int fd)
 /* The kernel tells of the order that nobody read first: the connection is "reset". */
 static void event_of_a_keeper_that_left_an_order_unread_is_taken(void **state)
 {
-    (void)state;
     struct cli_keeper keeper;
     siginfo_t info;
     assert_int_equal(cli_keeper_start(&(struct cli_command){.signal = 0}, &keeper), 0);

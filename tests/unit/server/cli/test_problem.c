@@ -14,13 +14,11 @@ static const char reason[] = "The words of the server.";
 
 const char *pawl_client_problem(const pawl_client *client)
 {
-    (void)client;
     return problem;
 }
 
 const char *pawl_client_reason(const pawl_client *client)
 {
-    (void)client;
     return reason;
 }
 
@@ -46,7 +44,6 @@ static void fail_with_text(const char *text)
 
 static void each_problem_that_pawl_knows_says_what_to_type(void **state)
 {
-    (void)state;
     static const struct {
         enum api_problem problem;
         const char *sentence;
@@ -82,7 +79,6 @@ static void each_problem_that_pawl_knows_says_what_to_type(void **state)
 /* Which the server says best: of these pawl knows some by a member that is not there. */
 static void any_other_problem_is_told_in_the_words_of_the_server(void **state)
 {
-    (void)state;
     static const enum api_problem others[] = {API_PROBLEM_INVALID, API_PROBLEM_NOT_ALLOWED,
                                               API_PROBLEM_HELD, API_PROBLEM_NO_EXPIRY,
                                               API_PROBLEM_INTERNAL};
@@ -94,7 +90,6 @@ static void any_other_problem_is_told_in_the_words_of_the_server(void **state)
 
 static void what_is_no_problem_of_pawl_is_told_as_it_came(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "", "<html>", "[]", "{\"type\":\"about:blank\"}", "{\"type\":\"busy\"}", "{\"type\":7}"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -106,7 +101,6 @@ static void what_is_no_problem_of_pawl_is_told_as_it_came(void **state)
 /* The server says which permission it lacks at a master. */
 static void listing_that_a_master_refused_is_told_in_the_words_of_the_server(void **state)
 {
-    (void)state;
     fail_with_text("{\"type\":\"urn:pawl:no-quorum\",\"masters\":[\"granted\",\"refused\"]}");
     assert_string_equal(said, reason);
     fail_with_text("{\"type\":\"urn:pawl:no-quorum\",\"masters\":[\"refused\"],"

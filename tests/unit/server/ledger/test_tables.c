@@ -287,7 +287,6 @@ static void write_that_fails_in_the_database_changes_nothing(void **state)
 
 static void account_ids_are_one_segment_of_a_resource_name(void **state)
 {
-    (void)state;
     char longest[LEDGER_ID_MAX + 2];
     memset(longest, 'a', sizeof longest - 1);
     longest[LEDGER_ID_MAX + 1] = '\0';

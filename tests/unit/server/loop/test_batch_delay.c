@@ -6,7 +6,6 @@ static struct server_batch_delay batch_delay;
 
 static int setup(void **state)
 {
-    (void)state;
     batch_delay = (struct server_batch_delay){0};
     return 0;
 }
@@ -27,14 +26,12 @@ static bool turn(unsigned count, uint64_t now_us)
 
 static void where_nobody_was_answered_it_is_sent_at_once(void **state)
 {
-    (void)state;
     assert_false(turn(1, 1000));
     assert_false(turn(5, 2000));
 }
 
 static void client_that_is_alone_is_not_held_up(void **state)
 {
-    (void)state;
     for (uint64_t now_us = 1000; now_us < 10000; now_us += 200) {
         answered(1, now_us);
         assert_false(turn(1, now_us + 100));
@@ -43,7 +40,6 @@ static void client_that_is_alone_is_not_held_up(void **state)
 
 static void burst_is_waited_for_until_all_have_come_back(void **state)
 {
-    (void)state;
     answered(10, 1000);
     assert_true(turn(1, 1010));
     assert_true(turn(4, 1020));
@@ -53,7 +49,6 @@ static void burst_is_waited_for_until_all_have_come_back(void **state)
 
 static void turns_that_bring_nothing_end_it(void **state)
 {
-    (void)state;
     answered(10, 1000);
     assert_true(turn(1, 1001));
     for (unsigned i = 0; i < SERVER_BATCH_DELAY_FRUITLESS; i++)
@@ -64,7 +59,6 @@ static void turns_that_bring_nothing_end_it(void **state)
 
 static void turns_that_bring_something_keep_it_up(void **state)
 {
-    (void)state;
     answered(10, 1000);
     for (unsigned i = 0; i < 5; i++) {
         for (unsigned j = 0; j < SERVER_BATCH_DELAY_FRUITLESS; j++)
@@ -75,7 +69,6 @@ static void turns_that_bring_something_keep_it_up(void **state)
 
 static void time_ends_it_whatever_comes(void **state)
 {
-    (void)state;
     answered(100, 1000);
     assert_true(turn(1, 1000 + SERVER_BATCH_DELAY_US - 1));
     assert_false(turn(1, 1000 + SERVER_BATCH_DELAY_US));
@@ -84,7 +77,6 @@ static void time_ends_it_whatever_comes(void **state)
 /* Each of them asks again within the turn in which it was answered. */
 static void clients_that_are_answered_without_end_do_not_hold_it_up_without_end(void **state)
 {
-    (void)state;
     uint64_t now_us = 1000;
     bool waits = true;
     answered(1, now_us);
@@ -99,7 +91,6 @@ static void clients_that_are_answered_without_end_do_not_hold_it_up_without_end(
 
 static void while_nothing_could_be_sent_nothing_is_given_up(void **state)
 {
-    (void)state;
     answered(10, 1000);
     for (unsigned i = 0; i < 3 * SERVER_BATCH_DELAY_FRUITLESS; i++)
         assert_false(server_batch_delay_waits(&batch_delay, false, 1001));

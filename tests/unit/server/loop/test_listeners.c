@@ -34,7 +34,6 @@ static void each_worker_has_a_socket_of_each_address(void **state)
 {
     char address[PATH_BYTES];
     char *folder = tempdir_new();
-    (void)state;
     (void)snprintf(address, sizeof(address), "unix:%s/socket", folder);
     const struct server_listens listens = {
         .address = {"127.0.0.1:0", address},
@@ -61,7 +60,6 @@ static void socket_of_somebody_else_is_a_listener(void **state)
 {
     const struct server_listens none = {.address_count = 0};
     int fd = -1;
-    (void)state;
     assert_int_equal(api_listen("127.0.0.1:0", false, &fd), 0);
     assert_int_equal(server_listeners_open(&none, NULL, WORKERS, &listeners), 0);
     assert_int_equal(server_listeners_add(&listeners, &fd, 1, "descriptor 3", &for_metrics), 0);
@@ -78,7 +76,6 @@ static void what_a_worker_was_given_is_its_own(void **state)
 {
     const struct server_listens listens = {.address = {"127.0.0.1:0"}, .address_count = 1};
     struct api_door own[API_DOORS_MAX];
-    (void)state;
     assert_int_equal(server_listeners_open(&listens, NULL, 1, &listeners), 0);
     server_listeners_of(&listeners, 0, own);
     server_listeners_given(&listeners, 0);
@@ -91,7 +88,6 @@ static void more_listeners_than_there_is_room_for_are_refused(void **state)
 {
     const struct server_listens none = {.address_count = 0};
     int fd = -1;
-    (void)state;
     assert_int_equal(api_listen("127.0.0.1:0", false, &fd), 0);
     assert_int_equal(server_listeners_open(&none, NULL, 1, &listeners), 0);
     for (int i = 0; i < API_DOORS_MAX; i++)
@@ -110,7 +106,6 @@ static void names_are_told_from_addresses(void **state)
         "127.0.0.1:7380", "[::1]:7380", ":7380", "localhost:1", "LocalHost:1",
         "unix:/run/a:1",  "nowhere",    "",      "a b:1",       "http://[::1]:1"};
     char name[API_HOST_NAME_MAX + 1];
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         assert_true(server_listen_name(names[i], name));
     assert_string_equal(name, "locks.example.com");

@@ -11,14 +11,12 @@ static struct server_metrics *metrics;
 
 static int setup(void **state)
 {
-    (void)state;
     metrics = server_metrics_new(2);
     return metrics ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     free(metrics);
     return 0;
 }
@@ -43,7 +41,6 @@ static struct fence_answer answer_of(enum fence_call_kind kind)
 
 static void grants_count_by_their_path(void **state)
 {
-    (void)state;
     struct fence_answer answer = answer_of(FENCE_CALL_ACQUIRE);
     server_metrics_answered(metrics, &answer, 1);
     answer.confirmed = true;
@@ -59,7 +56,6 @@ static void grants_count_by_their_path(void **state)
 
 static void acquire_that_waited_is_a_wait_to_its_end(void **state)
 {
-    (void)state;
     struct fence_answer answer = answer_of(FENCE_CALL_ACQUIRE);
     answer.waited = true;
     answer.served_us = 1500000;
@@ -73,7 +69,6 @@ static void acquire_that_waited_is_a_wait_to_its_end(void **state)
 
 static void extensions_count_by_what_they_came_to(void **state)
 {
-    (void)state;
     struct fence_answer answer = answer_of(FENCE_CALL_EXTEND);
     server_metrics_answered(metrics, &answer, 1);
     answer.anew = true;
@@ -91,7 +86,6 @@ static void extensions_count_by_what_they_came_to(void **state)
 
 static void hold_lasts_from_the_grant_to_its_release(void **state)
 {
-    (void)state;
     const struct fence_answer grant = answer_of(FENCE_CALL_ACQUIRE);
     struct fence_answer release = answer_of(FENCE_CALL_RELEASE);
     release.released = true;
@@ -105,7 +99,6 @@ static void hold_lasts_from_the_grant_to_its_release(void **state)
 
 static void release_of_an_unknown_grant_is_no_hold(void **state)
 {
-    (void)state;
     const struct fence_answer grant = answer_of(FENCE_CALL_ACQUIRE);
     struct fence_answer release = answer_of(FENCE_CALL_RELEASE);
     server_metrics_answered(metrics, &grant, 1000);
@@ -123,7 +116,6 @@ static void release_of_an_unknown_grant_is_no_hold(void **state)
 
 static void each_of_several_is_held_by_itself(void **state)
 {
-    (void)state;
     static struct fence_group group = {.count = 2, .locks = {{.resource = "a"}, {.resource = "b"}}};
     struct fence_answer grant = answer_of(FENCE_CALL_ACQUIRE);
     struct fence_answer release = answer_of(FENCE_CALL_RELEASE);
@@ -140,7 +132,6 @@ static void each_of_several_is_held_by_itself(void **state)
 /* More grants than there are places: the latest are known, and memory does not grow. */
 static void table_of_holds_keeps_the_latest(void **state)
 {
-    (void)state;
     struct server_holds *holds = &metrics[0].holds;
     char resource[16];
     uint64_t held_us = 0;

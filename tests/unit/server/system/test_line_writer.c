@@ -23,7 +23,6 @@ static char path[PATH_BYTES];
 
 static int start(void **state)
 {
-    (void)state;
     dir = tempdir_new();
     (void)snprintf(path, sizeof(path), "%s/lines", dir);
     return 0;
@@ -31,7 +30,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
     tempdir_remove(dir);
     return 0;
 }
@@ -46,7 +44,6 @@ static unsigned count_of(const char *lines, const char *part)
 
 static void lines_come_whole_and_in_order(void **state)
 {
-    (void)state;
     char line[32];
     struct server_line_writer *writer = NULL;
     assert_int_equal(server_line_writer_new(path, "test", &writer), 0);
@@ -82,7 +79,6 @@ static void *read_all(void *context)
 /* Nobody reads the pipe, as a disk that hangs. Whoever adds a line goes on. */
 static void lines_beyond_the_bound_are_counted(void **state)
 {
-    (void)state;
     char line[LINE + 1];
     pthread_t thread;
     struct server_line_writer *writer = NULL;
@@ -115,7 +111,6 @@ static void lines_beyond_the_bound_are_counted(void **state)
 
 static void file_that_is_not_there_is_not_made_before_it_is_to_be(void **state)
 {
-    (void)state;
     struct server_line_writer *writer = NULL;
     assert_int_equal(server_line_writer_new(path, "test", &writer), 0);
     server_line_writer_free(writer);
@@ -134,7 +129,6 @@ static void file_that_is_not_there_is_not_made_before_it_is_to_be(void **state)
 /* Which is known before it is made. */
 static void file_that_cannot_be_made_is_refused(void **state)
 {
-    (void)state;
     char none[PATH_BYTES + 8];
     struct server_line_writer *writer = NULL;
     (void)snprintf(none, sizeof(none), "%s/lines", path);

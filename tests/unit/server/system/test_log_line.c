@@ -19,7 +19,6 @@ static const char *line_of(enum server_log_form form, enum server_log_level leve
 
 static void plain_line_has_time_level_and_program(void **state)
 {
-    (void)state;
     assert_string_equal(line_of(SERVER_LOG_PLAIN, SERVER_LOG_INFO, "listening"),
                         "2025-11-20T12:04:05.123Z info pawld: listening\n");
     assert_string_equal(line_of(SERVER_LOG_PLAIN, SERVER_LOG_DEBUG, "a\nb"),
@@ -28,7 +27,6 @@ static void plain_line_has_time_level_and_program(void **state)
 
 static void json_line_has_stable_members(void **state)
 {
-    (void)state;
 #define HEAD "{\"time\":\"2025-11-20T12:04:05.123Z\",\"level\":\"warning\",\"program\":\"pawld\","
     assert_string_equal(line_of(SERVER_LOG_JSON, SERVER_LOG_WARNING, "stopping"),
                         HEAD "\"message\":\"stopping\"}\n");
@@ -43,14 +41,12 @@ static void json_line_has_stable_members(void **state)
 
 static void json_line_is_json_whatever_the_text_is(void **state)
 {
-    (void)state;
     assert_string_equal(line_of(SERVER_LOG_JSON, SERVER_LOG_WARNING, "\"\\\n\x1b\xff\xc2\x9b"),
                         HEAD "\"message\":\"\\\"\\\\\\u000a\\u001b\xef\xbf\xbd\\u009b\"}\n");
 }
 
 static void longest_lines_fit(void **state)
 {
-    (void)state;
     static const char *const worst[] = {"\x01", "\"", "\xff", "a", "\xe2\x80\xa8"};
     char text[2 * SERVER_LOG_LINE_MAX];
     for (size_t i = 0; i < sizeof(worst) / sizeof(worst[0]); i++) {

@@ -12,7 +12,6 @@ static void expect(const char *text, const char *expected)
 
 static void text_of_any_language_stays(void **state)
 {
-    (void)state;
     expect("", "");
     expect("Gr\xc3\xbc\xc3\x9f \xe2\x80\x94 \xf0\x9f\x94\x92",
            "Gr\xc3\xbc\xc3\x9f \xe2\x80\x94 \xf0\x9f\x94\x92");
@@ -20,7 +19,6 @@ static void text_of_any_language_stays(void **state)
 
 static void control_characters_are_escaped(void **state)
 {
-    (void)state;
     expect("a\nb\x1b[2J\x7f", "a\\x0ab\\x1b[2J\\x7f");
     expect("\xc2\x80 \xc2\x9b \xc2\xa0", "\\xc2\\x80 \\xc2\\x9b \xc2\xa0");
     expect("\xe2\x80\xa8", "\\xe2\\x80\\xa8");
@@ -32,14 +30,12 @@ static void control_characters_are_escaped(void **state)
 
 static void bytes_that_are_no_text_are_escaped(void **state)
 {
-    (void)state;
     expect("\x80\x9b\xff \xc3", "\\x80\\x9b\\xff \\xc3");
     expect("\xed\xa0\x80", "\\xed\\xa0\\x80");
 }
 
 static void what_does_not_fit_is_cut_between_characters(void **state)
 {
-    (void)state;
     char small[6];
     assert_int_equal(server_printable("ab\xc3\xbc\xc3\xbc", small, sizeof(small)), 4);
     assert_string_equal(small, "ab\xc3\xbc");

@@ -42,7 +42,6 @@ static void spin_for(uint64_t us)
 
 static void time_without_a_processor_is_told_once(void **state)
 {
-    (void)state;
     pthread_t other;
     struct server_run_delay delay = SERVER_RUN_DELAY_INIT;
     if (access("/proc/thread-self/schedstat", R_OK) != 0)

@@ -37,7 +37,6 @@ static struct fence_reply read_held(const char *value)
 
 static void reply_that_is_taken_has_all_that_was_in_it(void **state)
 {
-    (void)state;
     redisReply *reply = wire_reply("*2\r\n:5\r\n*2\r\n$3\r\nabc\r\n-ERR no\r\n");
     redisReply *taken = storage_reply_take(reply);
     freeReplyObject(reply); /* as hiredis does once the callback returned */
@@ -51,7 +50,6 @@ static void reply_that_is_taken_has_all_that_was_in_it(void **state)
 
 static void error_that_is_taken_keeps_its_text(void **state)
 {
-    (void)state;
     redisReply *reply = wire_reply("-PAWLFORGOT It is a replica.\r\n");
     redisReply *taken = storage_reply_take(reply);
     assert_int_equal(reply->type, REDIS_REPLY_NIL);
@@ -65,7 +63,6 @@ static void error_that_is_taken_keeps_its_text(void **state)
 
 static void lock_is_its_id_its_number_and_its_owner(void **state)
 {
-    (void)state;
     struct fence_reply reply = read_held(A ".1:17:3::worker: 7");
     assert_int_equal(reply.kind, FENCE_REPLY_HELD);
     assert_string_equal(reply.holder, A);
@@ -76,7 +73,6 @@ static void lock_is_its_id_its_number_and_its_owner(void **state)
 
 static void imported_lock_is_read_as_any_other(void **state)
 {
-    (void)state;
     struct fence_reply reply = read_held(A ".*:17:3:511:me");
     assert_int_equal(reply.kind, FENCE_REPLY_HELD);
     assert_string_equal(reply.holder, A);
@@ -85,7 +81,6 @@ static void imported_lock_is_read_as_any_other(void **state)
 
 static void tombstone_is_held_by_its_sign(void **state)
 {
-    (void)state;
     struct fence_reply reply = read_held("~:0:0:0:");
     assert_int_equal(reply.kind, FENCE_REPLY_HELD);
     assert_string_equal(reply.holder, FENCE_TOMBSTONE);
@@ -94,7 +89,6 @@ static void tombstone_is_held_by_its_sign(void **state)
 
 static void lock_that_pawl_did_not_write_is_refused(void **state)
 {
-    (void)state;
     static const char *const values[] = {
         "",
         "x",
@@ -129,7 +123,6 @@ static void expect_extension(const char *answer, enum fence_reply_kind kind, int
 
 static void extension_tells_how_often_and_by_what_label(void **state)
 {
-    (void)state;
     expect_extension(":1\r\n", FENCE_REPLY_YES, 1, "");
     expect_extension(":1000\r\n", FENCE_REPLY_YES, 1000, "");
     expect_extension("*2\r\n:3\r\n$2\r\nme\r\n", FENCE_REPLY_YES, 3, "me");
@@ -139,7 +132,6 @@ static void extension_tells_how_often_and_by_what_label(void **state)
 
 static void extension_that_is_none_says_why(void **state)
 {
-    (void)state;
     expect_extension(":0\r\n", FENCE_REPLY_NO, 0, "none");
     expect_extension(":-1\r\n", FENCE_REPLY_EXHAUSTED, 0, "none");
     expect_extension(":-2\r\n", FENCE_REPLY_SUPERSEDED, 0, "none");
@@ -155,7 +147,6 @@ static void extension_that_is_none_says_why(void **state)
 
 static void break_is_done_or_names_the_lock_that_stays(void **state)
 {
-    (void)state;
     static const char held[] = "*2\r\n:900\r\n$30\r\n" A ".1:7:0::\r\n";
     assert_int_equal(read_one(FENCE_REQUEST_BREAK, ":1\r\n").kind, FENCE_REPLY_YES);
     assert_int_equal(read_one(FENCE_REQUEST_BREAK, ":2\r\n").kind, FENCE_REPLY_REFUSED);
@@ -168,7 +159,6 @@ static void break_is_done_or_names_the_lock_that_stays(void **state)
 
 static void extension_that_the_script_does_not_answer_so_is_refused(void **state)
 {
-    (void)state;
     static const char *const answers[] = {
         ":-7\r\n",
         ":1000000001\r\n",
@@ -190,7 +180,6 @@ static void extension_that_the_script_does_not_answer_so_is_refused(void **state
 
 static void extension_with_a_label_too_long_is_refused(void **state)
 {
-    (void)state;
     char label[FENCE_LABEL_MAX + 2];
     char answer[sizeof(label) + 32];
     memset(label, 'x', sizeof(label));
@@ -204,7 +193,6 @@ static void extension_with_a_label_too_long_is_refused(void **state)
 
 static void release_is_answered_in_four_ways(void **state)
 {
-    (void)state;
     assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":1\r\n").kind, FENCE_REPLY_YES);
     assert_false(read_one(FENCE_REQUEST_RELEASE, ":1\r\n").adopted);
     assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":2\r\n").kind, FENCE_REPLY_YES);
@@ -219,7 +207,6 @@ static void release_is_answered_in_four_ways(void **state)
 
 static void number_that_was_counted_anew_comes_with_what_is_left(void **state)
 {
-    (void)state;
     struct fence_reply reply = read_one(FENCE_REQUEST_TAKE, "*3\r\n:0\r\n:4000\r\n:18\r\n");
     assert_int_equal(reply.kind, FENCE_REPLY_NUMBER);
     assert_int_equal(reply.number, 18);
@@ -229,7 +216,6 @@ static void number_that_was_counted_anew_comes_with_what_is_left(void **state)
 
 static void call_without_a_reply_is_lost_in_each_request(void **state)
 {
-    (void)state;
     const struct storage_batch batch = {.count = 2, .expected = {{.tag = 7}, {.tag = 8}}};
     for (unsigned i = 0; i < 2; i++) {
         struct fence_reply reply = storage_batch_reply(&batch, i, NULL, &text);

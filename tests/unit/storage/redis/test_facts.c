@@ -47,7 +47,6 @@ static uint64_t time_us(const char *wire)
 
 static void server_without_a_name_is_a_redis(void **state)
 {
-    (void)state;
     struct fence_facts facts = info("");
     assert_string_equal(facts.server, "redis");
     assert_string_equal(facts.version, "7.0.15");
@@ -55,7 +54,6 @@ static void server_without_a_name_is_a_redis(void **state)
 
 static void server_with_a_name_has_a_version_of_its_own(void **state)
 {
-    (void)state;
     struct fence_facts facts = info("server_name:valkey\r\nvalkey_version:8.1.1\r\n");
     assert_string_equal(facts.server, "valkey");
     assert_string_equal(facts.version, "8.1.1");
@@ -70,7 +68,6 @@ static void server_with_a_name_has_a_version_of_its_own(void **state)
 /* It is shown to people and to their terminals. */
 static void name_that_is_too_long_or_not_plain_is_not_taken(void **state)
 {
-    (void)state;
     static const char *const names[] = {
         "server_name:0123456789012345678901234567890123456789\r\n",
         "server_name:val\x1b[31mkey\r\n",
@@ -81,7 +78,6 @@ static void name_that_is_too_long_or_not_plain_is_not_taken(void **state)
 
 static void keys_may_be_dropped_where_memory_is_bounded_and_the_policy_drops(void **state)
 {
-    (void)state;
     assert_true(may_evict("maxmemory:1048576\r\nmaxmemory_policy:allkeys-lru\r\n"));
     assert_true(may_evict("maxmemory:1048576\r\nmaxmemory_policy:volatile-ttl\r\n"));
     assert_false(may_evict("maxmemory:1048576\r\nmaxmemory_policy:noeviction\r\n"));
@@ -91,7 +87,6 @@ static void keys_may_be_dropped_where_memory_is_bounded_and_the_policy_drops(voi
 
 static void memory_is_full_where_it_is_used_up_and_nothing_is_dropped(void **state)
 {
-    (void)state;
     assert_true(info("used_memory:9\r\nmaxmemory:8\r\nmaxmemory_policy:noeviction\r\n").full);
     assert_true(info("used_memory:8\r\nmaxmemory:8\r\nmaxmemory_policy:noeviction\r\n").full);
     assert_false(info("used_memory:7\r\nmaxmemory:8\r\nmaxmemory_policy:noeviction\r\n").full);
@@ -101,7 +96,6 @@ static void memory_is_full_where_it_is_used_up_and_nothing_is_dropped(void **sta
 
 static void attached_replicas_are_counted(void **state)
 {
-    (void)state;
     assert_int_equal(info("role:master\r\nconnected_slaves:2\r\n").replicas, 2);
     assert_int_equal(info("role:master\r\nconnected_slaves:0\r\n").replicas, 0);
     assert_int_equal(info("role:master\r\n").replicas, 0);
@@ -109,7 +103,6 @@ static void attached_replicas_are_counted(void **state)
 
 static void info_that_is_refused_is_no_look(void **state)
 {
-    (void)state;
     struct storage_reading reading = {0};
     assert_int_equal(facts_read_wire(STORAGE_ASK_INFO, "-LOADING loading\r\n", &reading),
                      FENCE_EIO);
@@ -119,7 +112,6 @@ static void info_that_is_refused_is_no_look(void **state)
 /* Its append-only file is off meanwhile, as if somebody had switched it off. */
 static void info_while_data_are_loaded_is_no_look(void **state)
 {
-    (void)state;
     struct storage_reading reading = {0};
     assert_int_equal(facts_read_wire(STORAGE_ASK_INFO, "$9\r\nloading:1\r\n", &reading),
                      FENCE_EBUSY);
@@ -128,7 +120,6 @@ static void info_while_data_are_loaded_is_no_look(void **state)
 
 static void lineage_is_the_replication_id_and_the_keys_evicted(void **state)
 {
-    (void)state;
     assert_string_equal(info("").lineage, FACTS_LINEAGE);
     assert_string_equal(info("evicted_keys:18446744073709551615\r\n").lineage,
                         FACTS_REPL_ID ":18446744073709551615");
@@ -139,7 +130,6 @@ static void lineage_is_the_replication_id_and_the_keys_evicted(void **state)
 
 static void durable_is_always_and_during_rewrites_too(void **state)
 {
-    (void)state;
     assert_true(config("yes", "always", "no").configured);
     assert_false(config("yes", "always", "yes").configured);
     assert_false(config("yes", "everysec", "no").configured);
@@ -151,7 +141,6 @@ static void durable_is_always_and_during_rewrites_too(void **state)
 
 static void config_that_is_refused_is_not_durable_any_more(void **state)
 {
-    (void)state;
     struct storage_reading reading = {.configured = true, .facts.persistence = "always"};
     assert_int_equal(facts_read_wire(STORAGE_ASK_CONFIG, "-NOPERM no permissions\r\n", &reading),
                      0);
@@ -172,7 +161,6 @@ static bool reply_is_durable(const char *wire)
 
 static void question_behind_a_call_is_answered_by_what_makes_durable(void **state)
 {
-    (void)state;
     char wire[FACTS_WIRE_MAX];
     const char *const durable[] = {"appendonly", "yes",         "no-appendfsync-on-rewrite",
                                    "no",         "appendfsync", "always"};
@@ -192,7 +180,6 @@ static void question_behind_a_call_is_answered_by_what_makes_durable(void **stat
 
 static void marker_says_which_init_is_not_done(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     assert_false(facts_of("", &marker).initialising);
     marker.init = "new";
@@ -205,7 +192,6 @@ static void marker_says_which_init_is_not_done(void **state)
 
 static void marker_of_a_fleet_with_other_members_is_told_from_one_of_this(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     assert_int_equal(facts_of("", &marker).other_members, 0);
     marker.view = "1,2,3,4,5";
@@ -216,7 +202,6 @@ static void marker_of_a_fleet_with_other_members_is_told_from_one_of_this(void *
 
 static void marker_says_how_often_a_grant_may_be_extended(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     assert_int_equal(facts_of("", &marker).extensions_max, 0); /* of before it could be set */
     marker.extensions = "1000000000";
@@ -239,7 +224,6 @@ static void expect_malformed(const struct facts_marker *marker, const char *fiel
 
 static void field_that_pawl_did_not_write_is_named_and_the_marker_is_none(void **state)
 {
-    (void)state;
     static const char long_text[] = FACTS_RUN_ID FACTS_RUN_ID;
     struct facts_marker marker = facts_as_admitted;
     assert_string_equal(facts_of("", &marker).malformed, "");
@@ -284,7 +268,6 @@ static int read_closed(const char *closed, struct fence_facts *ret_facts)
 
 static void marker_says_how_far_it_has_written_and_what_it_was_told(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     marker.writes = "12";
     marker.positions = "1:5,2:13,3:0";
@@ -299,7 +282,6 @@ static void marker_says_how_far_it_has_written_and_what_it_was_told(void **state
 /* They are a second source. The marker is what it is without them. */
 static void positions_that_pawl_did_not_write_say_nothing(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     marker.writes = "twelve";
     marker.positions = "1:5,2:13";
@@ -312,7 +294,6 @@ static void positions_that_pawl_did_not_write_say_nothing(void **state)
 
 static void closed_master_tells_its_fleet_its_highest_token_and_who_follows(void **state)
 {
-    (void)state;
     struct fence_facts closed;
     assert_int_equal(read_closed(FACTS_RUN_ID ":9007199254740991:300000:1000000000:abc", &closed),
                      0);
@@ -327,7 +308,6 @@ static void closed_master_tells_its_fleet_its_highest_token_and_who_follows(void
 
 static void closed_master_that_pawl_did_not_write_is_refused(void **state)
 {
-    (void)state;
     static const char long_fleet[] = FACTS_RUN_ID "a:1:2:3:def";
     static const char long_follower[] = "abc:1:2:3:" FACTS_RUN_ID "a";
     static const char *const texts[] = {
@@ -358,7 +338,6 @@ static void closed_master_that_pawl_did_not_write_is_refused(void **state)
 
 static void time_is_seconds_and_microseconds(void **state)
 {
-    (void)state;
     assert_int_equal(time_us("*2\r\n$10\r\n1795187593\r\n$3\r\n123\r\n"),
                      UINT64_C(1795187593000123));
     assert_int_equal(time_us("*2\r\n$10\r\n1795187593\r\n$1\r\n7\r\n"), UINT64_C(1795187593000007));
@@ -366,7 +345,6 @@ static void time_is_seconds_and_microseconds(void **state)
 
 static void time_that_is_no_time_is_none(void **state)
 {
-    (void)state;
     assert_int_equal(time_us("-NOPERM no permissions\r\n"), 0);
     assert_int_equal(time_us("*1\r\n$10\r\n1795187593\r\n"), 0);
     assert_int_equal(time_us("*2\r\n$1\r\n-\r\n$1\r\n7\r\n"), 0);

@@ -15,7 +15,6 @@
 
 static void file_that_is_rewritten_after_config_set_may_not_be_complete(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     assert_true(facts_of("", &marker).durable);
     assert_true(facts_of(REWRITES, &marker).durable);
@@ -40,7 +39,6 @@ static void file_that_is_rewritten_after_config_set_may_not_be_complete(void **s
 /* The process is the one that was admitted. */
 static void memory_is_intact_where_only_the_replication_id_changed(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     assert_true(facts_of("", &marker).intact);
     marker.lineage = FACTS_OTHER_ID ":3"; /* a first replica, or a backlog that was freed */
@@ -53,7 +51,6 @@ static void memory_is_intact_where_only_the_replication_id_changed(void **state)
 
 static void memory_is_not_intact_after_a_time_as_a_replica_or_an_eviction(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     assert_false(facts_of("evicted_keys:4\r\n", &marker).intact);
     marker.lineage = FACTS_OTHER_ID ":2";
@@ -71,7 +68,6 @@ static void memory_is_not_intact_after_a_time_as_a_replica_or_an_eviction(void *
 /* It may look as if it had lost nothing after a restart, or a reset of its statistics. */
 static void master_that_was_seen_to_have_lost_something_is_not_intact(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     marker.doubt = "yes";
     assert_false(facts_of("", &marker).intact);
@@ -82,7 +78,6 @@ static void master_that_was_seen_to_have_lost_something_is_not_intact(void **sta
 /* What a file may have kept, though it was not durable when it was read, is no loss. */
 static void loss_is_what_no_later_start_can_undo(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     assert_false(facts_reading("", &marker).lost);
     assert_true(facts_reading("evicted_keys:4\r\n", &marker).lost);
@@ -97,7 +92,6 @@ static void loss_is_what_no_later_start_can_undo(void **state)
 /* An import took nothing from it, so that it can be trusted alone should there be nobody to ask. */
 static void master_half_way_is_intact_where_it_was_when_that_began(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     marker.state = "joining";
     marker.intact = "yes";
@@ -112,7 +106,6 @@ static void master_half_way_is_intact_where_it_was_when_that_began(void **state)
 /* The process is another. */
 static void disk_kept_all_where_it_was_durable_then_and_is_now(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     marker.run = FACTS_OTHER_ID;
     marker.lineage = FACTS_OTHER_ID ":9"; /* a new process begins at none */
@@ -131,7 +124,6 @@ static void disk_kept_all_where_it_was_durable_then_and_is_now(void **state)
 
 static void disk_of_a_promoted_copy_or_one_that_was_switched_on_kept_nothing(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     marker.run = FACTS_OTHER_ID;
     assert_true(facts_of(NONE_EVICTED, &marker).intact);
@@ -147,7 +139,6 @@ static void disk_of_a_promoted_copy_or_one_that_was_switched_on_kept_nothing(voi
 
 static void master_without_a_marker_kept_nothing(void **state)
 {
-    (void)state;
     static const char *const nothing[FACTS_MARKER_FIELDS] = {
         "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", ""};
     struct storage_reading reading = {0};
@@ -169,7 +160,6 @@ static void master_without_a_marker_kept_nothing(void **state)
 
 static void reset_of_statistics_is_another_lineage(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     marker.lineage = FACTS_REPL_ID ":0";
     assert_string_equal(facts_of("evicted_keys:0\r\n", &marker).lineage, FACTS_REPL_ID ":0");
@@ -201,7 +191,6 @@ static const char *lineage_with(const char *more, const char *answers)
 /* However much was received since. */
 static void fewer_answers_than_noted_are_a_reset_of_statistics(void **state)
 {
-    (void)state;
     static const char noted[] = "2@" FACTS_LINEAGE;
     assert_string_equal(lineage_with(ANSWERS("2"), noted), FACTS_LINEAGE);
     assert_string_equal(lineage_with(ANSWERS("3"), noted), FACTS_LINEAGE);
@@ -223,7 +212,6 @@ static void fewer_answers_than_noted_are_a_reset_of_statistics(void **state)
 /* What is noted is of the process before. */
 static void fewer_answers_after_a_restart_are_no_reset(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     marker.answers = "2@" FACTS_LINEAGE;
     marker.run = FACTS_OTHER_ID;
@@ -232,7 +220,6 @@ static void fewer_answers_after_a_restart_are_no_reset(void **state)
 
 static void answers_are_settled_where_none_are_noted_and_errors_are_counted(void **state)
 {
-    (void)state;
     struct facts_marker marker = facts_as_admitted;
     struct storage_reading reading = facts_reading("", &marker);
     assert_false(storage_settle_is_due(&reading)); /* it would answer in vain, again and again */

@@ -18,27 +18,23 @@ static void assert_unfit(struct storage_server server, bool replica, const char 
 
 static void server_before_7_is_unfit(void **state)
 {
-    (void)state;
     assert_unfit((struct storage_server){.version = 60299}, false, "old");
     assert_null(storage_redis_unfit(&(struct storage_server){.version = 70000}, false));
 }
 
 static void replica_is_unfit(void **state)
 {
-    (void)state;
     assert_null(storage_redis_unfit(&well, false));
     assert_unfit(well, true, "replica");
 }
 
 static void cluster_mode_is_unfit(void **state)
 {
-    (void)state;
     assert_unfit((struct storage_server){.version = 70015, .cluster = true}, false, "cluster");
 }
 
 static void server_that_may_drop_keys_is_unfit(void **state)
 {
-    (void)state;
     assert_unfit((struct storage_server){.version = 70015, .evicts = true}, false, "evicts");
 }
 
@@ -63,7 +59,6 @@ static struct fence_facts forgetful(const char *persistence)
 
 static void server_that_is_well_has_no_findings(void **state)
 {
-    (void)state;
     struct fence_facts facts = {.durable = true, .persistence = "always"};
     storage_redis_find(&facts, &well);
     assert_int_equal(facts.findings, 0);
@@ -71,7 +66,6 @@ static void server_that_is_well_has_no_findings(void **state)
 
 static void whatever_is_weaker_than_always_is_found_by_its_cause(void **state)
 {
-    (void)state;
     assert_found(forgetful("unknown"), well, STORAGE_FINDING_PERSISTENCE_UNKNOWN,
                  "persistence-unknown");
     assert_found(forgetful("none"), well, STORAGE_FINDING_NO_AOF, "no-aof");
@@ -82,7 +76,6 @@ static void whatever_is_weaker_than_always_is_found_by_its_cause(void **state)
 
 static void full_memory_and_eviction_are_found(void **state)
 {
-    (void)state;
     const struct fence_facts facts = {.durable = true};
     assert_found((struct fence_facts){.durable = true, .full = true}, well, STORAGE_FINDING_MEMORY,
                  "memory-full");

@@ -31,7 +31,6 @@ static bool host_of(int family, const char *address, char ret_host[static FENCE_
 
 static void loopback_is_this_machine_under_each_of_its_addresses(void **state)
 {
-    (void)state;
     char host[FENCE_HOST_MAX + 1];
     assert_true(host_of(AF_INET, "127.0.0.1", host));
     assert_string_equal(host, STORAGE_HOST_LOCAL);
@@ -59,7 +58,6 @@ static bool own_address(char ret_address[static INET_ADDRSTRLEN])
 
 static void own_address_in_a_network_is_this_machine(void **state)
 {
-    (void)state;
     char address[INET_ADDRSTRLEN];
     char host[FENCE_HOST_MAX + 1];
     if (!own_address(address) || !host_of(AF_INET, address, host))
@@ -69,7 +67,6 @@ static void own_address_in_a_network_is_this_machine(void **state)
 
 static void unix_socket_is_this_machine(void **state)
 {
-    (void)state;
     int pair[2];
     char host[FENCE_HOST_MAX + 1];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -81,7 +78,6 @@ static void unix_socket_is_this_machine(void **state)
 
 static void other_machine_is_named_by_its_address_in_either_family(void **state)
 {
-    (void)state;
     char host[FENCE_HOST_MAX + 1];
     if (!host_of(AF_INET, "192.0.2.7", host))
         case_skip("this machine has no route to others");
@@ -92,7 +88,6 @@ static void other_machine_is_named_by_its_address_in_either_family(void **state)
 
 static void socket_that_leads_nowhere_has_no_host(void **state)
 {
-    (void)state;
     char host[FENCE_HOST_MAX + 1];
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     memset(host, 'x', sizeof(host));

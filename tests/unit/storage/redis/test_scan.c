@@ -14,14 +14,12 @@ static redisReply string(const char *text)
 
 static void name_is_what_follows_the_prefix_of_locks(void **state)
 {
-    (void)state;
     const redisReply key = string("pawl:lock:b/1");
     assert_string_equal(storage_scan_name(&key), "b/1");
 }
 
 static void keys_that_are_no_locks_have_no_name(void **state)
 {
-    (void)state;
     static const char *const keys[] = {
         "pawl:lock:", "pawl:lock:a b", "pawl:lock:a//b", "pawl:wait:a", "a", ""};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -34,7 +32,6 @@ static void keys_that_are_no_locks_have_no_name(void **state)
 
 static void holder_is_known_by_the_lock_id(void **state)
 {
-    (void)state;
     static const char *const values[] = {
         ID_A ".0000000000000001:1:0:x",
         ID_A ".*:7:3:x",
@@ -48,7 +45,6 @@ static void holder_is_known_by_the_lock_id(void **state)
 
 static void nothing_and_strange_values_are_nobodys(void **state)
 {
-    (void)state;
     const redisReply none = {.type = REDIS_REPLY_NIL};
     const redisReply empty = string("");
     const redisReply no_id = string(":1:0:x");

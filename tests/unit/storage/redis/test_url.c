@@ -25,7 +25,6 @@ static struct storage_redis_url parsed(const char *text)
 
 static void host_and_port_are_read(void **state)
 {
-    (void)state;
     struct storage_redis_url url = parsed("redis://redis-1.example:7001");
     assert_string_equal(url.host, "redis-1.example");
     assert_int_equal(url.port, 7001);
@@ -36,7 +35,6 @@ static void host_and_port_are_read(void **state)
 
 static void ipv6_stands_in_brackets(void **state)
 {
-    (void)state;
     struct storage_redis_url url = parsed("redis://[::1]:7001");
     assert_string_equal(url.host, "::1");
     assert_int_equal(url.port, 7001);
@@ -49,7 +47,6 @@ static void ipv6_stands_in_brackets(void **state)
 
 static void credentials_are_decoded_and_never_shown(void **state)
 {
-    (void)state;
     struct storage_redis_url url = parsed("redis://pawl:p%40ss%3aword@h:1");
     assert_string_equal(url.user, "pawl");
     assert_string_equal(url.password, "p@ss:word");
@@ -70,7 +67,6 @@ static void credentials_are_decoded_and_never_shown(void **state)
 
 static void tls_is_asked_for_with_rediss(void **state)
 {
-    (void)state;
     assert_false(parsed("redis://h:1").is_tls);
     if (!storage_tls_is_built()) {
         assert_refused("rediss://h:1");
@@ -88,7 +84,6 @@ static void tls_is_asked_for_with_rediss(void **state)
 
 static void a_socket_is_named_by_its_absolute_path(void **state)
 {
-    (void)state;
     struct storage_redis_url url = parsed("unix:///run/redis.sock");
     assert_string_equal(url.path, "/run/redis.sock");
     assert_string_equal(url.host, "");
@@ -103,7 +98,6 @@ static void a_socket_is_named_by_its_absolute_path(void **state)
 
 static void anything_else_is_refused_with_a_reason(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {
         "",
         "127.0.0.1:6379",

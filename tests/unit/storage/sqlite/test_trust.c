@@ -63,7 +63,6 @@ static struct storage_evidence now;
 
 static int begin(void **state)
 {
-    (void)state;
     now = usual;
     return 0;
 }
@@ -87,7 +86,6 @@ static void restart(void)
 
 static void file_that_is_what_its_witness_saw_is_trusted(void **state)
 {
-    (void)state;
     EXPECT(KEPT);
     forget_record();
     EXPECT(KEPT);
@@ -98,7 +96,6 @@ static void file_that_is_what_its_witness_saw_is_trusted(void **state)
 /* A process that is killed may have committed one turn that nobody noted. */
 static void witness_may_have_missed_one_commit(void **state)
 {
-    (void)state;
     now.file.commits++;
     EXPECT(KEPT);
     now.file.openings++;
@@ -110,7 +107,6 @@ static void witness_may_have_missed_one_commit(void **state)
 /* A machine that crashes may lose what was written to the witness since it was last on the disk. */
 static void witness_may_have_missed_more_only_if_the_machine_crashed(void **state)
 {
-    (void)state;
     now.file.commits += 2;
     EXPECT(CHANGED);
     forget_record();
@@ -125,7 +121,6 @@ static void witness_may_have_missed_more_only_if_the_machine_crashed(void **stat
 /* The data and the ctime of the witness reach the disk apart. */
 static void crash_may_keep_an_older_or_newer_ctime_of_the_witness(void **state)
 {
-    (void)state;
     restart();
     now.witness.changed_ns = usual.seen.synced_ns;
     EXPECT(KEPT);
@@ -141,7 +136,6 @@ static void crash_may_keep_an_older_or_newer_ctime_of_the_witness(void **state)
 
 static void clean_close_keeps_the_ctime_of_the_witness_over_a_boot(void **state)
 {
-    (void)state;
     restart();
     now.seen.clean = 1;
     EXPECT(KEPT);
@@ -153,7 +147,6 @@ static void clean_close_keeps_the_ctime_of_the_witness_over_a_boot(void **state)
 
 static void crash_may_lose_the_last_times_of_the_database(void **state)
 {
-    (void)state;
     now.file.look.written_ns--;
     EXPECT(WRITTEN);
     now.file.look.changed_ns--;
@@ -169,7 +162,6 @@ static void crash_may_lose_the_last_times_of_the_database(void **state)
 /* chown -R, chmod and a backup by hard links, of a folder whose pawld is stopped. */
 static void change_of_attributes_is_forgiven_by_the_record(void **state)
 {
-    (void)state;
     const struct storage_look *look = &usual.file.look;
     const struct storage_look others[] = {
         {.owner = look->owner + 1, .group = look->group, .mode = look->mode, .links = 1},
@@ -192,7 +184,6 @@ static void change_of_attributes_is_forgiven_by_the_record(void **state)
 
 static void chown_to_the_same_owner_is_forgiven_by_the_record(void **state)
 {
-    (void)state;
     now.witness.changed_ns = now.file.look.changed_ns = NOTED + 100 * SECOND;
     EXPECT(KEPT);
     now.file.look.changed_ns += 3 * SECOND; /* that is another program's write */
@@ -205,7 +196,6 @@ static void chown_to_the_same_owner_is_forgiven_by_the_record(void **state)
 
 static void ctime_of_the_database_alone_is_not_forgiven(void **state)
 {
-    (void)state;
     now.file.look.changed_ns = NOTED + 100 * SECOND;
     EXPECT(WRITTEN);
     forget_record();
@@ -219,7 +209,6 @@ static void ctime_of_the_database_alone_is_not_forgiven(void **state)
 
 static void file_without_a_record_is_forgiven_nothing(void **state)
 {
-    (void)state;
     forget_record();
     now.file.openings = now.seen.openings = 1;
     now.file.commits = now.seen.commits = 1;
@@ -232,7 +221,6 @@ static void file_without_a_record_is_forgiven_nothing(void **state)
 /* NFS and FUSE take times from a server's clock. */
 static void ctime_of_a_foreign_clock_is_not_judged(void **state)
 {
-    (void)state;
     forget_record();
     now.witness.changed_ns = NOTED + 7000 * SECOND;
     EXPECT(PUT_BACK);
@@ -243,7 +231,6 @@ static void ctime_of_a_foreign_clock_is_not_judged(void **state)
 /* An upgrade of pawld refuses nothing. */
 static void witness_of_version_1_is_judged_by_what_it_has(void **state)
 {
-    (void)state;
     struct storage_seen *seen = &now.seen;
     now.version = STORAGE_WITNESS_1;
     forget_record();
@@ -277,7 +264,6 @@ static void lose_witness(void)
 
 static void empty_file_is_new_unless_there_was_one(void **state)
 {
-    (void)state;
     make_blank();
     EXPECT(REMOVED);
     now.seen.openings = 0;
@@ -291,7 +277,6 @@ static void empty_file_is_new_unless_there_was_one(void **state)
 /* Until its first checkpoint a file of an earlier pawld had its tables in its log alone. */
 static void file_without_tables_is_new_only_to_a_witness_that_saw_no_opening(void **state)
 {
-    (void)state;
     make_blank();
     now.file.look.bytes = 4096;
     EXPECT(NO_LOG);
@@ -303,7 +288,6 @@ static void file_without_tables_is_new_only_to_a_witness_that_saw_no_opening(voi
 
 static void start_of_a_file_that_was_put_back_is_not_new(void **state)
 {
-    (void)state;
     make_blank();
     now.seen.openings = 0;
     now.witness.changed_ns = NOTED + 2 * SECOND;
@@ -318,21 +302,18 @@ static void start_of_a_file_that_was_put_back_is_not_new(void **state)
 
 static void file_without_a_witness_is_a_copy(void **state)
 {
-    (void)state;
     lose_witness();
     EXPECT(COPIED);
 }
 
 static void file_of_another_id_is_another_one(void **state)
 {
-    (void)state;
     now.file.file_id[0] = 'f';
     EXPECT(OTHER);
 }
 
 static void file_on_another_inode_is_a_copy(void **state)
 {
-    (void)state;
     now.file.look.inode++;
     EXPECT(COPIED);
     now = usual;
@@ -343,7 +324,6 @@ static void file_on_another_inode_is_a_copy(void **state)
 
 static void file_that_lacks_what_was_seen_was_put_back(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         now = usual;
         if (i == 1)
@@ -361,7 +341,6 @@ static void file_that_lacks_what_was_seen_was_put_back(void **state)
 /* A snapshot of a file system brings back all files with their inodes and times. */
 static void file_that_lacks_what_was_recorded_was_put_back(void **state)
 {
-    (void)state;
     now.record.commits++;
     EXPECT(OLDER);
     now.record.commits--;
@@ -372,7 +351,6 @@ static void file_that_lacks_what_was_recorded_was_put_back(void **state)
 /* Another container on this machine has another /dev/shm. */
 static void record_that_is_older_than_the_file_proves_nothing(void **state)
 {
-    (void)state;
     now.record.commits = 7;
     now.record.openings = 1;
     EXPECT(KEPT);
@@ -382,7 +360,6 @@ static void record_that_is_older_than_the_file_proves_nothing(void **state)
 
 static void file_that_a_floor_replaced_is_refused(void **state)
 {
-    (void)state;
     now.replaced = true;
     EXPECT(REPLACED);
 }
@@ -390,7 +367,6 @@ static void file_that_a_floor_replaced_is_refused(void **state)
 /* The log replays over any file. What it has no page of is the older file's then. */
 static void database_that_is_older_than_its_log_is_refused(void **state)
 {
-    (void)state;
     now.file.base_commits--;
     EXPECT(OLDER);
     now.seen.checkpointing = 1;
@@ -402,7 +378,6 @@ static void database_that_is_older_than_its_log_is_refused(void **state)
 
 static void checkpoint_that_broke_off_may_leave_an_unreadable_database(void **state)
 {
-    (void)state;
     now.file.base_known = false;
     now.seen.checkpointing = 1;
     EXPECT(KEPT);
@@ -413,7 +388,6 @@ static void checkpoint_that_broke_off_may_leave_an_unreadable_database(void **st
 
 static void checkpoint_that_broke_off_leaves_times_that_are_its_own(void **state)
 {
-    (void)state;
     now.seen.checkpointing = 1;
     now.file.look.written_ns = now.file.look.changed_ns = NOTED + 2 * SECOND;
     EXPECT(KEPT);
@@ -423,7 +397,6 @@ static void checkpoint_that_broke_off_leaves_times_that_are_its_own(void **state
 
 static void witness_that_was_put_back_with_its_file_is_refused(void **state)
 {
-    (void)state;
     forget_record();
     now.witness.changed_ns = NOTED + SECOND / 2;
     EXPECT(KEPT);
@@ -435,7 +408,6 @@ static void witness_that_was_put_back_with_its_file_is_refused(void **state)
 
 static void witness_that_cannot_be_read_is_refused(void **state)
 {
-    (void)state;
     now.version = STORAGE_WITNESS_UNKNOWN;
     EXPECT(UNREADABLE);
     make_blank();

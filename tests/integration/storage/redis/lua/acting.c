@@ -149,7 +149,6 @@ void acting_slow_down_rewrites(void)
 
 bool acting_is_rewriting(void *unused)
 {
-    (void)unused;
     redisReply *reply = script_reply("INFO persistence");
     bool rewriting = strstr(reply->str, "aof_rewrite_in_progress:1") ||
                      strstr(reply->str, "aof_rewrite_scheduled:1");

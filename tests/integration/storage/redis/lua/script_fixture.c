@@ -23,19 +23,16 @@ static int start(enum redis_persistence persistence)
 
 int script_start(void **state)
 {
-    (void)state;
     return start(REDIS_VOLATILE);
 }
 
 int script_start_durable(void **state)
 {
-    (void)state;
     return start(REDIS_ALWAYS);
 }
 
 int script_stop(void **state)
 {
-    (void)state;
     freeReplyObject(last);
     last = NULL;
     redisFree(link);

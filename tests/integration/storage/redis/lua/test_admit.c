@@ -13,7 +13,6 @@ static enum fence_rejoin_outcome admit_after(uint32_t steps)
 
 static void admission_makes_it_active_under_its_new_incarnation(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     script_redis(
         "HSET pawl:fleet intact yes progress 9 init new closed a:1:2:b 2 9007199254740991 floor 3");
@@ -33,7 +32,6 @@ static void admission_makes_it_active_under_its_new_incarnation(void **state)
 
 static void admission_keeps_higher_incarnations_of_others(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     script_redis("HSET pawl:fleet view 11,26,30");
     assert_int_equal(admit_after(0), FENCE_REJOIN_DONE);
@@ -42,7 +40,6 @@ static void admission_keeps_higher_incarnations_of_others(void **state)
 
 static void admission_happens_once(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     assert_int_equal(admit_after(0), FENCE_REJOIN_DONE);
     script_redis("HSET pawl:fleet view 10,25,40");
@@ -53,7 +50,6 @@ static void admission_happens_once(void **state)
 /* The master forgot again, and a late copy of the mark brought the incarnation back. */
 static void admission_wants_every_step_since_the_mark(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     script_redis("HSET pawl:fleet progress 2");
     assert_int_equal(admit_after(3), FENCE_REJOIN_CHANGED);
@@ -65,7 +61,6 @@ static void admission_wants_every_step_since_the_mark(void **state)
 
 static void admission_under_another_incarnation_does_nothing(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     script_redis("HSET pawl:fleet next 26");
     assert_int_equal(admit_after(0), FENCE_REJOIN_CHANGED);
@@ -78,7 +73,6 @@ static void admission_under_another_incarnation_does_nothing(void **state)
 
 static void admission_by_init_raises_the_floor_and_never_lowers_it(void **state)
 {
-    (void)state;
     static const struct {
         int64_t named;
         const char *expected;
@@ -94,14 +88,12 @@ static void admission_by_init_raises_the_floor_and_never_lowers_it(void **state)
 
 static void blank_master_is_not_admitted(void **state)
 {
-    (void)state;
     assert_int_equal(admit_after(0), FENCE_REJOIN_CHANGED);
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "DBSIZE"), 0);
 }
 
 static void admission_under_another_lineage_does_nothing(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     script_redis("REPLICAOF 127.0.0.1 1");
     script_redis("REPLICAOF NO ONE");
@@ -112,7 +104,6 @@ static void admission_under_another_lineage_does_nothing(void **state)
 
 static void master_that_is_to_be_durable_is_not_admitted_once_its_file_is_off(void **state)
 {
-    (void)state;
     script_mark_joining("yes");
     script_redis("CONFIG SET appendonly no");
     assert_int_equal(admit_after(0), FENCE_REJOIN_CHANGED);

@@ -17,7 +17,6 @@ static enum fence_rejoin_outcome close_as(int64_t incarnation, int64_t floor)
 
 static void closed_master_keeps_a_floor_and_nothing_else(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     script_redis("HSET pawl:fleet init floor 2 17 n:orders 18");
     assert_int_equal(close_as(SCRIPT_NEXT, 9007199254740991), FENCE_REJOIN_DONE);
@@ -29,7 +28,6 @@ static void closed_master_keeps_a_floor_and_nothing_else(void **state)
 
 static void master_under_another_incarnation_is_not_closed(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     script_redis("HSET pawl:fleet 2 17");
     assert_int_equal(close_as(SCRIPT_NEXT + 1, 17), FENCE_REJOIN_CHANGED);
@@ -39,7 +37,6 @@ static void master_under_another_incarnation_is_not_closed(void **state)
 
 static void master_that_votes_or_is_blank_is_not_closed(void **state)
 {
-    (void)state;
     assert_int_equal(close_as(SCRIPT_NEXT, 17), FENCE_REJOIN_CHANGED);
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS pawl:fleet"), 0);
     script_mark_active("2", "no");
@@ -49,7 +46,6 @@ static void master_that_votes_or_is_blank_is_not_closed(void **state)
 
 static void master_is_closed_once(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     assert_int_equal(close_as(SCRIPT_NEXT, 17), FENCE_REJOIN_DONE);
     assert_int_equal(close_as(SCRIPT_NEXT, 99), FENCE_REJOIN_CHANGED); /* a late copy */
@@ -66,7 +62,6 @@ static struct fence_rejoin_reply survey(bool keeps)
 
 static void survey_of_one_that_counts_as_intact_tells_nothing_once_it_is_not(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     script_redis("HSET pawl:fleet 2 17");
     assert_int_equal(survey(false).highest, 17);
@@ -95,7 +90,6 @@ static struct fence_rejoin_reply read_leases(int64_t incarnation)
 
 static void longest_lease_is_told_of_all_locks(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     assert_int_equal(read_leases(SCRIPT_NEXT).left_ms, 0);
     for (unsigned i = 0; i < 1500; i++)
@@ -107,7 +101,6 @@ static void longest_lease_is_told_of_all_locks(void **state)
 
 static void lease_of_an_imported_lock_is_what_is_written_in_it(void **state)
 {
-    (void)state;
     redisReply *time = script_reply("TIME");
     const long long now_s = strtoll(time->element[0]->str, NULL, 10);
     freeReplyObject(time);
@@ -118,7 +111,6 @@ static void lease_of_an_imported_lock_is_what_is_written_in_it(void **state)
 
 static void lease_without_an_end_is_the_longest_of_the_fleet(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     script_redis("SET pawl:lock:forever lock");
     assert_int_equal(read_leases(SCRIPT_NEXT).left_ms, SCRIPT_TTL_MAX_MS);
@@ -128,7 +120,6 @@ static void lease_without_an_end_is_the_longest_of_the_fleet(void **state)
 
 static void leases_are_told_under_the_incarnation_alone(void **state)
 {
-    (void)state;
     script_mark_active("2", "no");
     assert_int_equal(read_leases(SCRIPT_NEXT).outcome, FENCE_REJOIN_CHANGED);
     script_mark_joining("no");

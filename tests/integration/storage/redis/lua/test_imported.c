@@ -88,7 +88,6 @@ static int start(void **state)
 
 static void tombstone_is_not_extended_released_confirmed_or_taken_back(void **state)
 {
-    (void)state;
     put("~:0:0:0:");
     assert_int_equal(answer("E " A " 9 30000 1000 7"), UNCOUNTED);
     assert_int_equal(answer("R " A), UNCOUNTED);
@@ -103,7 +102,6 @@ static void tombstone_is_not_extended_released_confirmed_or_taken_back(void **st
 
 static void tombstone_is_held_by_nobody(void **state)
 {
-    (void)state;
     put("~:0:0:0:");
     expect_held("T " A ".1 7 30000 me", "~:0:0:0:");
     expect_held("F " A ".1 7 30000 me a 0", "~:0:0:0:");
@@ -116,7 +114,6 @@ static void tombstone_is_held_by_nobody(void **state)
 /* Nobody's lock id begins so, but a request is what its sender makes it. */
 static void tombstone_does_not_obey_who_calls_itself_one(void **state)
 {
-    (void)state;
     put("~:0:0:0:");
     assert_int_equal(answer("R ~"), UNCOUNTED);
     assert_int_equal(answer("E ~ 9 30000 1000 7"), UNCOUNTED);
@@ -127,7 +124,6 @@ static void tombstone_does_not_obey_who_calls_itself_one(void **state)
 
 static void imported_lock_is_extended_where_a_majority_had_it(void **state)
 {
-    (void)state;
     static const struct {
         unsigned from;
         bool counts;
@@ -149,7 +145,6 @@ static void imported_lock_is_extended_where_a_majority_had_it(void **state)
 
 static void imported_lock_above_the_token_supersedes_nothing(void **state)
 {
-    (void)state;
     put(A ".1:8:2:5:me");
     assert_int_equal(answer("E " A " 7 30000 1000 7"), UNCOUNTED);
     assert_lock(A ".1:8:2:5:me");
@@ -159,14 +154,12 @@ static void imported_lock_above_the_token_supersedes_nothing(void **state)
 
 static void imported_lock_is_extended_so_often_and_no_more(void **state)
 {
-    (void)state;
     put(A ".1:7:1000:5:me");
     assert_int_equal(answer("E " A " 7 30000 1000 7"), EXHAUSTED);
 }
 
 static void imported_lock_of_another_id_is_not_the_one_asked_for(void **state)
 {
-    (void)state;
     put(A ".1:7:2:5:me");
     assert_int_equal(answer("E " B " 7 30000 1000 7"), TAKEN);
     assert_int_equal(answer("J " B ".2 7 30000 1000 7 1 me"), TAKEN);
@@ -179,7 +172,6 @@ static void imported_lock_of_another_id_is_not_the_one_asked_for(void **state)
 
 static void imported_lock_is_released_wherever_it_was_had(void **state)
 {
-    (void)state;
     put(A ".1:7:2:0:me");
     assert_int_equal(answer("R " A), ADOPTED);
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
@@ -187,7 +179,6 @@ static void imported_lock_is_released_wherever_it_was_had(void **state)
 
 static void clean_up_takes_back_an_imported_lock_of_its_attempt_only(void **state)
 {
-    (void)state;
     put(A ".1:7:2:0:me");
     assert_int_equal(answer("U " A ".2"), NO);
     assert_int_equal(answer("U " A ".1"), YES);
@@ -197,7 +188,6 @@ static void clean_up_takes_back_an_imported_lock_of_its_attempt_only(void **stat
 
 static void imported_lock_is_shown_with_its_holder(void **state)
 {
-    (void)state;
     put(A ".1:7:2:1:me");
     expect_held("I", A ".1:7:2:1:me");
 }
@@ -205,7 +195,6 @@ static void imported_lock_is_shown_with_its_holder(void **state)
 /* A group finds them as a single acquire does: counted anew, with the least of what is left. */
 static void imported_locks_of_a_group_are_counted_anew(void **state)
 {
-    (void)state;
     put(A ".1:7:2:5:me");
     redisReply *reply = ask("G 1 a " A ".1 30000 me 7 0");
     const redisReply *numbers = reply->element[0];
@@ -238,7 +227,6 @@ static void expect_expiry_of(const char *request, const char *lock)
 
 static void imported_lock_gets_its_expiry_when_somebody_takes_it(void **state)
 {
-    (void)state;
     expect_expiry_of("T " B ".1 7 30000 me", A ".1:7:2:5:me");
     expect_expiry_of("F " B ".1 7 30000 me a 0", A ".1:7:2:5:me");
     expect_expiry_of("G 1 a " B ".1 30000 me 7 0", A ".1:7:2:5:me");
@@ -247,7 +235,6 @@ static void imported_lock_gets_its_expiry_when_somebody_takes_it(void **state)
 
 static void imported_lock_gets_its_expiry_when_it_is_confirmed(void **state)
 {
-    (void)state;
     expect_expiry_of("C " A ".1 7 9 x", A ".1:9:2:5:me");
     expect_expiry_of("C " B ".1 7 9 x", A ".1:7:2:5:me");
     expect_expiry_of("H 1 a " A ".1 7 9", A ".1:9:2:5:me");
@@ -255,7 +242,6 @@ static void imported_lock_gets_its_expiry_when_it_is_confirmed(void **state)
 
 static void imported_lock_gets_its_expiry_when_it_is_extended(void **state)
 {
-    (void)state;
     expect_expiry_of("E " A " 7 10 1000 7", A ".*:7:3:5:me"); /* for less than it has */
     expect_expiry_of("E " B " 7 10 1000 7", A ".1:7:2:5:me");
     expect_expiry_of("J " A ".2 7 10 1000 7 1 me", A ".*:7:3:5:me");
@@ -264,27 +250,23 @@ static void imported_lock_gets_its_expiry_when_it_is_extended(void **state)
 
 static void imported_lock_gets_its_expiry_when_it_is_released_by_another(void **state)
 {
-    (void)state;
     expect_expiry_of("R " B, A ".1:7:2:5:me");
 }
 
 static void imported_lock_gets_its_expiry_when_another_attempt_is_taken_back(void **state)
 {
-    (void)state;
     expect_expiry_of("U " A ".2", A ".1:7:2:5:me");
     expect_expiry_of("V 1 " A ".2", A ".1:7:2:5:me");
 }
 
 static void imported_lock_gets_its_expiry_when_it_is_shown(void **state)
 {
-    (void)state;
     expect_expiry_of("I", A ".1:7:2:5:me");
 }
 
 /* An extension counts from its lease, as with any lock. */
 static void imported_lock_without_an_expiry_is_extended(void **state)
 {
-    (void)state;
     import(script_now_ms() + 1000, "005@" A ".1:7:2::me");
     expect_extended("E " A " 7 5000 1000 7");
     assert_lock(A ".*:7:3:5:me");
@@ -295,7 +277,6 @@ static void imported_lock_without_an_expiry_is_extended(void **state)
 
 static void imported_lock_without_an_expiry_is_released_and_taken_back(void **state)
 {
-    (void)state;
     static const struct {
         const char *request;
         long long expected;
@@ -309,7 +290,6 @@ static void imported_lock_without_an_expiry_is_released_and_taken_back(void **st
 
 static void imported_lock_is_released_where_memory_is_out(void **state)
 {
-    (void)state;
     import(script_now_ms() + 60000, "000@" A ".1:7:2::me");
     script_redis("CONFIG SET maxmemory 1");
     assert_int_equal(answer("R " A), ADOPTED);
@@ -318,7 +298,6 @@ static void imported_lock_is_released_where_memory_is_out(void **state)
 
 static void imported_lock_whose_time_is_over_is_free(void **state)
 {
-    (void)state;
     static const char *const locks[] = {"005@" A ".1:7:2::me", "005@~:0:0::"};
     static const char *const requests[] = {
         "C " A ".1 7 9 x",

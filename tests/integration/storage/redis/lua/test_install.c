@@ -109,14 +109,12 @@ static int start_joining(void **state)
 
 static void free_name_gets_the_lock_with_a_bit_for_its_master(void **state)
 {
-    (void)state;
     merge(THIRD, A ".7:5:2::worker: 1");
     assert_lock("004@" A ".7:5:2::worker: 1");
 }
 
 static void lease_is_what_was_read_and_a_millisecond(void **state)
 {
-    (void)state;
     long long before_ms = script_now_ms();
     merge_for(THIRD, A ".7:5:2::", MINUTE_MS);
     long long after_ms = script_now_ms();
@@ -126,7 +124,6 @@ static void lease_is_what_was_read_and_a_millisecond(void **state)
 
 static void same_lock_of_two_masters_gets_a_bit_for_each(void **state)
 {
-    (void)state;
     merge(FIRST, A ".7:5:2::me");
     merge(THIRD, A ".7:5:2::me");
     assert_lock("005@" A ".7:5:2::me");
@@ -134,7 +131,6 @@ static void same_lock_of_two_masters_gets_a_bit_for_each(void **state)
 
 static void of_one_id_the_highest_number_counts(void **state)
 {
-    (void)state;
     merge(FIRST, A ".7:5:0::me");
     merge(THIRD, A ".7:100000000000001:0::me");
     assert_lock("005@" A ".7:100000000000001:0::me");
@@ -144,7 +140,6 @@ static void of_one_id_the_highest_number_counts(void **state)
 
 static void of_one_id_the_most_extensions_count(void **state)
 {
-    (void)state;
     merge(FIRST, A ".*:5:9::");
     merge(THIRD, A ".*:5:10::");
     merge(FIRST, A ".*:5:2::");
@@ -153,7 +148,6 @@ static void of_one_id_the_most_extensions_count(void **state)
 
 static void of_one_id_the_longest_lease_counts(void **state)
 {
-    (void)state;
     merge_for(FIRST, A ".7:5:0::", MINUTE_MS);
     merge_for(THIRD, A ".7:5:0::", 1000);
     assert_in_range(remaining_ms(), MINUTE_MS / 2, MINUTE_MS + 1);
@@ -164,7 +158,6 @@ static void of_one_id_the_longest_lease_counts(void **state)
 /* No clean-up by attempt may take it any more. */
 static void two_attempts_of_one_id_become_that_of_any(void **state)
 {
-    (void)state;
     merge(FIRST, A ".7:5:0::");
     merge(THIRD, A ".8:6:0::");
     assert_lock("005@" A ".*:6:0::");
@@ -177,7 +170,6 @@ static void two_attempts_of_one_id_become_that_of_any(void **state)
 /* It counted nowhere but where it came from: one step more does not make it count. */
 static void imported_lock_of_less_than_a_majority_brings_no_bit(void **state)
 {
-    (void)state;
     merge_from(FIRST, A ".7:5:0::", "2");
     assert_lock("000@" A ".7:5:0::");
     merge(THIRD, A ".7:5:0::");
@@ -188,7 +180,6 @@ static void imported_lock_of_less_than_a_majority_brings_no_bit(void **state)
 
 static void imported_lock_of_a_majority_brings_a_bit(void **state)
 {
-    (void)state;
     merge_from(FIRST, A ".7:5:0::", "6");
     assert_lock("001@" A ".7:5:0::");
     merge_from(THIRD, A ".7:5:0::", "3");
@@ -199,7 +190,6 @@ static void imported_lock_of_a_majority_brings_a_bit(void **state)
 
 static void two_ids_become_a_tombstone_with_the_longest_lease(void **state)
 {
-    (void)state;
     merge_for(FIRST, A ".7:5:0::me", 1000);
     merge_for(THIRD, B ".8:9:0::you", MINUTE_MS);
     assert_lock("005@~:0:0::");
@@ -214,7 +204,6 @@ static void two_ids_become_a_tombstone_with_the_longest_lease(void **state)
 
 static void id_that_begins_like_another_is_another(void **state)
 {
-    (void)state;
     merge(FIRST, A ".7:5:0::");
     merge(THIRD, A "a.7:5:0::");
     assert_lock("005@~:0:0::");
@@ -222,7 +211,6 @@ static void id_that_begins_like_another_is_another(void **state)
 
 static void tombstone_is_copied(void **state)
 {
-    (void)state;
     merge_from(FIRST, "~:0:0::", "0");
     assert_lock("000@~:0:0::");
     assert_in_range(remaining_ms(), MINUTE_MS / 2, MINUTE_MS + 1);
@@ -230,7 +218,6 @@ static void tombstone_is_copied(void **state)
 
 static void lock_beside_a_tombstone_is_one(void **state)
 {
-    (void)state;
     merge_from(FIRST, "~:0:0::", "0");
     merge(THIRD, A ".7:5:0::");
     assert_lock("004@~:0:0::");
@@ -261,7 +248,6 @@ static const char *const page_five[] = {"counters", "60", "1", "6", "3", "1", NU
 /* Pages may come in any order, and twice. */
 static void any_order_of_pages_and_any_copies_give_the_same(void **state)
 {
-    (void)state;
     static const char *const *const pages[] = {page_one, page_two, page_three, page_four,
                                                page_five};
     static const unsigned source[] = {FIRST, THIRD, THIRD, FIRST, THIRD};
@@ -291,7 +277,6 @@ static void any_order_of_pages_and_any_copies_give_the_same(void **state)
 /* Of a step before, on its way for long. What it brings was merged then, and is older now. */
 static void copy_of_a_page_does_nothing(void **state)
 {
-    (void)state;
     static const char lock[] = A ".7:5:0::";
     static const char *const items[] = {"locks", KEY, lock, "", "#60000", NULL};
     script_redis("HSET pawl:fleet progress 3");
@@ -303,7 +288,6 @@ static void copy_of_a_page_does_nothing(void **state)
 /* The master forgot in between, and a late copy of the mark brought the nonce back. */
 static void page_is_not_merged_where_those_before_it_are_missing(void **state)
 {
-    (void)state;
     static const char lock[] = A ".7:5:0::";
     static const char *const items[] = {"locks", KEY, lock, "", "#60000", NULL};
     script_redis("HSET pawl:fleet progress 3");
@@ -315,7 +299,6 @@ static void page_is_not_merged_where_those_before_it_are_missing(void **state)
 /* It was read in one step, so it is the same lock. */
 static void key_that_is_twice_in_a_page_is_one_lock(void **state)
 {
-    (void)state;
     static const char lock[] = A ".7:5:0::";
     static const char *const twice[] = {"locks", KEY,  lock, "",       "#60000",
                                         KEY,     lock, "",   "#60000", NULL};
@@ -326,7 +309,6 @@ static void key_that_is_twice_in_a_page_is_one_lock(void **state)
 
 static void lock_without_an_end_gets_the_longest_lease(void **state)
 {
-    (void)state;
     merge_for(FIRST, A ".7:5:0::", -1);
     assert_in_range(remaining_ms(), SCRIPT_TTL_MAX_MS - MINUTE_MS, SCRIPT_TTL_MAX_MS + 1);
 }
@@ -334,7 +316,6 @@ static void lock_without_an_end_gets_the_longest_lease(void **state)
 /* A clock jumped where it was read. */
 static void lease_above_the_longest_is_cut(void **state)
 {
-    (void)state;
     merge_for(FIRST, A ".7:5:0::", SCRIPT_TTL_MAX_MS + MINUTE_MS);
     assert_in_range(remaining_ms(), SCRIPT_TTL_MAX_MS - MINUTE_MS, SCRIPT_TTL_MAX_MS + 1);
 }
@@ -343,7 +324,6 @@ static void lease_above_the_longest_is_cut(void **state)
 
 static void counters_rise_and_never_fall(void **state)
 {
-    (void)state;
     static const char *const items[] = {
         "counters", "4294967296", "0", "7", "5", "9007199254740991", "9", "100000000000001", NULL};
     script_redis("HSET pawl:fleet 0 8 5 6 9 100000000000000 7 3 floor 5");
@@ -361,7 +341,6 @@ static void counters_rise_and_never_fall(void **state)
 
 static void named_counters_are_merged_and_each_new_one_is_one_more(void **state)
 {
-    (void)state;
     static const char *const items[] = {"counters",         "0",   "n:a", "7", "n:b",
                                         "9007199254740991", "n:c", "3",   NULL};
     script_redis("HSET pawl:fleet n:a 8 n:x 2 names 2");
@@ -376,7 +355,6 @@ static void named_counters_are_merged_and_each_new_one_is_one_more(void **state)
 
 static void counters_of_slots_are_no_names(void **state)
 {
-    (void)state;
     static const char *const items[] = {"counters", "0", "0", "7", NULL};
     assert_int_equal(install(FIRST, items), FENCE_REJOIN_DONE);
     script_assert_field("names", NULL);
@@ -398,7 +376,6 @@ static void expect_not_installed(void)
 
 static void install_needs_the_mark_of_its_own_leader(void **state)
 {
-    (void)state;
     script_redis("HSET pawl:fleet next 26");
     expect_not_installed();
     script_redis("HSET pawl:fleet next 25 state active"); /* it was admitted meanwhile */
@@ -409,7 +386,6 @@ static void install_needs_the_mark_of_its_own_leader(void **state)
 
 static void install_under_another_lineage_does_nothing(void **state)
 {
-    (void)state;
     script_redis("REPLICAOF 127.0.0.1 1");
     script_redis("REPLICAOF NO ONE");
     expect_not_installed();
@@ -418,7 +394,6 @@ static void install_under_another_lineage_does_nothing(void **state)
 
 static void empty_page_only_shows_that_the_leader_lives(void **state)
 {
-    (void)state;
     const struct fence_rejoin_request alive = {.step = FENCE_REJOIN_INSTALL};
     assert_int_equal(script_step(alive, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
     script_assert_field("progress", "1");

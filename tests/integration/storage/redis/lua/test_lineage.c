@@ -12,14 +12,12 @@ enum {
 
 static void all_act_where_nothing_happened(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     acting_expect_all();
 }
 
 static void nothing_acts_on_a_replica(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("REPLICAOF 127.0.0.1 1");
     acting_expect_refusals("PAWLFORGOT It is a replica");
@@ -27,7 +25,6 @@ static void nothing_acts_on_a_replica(void **state)
 
 static void nothing_acts_once_it_was_a_replica_in_the_same_process(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("REPLICAOF 127.0.0.1 1");
     script_redis("REPLICAOF NO ONE");
@@ -52,7 +49,6 @@ static void evict_something(void)
 
 static void nothing_acts_once_a_key_was_evicted(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     evict_something();
     acting_expect_none();
@@ -60,7 +56,6 @@ static void nothing_acts_once_a_key_was_evicted(void **state)
 
 static void nothing_acts_after_a_restart(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("HSET pawl:fleet lineage 0123456789abcdef0123456789abcdef01234567:0");
     acting_expect_none();
@@ -68,7 +63,6 @@ static void nothing_acts_after_a_restart(void **state)
 
 static void marker_of_an_older_pawld_names_no_lineage_and_nothing_acts(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("HDEL pawl:fleet lineage");
     acting_expect_none();
@@ -83,7 +77,6 @@ static bool is_not_rewriting(void *unused)
 
 static void nothing_acts_while_the_file_of_a_durable_master_is_off(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     acting_expect_all();
     script_redis("CONFIG SET appendonly no");
@@ -92,7 +85,6 @@ static void nothing_acts_while_the_file_of_a_durable_master_is_off(void **state)
 
 static void file_that_is_off_is_no_matter_where_the_marker_does_not_say_durable(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("CONFIG SET appendonly no");
     acting_expect_all();
@@ -100,7 +92,6 @@ static void file_that_is_off_is_no_matter_where_the_marker_does_not_say_durable(
 
 static void nothing_acts_before_a_file_that_was_switched_on_is_complete(void **state)
 {
-    (void)state;
     acting_slow_down_rewrites();
     script_mark_active("1", "yes");
     script_redis("CONFIG SET appendonly no");
@@ -115,7 +106,6 @@ static void nothing_acts_before_a_file_that_was_switched_on_is_complete(void **s
 
 static void rewrite_alone_is_no_reason_to_refuse(void **state)
 {
-    (void)state;
     acting_slow_down_rewrites();
     script_mark_active("1", "yes");
     script_redis("BGREWRITEAOF");
@@ -126,7 +116,6 @@ static void rewrite_alone_is_no_reason_to_refuse(void **state)
 
 static void nothing_acts_where_config_was_set_during_a_rewrite(void **state)
 {
-    (void)state;
     acting_slow_down_rewrites();
     script_mark_active("1", "yes");
     script_redis("BGREWRITEAOF");

@@ -15,7 +15,6 @@ static enum fence_rejoin_outcome mark(void)
 
 static void mark_of_a_blank_master_says_joining_and_its_lineage(void **state)
 {
-    (void)state;
     static const struct fence_view view = {{10, 20, 30}};
     const struct fence_facts blank = {.server_id = SCRIPT_RUN, .durable = true};
     struct fence_rejoin_request request = {
@@ -37,7 +36,6 @@ static void mark_of_a_blank_master_says_joining_and_its_lineage(void **state)
 
 static void mark_of_a_master_that_is_not_blank_any_more_changes_nothing(void **state)
 {
-    (void)state;
     const struct fence_facts blank = {.server_id = SCRIPT_RUN};
     script_mark_active("2", "yes");
     struct fence_rejoin_request request = {.step = FENCE_REJOIN_MARK, .seen = &blank};
@@ -48,7 +46,6 @@ static void mark_of_a_master_that_is_not_blank_any_more_changes_nothing(void **s
 
 static void mark_wants_the_marker_as_it_was_seen(void **state)
 {
-    (void)state;
     static const char *const changes[] = {"fleet other",  "member 3",      "run another",
                                           "lineage x:0",  "state joining", "next 21",
                                           "view 10,20,31"};
@@ -64,7 +61,6 @@ static void mark_wants_the_marker_as_it_was_seen(void **state)
 /* A move tells by it what it has closed. A server takes back members of a fleet that votes. */
 static void mark_of_a_server_ends_what_a_move_noted_and_that_of_a_bootstrap_does_not(void **state)
 {
-    (void)state;
     for (int by_move = 0; by_move < 2; by_move++) {
         struct fence_rejoin_request request = {
             .step = FENCE_REJOIN_MARK, .mark = by_move ? FENCE_MARK_FLOOR : FENCE_MARK_REJOIN};
@@ -79,7 +75,6 @@ static void mark_of_a_server_ends_what_a_move_noted_and_that_of_a_bootstrap_does
 
 static void mark_is_written_once(void **state)
 {
-    (void)state;
     script_mark_active("2", "yes");
     assert_int_equal(mark(), FENCE_REJOIN_DONE);
     assert_int_equal(mark(), FENCE_REJOIN_CHANGED); /* a late copy of it */
@@ -87,7 +82,6 @@ static void mark_is_written_once(void **state)
 
 static void mark_keeps_what_the_master_recorded_of_others(void **state)
 {
-    (void)state;
     static const struct fence_view named = {{9, 99, 31}};
     struct fence_rejoin_request request = {.step = FENCE_REJOIN_MARK, .view = &named};
     script_mark_active("2", "yes");
@@ -97,7 +91,6 @@ static void mark_keeps_what_the_master_recorded_of_others(void **state)
 
 static void mark_says_durable_as_the_server_is_now(void **state)
 {
-    (void)state;
     script_mark_active("2", "yes");
     assert_int_equal(mark(), FENCE_REJOIN_DONE); /* the facts say that it is not */
     script_assert_field("durable", "no");
@@ -106,7 +99,6 @@ static void mark_says_durable_as_the_server_is_now(void **state)
 /* The file that CONFIG SET switched on is not complete before its first rewrite ends. */
 static void mark_during_a_rewrite_after_config_set_notes_no_complete_file(void **state)
 {
-    (void)state;
     script_mark_active("2", "yes");
     script_add_locks(50);
     script_redis("CONFIG SET rdb-key-save-delay 100000");
@@ -117,7 +109,6 @@ static void mark_during_a_rewrite_after_config_set_notes_no_complete_file(void *
 
 static void mark_after_config_set_notes_how_often_it_was_called(void **state)
 {
-    (void)state;
     script_redis("CONFIG SET hz 11");
     script_redis("CONFIG SET hz 11");
     script_mark_active("2", "yes");
@@ -127,7 +118,6 @@ static void mark_after_config_set_notes_how_often_it_was_called(void **state)
 
 static void mark_names_the_last_reset_of_the_statistics(void **state)
 {
-    (void)state;
     script_redis("CONFIG RESETSTAT");
     script_mark_active("2", "yes");
     assert_int_equal(mark(), FENCE_REJOIN_DONE);
@@ -138,7 +128,6 @@ static void mark_names_the_last_reset_of_the_statistics(void **state)
 
 static void mark_notes_how_many_bytes_were_received(void **state)
 {
-    (void)state;
     script_mark_active("2", "yes");
     script_redis("HSET pawl:fleet bytes 0");
     assert_int_equal(mark(), FENCE_REJOIN_DONE);
@@ -150,7 +139,6 @@ static void mark_notes_how_many_bytes_were_received(void **state)
 /* Marked once more in one process: a reset shows from the mark on. */
 static void mark_notes_the_answers_of_settle_that_are_counted(void **state)
 {
-    (void)state;
     char counted[128];
     script_mark_active("2", "yes");
     assert_int_equal(mark(), FENCE_REJOIN_DONE);
@@ -175,7 +163,6 @@ static void expect_mark_to_say_intact(const struct fence_facts *seen, bool keeps
 
 static void mark_is_intact_where_the_master_was_judged_to_have_kept_all(void **state)
 {
-    (void)state;
     script_mark_active("2", "yes");
     expect_mark_to_say_intact(NULL, true, "yes");
     script_mark_active("2", "yes");
@@ -186,7 +173,6 @@ static void mark_is_intact_where_the_master_was_judged_to_have_kept_all(void **s
 /* It was judged by a probe, and became a replica for a while after that. */
 static void mark_is_not_intact_under_another_lineage_than_judged(void **state)
 {
-    (void)state;
     script_mark_active("2", "yes");
     const struct fence_facts seen = script_facts();
     script_redis("REPLICAOF 127.0.0.1 1");
@@ -198,7 +184,6 @@ static void mark_is_not_intact_under_another_lineage_than_judged(void **state)
 /* The lineage that was judged has a sign of the reset behind it, which no script knows. */
 static void mark_is_intact_though_statistics_were_reset_since(void **state)
 {
-    (void)state;
     script_mark_active("2", "yes");
     struct fence_facts seen = script_facts();
     size_t len = strlen(seen.lineage);
@@ -209,7 +194,6 @@ static void mark_is_intact_though_statistics_were_reset_since(void **state)
 /* What pawld init marks is in test_bootstrap.c. */
 static void mark_of_a_server_ends_what_init_began(void **state)
 {
-    (void)state;
     script_mark_active("2", "yes");
     script_redis("HSET pawl:fleet init new nonce 0123456789abcdef");
     assert_int_equal(mark(), FENCE_REJOIN_DONE);
@@ -221,7 +205,6 @@ static void mark_of_a_server_ends_what_init_began(void **state)
 
 static void clear_removes_all_locks_and_nothing_else(void **state)
 {
-    (void)state;
     struct fence_rejoin_request clear = {.step = FENCE_REJOIN_CLEAR};
     unsigned calls = 0;
     script_mark_joining("no");
@@ -242,7 +225,6 @@ static void clear_removes_all_locks_and_nothing_else(void **state)
 
 static void clear_under_another_incarnation_removes_nothing(void **state)
 {
-    (void)state;
     const struct fence_rejoin_request clear = {.step = FENCE_REJOIN_CLEAR};
     script_mark_active("2", "no");
     script_add_locks(1);
@@ -255,7 +237,6 @@ static void clear_under_another_incarnation_removes_nothing(void **state)
 
 static void clear_keeps_the_locks_of_an_intact_master_as_ones_that_count_for_nobody(void **state)
 {
-    (void)state;
     const struct fence_rejoin_request clear = {.step = FENCE_REJOIN_CLEAR};
     script_mark_joining("no");
     script_redis("HSET pawl:fleet intact yes");
@@ -277,7 +258,6 @@ static void clear_keeps_the_locks_of_an_intact_master_as_ones_that_count_for_nob
 /* It has no place in what install.lua merges. */
 static void clear_removes_what_pawl_did_not_write_of_an_intact_master_too(void **state)
 {
-    (void)state;
     const struct fence_rejoin_request clear = {.step = FENCE_REJOIN_CLEAR};
     script_mark_joining("no");
     script_redis("HSET pawl:fleet intact yes");
@@ -290,7 +270,6 @@ static void clear_removes_what_pawl_did_not_write_of_an_intact_master_too(void *
 /* What it would remove was imported since. */
 static void late_copy_of_clear_does_nothing(void **state)
 {
-    (void)state;
     struct fence_rejoin_request clear = {.step = FENCE_REJOIN_CLEAR};
     script_mark_joining("no");
     assert_int_equal(script_step(clear, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);

@@ -28,7 +28,6 @@ static struct fence_rejoin_reply record(int64_t a, int64_t b, int64_t c)
 
 static void record_keeps_the_incarnation(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     assert_int_equal(record(10, 25, 30).outcome, FENCE_REJOIN_DONE);
     script_assert_field("view", "10,25,30");
@@ -37,7 +36,6 @@ static void record_keeps_the_incarnation(void **state)
 
 static void record_of_a_lower_incarnation_is_refused_with_what_is_known(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     struct fence_rejoin_reply reply = record(10, 19, 30);
     assert_int_equal(reply.outcome, FENCE_REJOIN_CHANGED);
@@ -47,7 +45,6 @@ static void record_of_a_lower_incarnation_is_refused_with_what_is_known(void **s
 
 static void record_under_another_view_of_the_others_is_refused(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     assert_int_equal(record(9, 25, 30).outcome, FENCE_REJOIN_CHANGED);  /* it is another itself */
     assert_int_equal(record(11, 25, 30).outcome, FENCE_REJOIN_CHANGED); /* it was replaced */
@@ -60,7 +57,6 @@ static void record_under_another_view_of_the_others_is_refused(void **state)
 /* Otherwise nobody could be taken back beside it. */
 static void record_is_kept_where_memory_is_used_up(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("CONFIG SET maxmemory 1");
     assert_int_equal(record(10, 25, 30).outcome, FENCE_REJOIN_DONE);
@@ -70,7 +66,6 @@ static void record_is_kept_where_memory_is_used_up(void **state)
 
 static void master_that_is_not_active_does_not_record(void **state)
 {
-    (void)state;
     assert_int_equal(record(10, 25, 30).outcome, FENCE_REJOIN_LOST);
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet state joining");
@@ -91,7 +86,6 @@ static struct fence_rejoin_reply read_part(enum fence_rejoin_part part, uint64_t
 
 static void read_needs_the_incarnation_to_be_recorded(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     assert_int_equal(read_part(FENCE_REJOIN_COUNTERS, 0).outcome, FENCE_REJOIN_CHANGED);
     assert_int_equal(read_part(FENCE_REJOIN_LOCKS, 0).outcome, FENCE_REJOIN_CHANGED);
@@ -103,7 +97,6 @@ static void read_needs_the_incarnation_to_be_recorded(void **state)
 /* Another leader began anew meanwhile. */
 static void read_is_refused_once_a_higher_incarnation_is_recorded(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet view 10,26,30");
     assert_int_equal(read_part(FENCE_REJOIN_LOCKS, 0).outcome, FENCE_REJOIN_CHANGED);
@@ -112,7 +105,6 @@ static void read_is_refused_once_a_higher_incarnation_is_recorded(void **state)
 /* It was taken back itself since it recorded: what it recorded went with what it was. */
 static void read_is_refused_where_its_own_incarnation_is_another(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet view 11,25,30");
     assert_int_equal(read_part(FENCE_REJOIN_COUNTERS, 0).outcome, FENCE_REJOIN_CHANGED);
@@ -123,7 +115,6 @@ static void read_is_refused_where_its_own_incarnation_is_another(void **state)
 /* What it knows of a third member is no matter of this import. */
 static void read_goes_on_though_another_member_was_replaced(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet view 10,25,39");
     assert_int_equal(read_part(FENCE_REJOIN_COUNTERS, 0).outcome, FENCE_REJOIN_DONE);
@@ -131,7 +122,6 @@ static void read_goes_on_though_another_member_was_replaced(void **state)
 
 static void master_that_is_not_active_is_not_read(void **state)
 {
-    (void)state;
     static const char *const changes[] = {"state joining", "member 3",
                                           "fleet 0000000000000000000000000000000000000000"};
     assert_int_equal(read_part(FENCE_REJOIN_LOCKS, 0).outcome, FENCE_REJOIN_LOST);
@@ -186,7 +176,6 @@ static void install_all(struct pages *pages)
 
 static void pages_bring_every_counter_and_the_floor(void **state)
 {
-    (void)state;
     struct pages pages = {.count = 0};
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet view 10,25,30 0 7 16383 9007199254740991 42 100000000000000 "
@@ -206,7 +195,6 @@ static void pages_bring_every_counter_and_the_floor(void **state)
 
 static void pages_bring_every_counter_where_all_are_in_use(void **state)
 {
-    (void)state;
     struct pages pages = {.count = 0};
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet view 10,25,30");
@@ -228,7 +216,6 @@ static void pages_bring_every_counter_where_all_are_in_use(void **state)
 /* The longest names that there may be, under the highest numbers. */
 static void pages_bring_every_named_counter_of_ten_thousand(void **state)
 {
-    (void)state;
     enum {
         NAMES = 10000,
         PAGE_MAX = 1024 * 1024,
@@ -259,7 +246,6 @@ static void pages_bring_every_named_counter_of_ten_thousand(void **state)
 
 static void pages_bring_every_lock_of_ten_thousand(void **state)
 {
-    (void)state;
     enum {
         LOCKS = 10000,
     };
@@ -280,7 +266,6 @@ static void pages_bring_every_lock_of_ten_thousand(void **state)
 
 static void keys_that_pawl_did_not_write_are_passed_over(void **state)
 {
-    (void)state;
     struct pages pages = {.count = 0};
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet view 10,25,30");
@@ -301,7 +286,6 @@ static void keys_that_pawl_did_not_write_are_passed_over(void **state)
 
 static void page_of_no_locks_is_empty(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet view 10,25,30");
     struct fence_rejoin_reply reply = read_part(FENCE_REJOIN_LOCKS, 0);

@@ -43,7 +43,6 @@ static long long restamp(const char *was, const char *now)
 
 static void restamp_names_the_run_and_the_lineage_of_now(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("CONFIG SET hz 11");
     script_redis("HSET pawl:fleet lineage " THEN " next 25 progress 3");
@@ -60,7 +59,6 @@ static void restamp_names_the_run_and_the_lineage_of_now(void **state)
 /* A later copy of the disk of before, which is put back afterwards, is behind it. */
 static void restamp_leaves_every_copy_of_the_disk_behind(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("HSET pawl:fleet writes 7");
     assert_int_equal(restamp(script_lineage(), script_lineage()), 1);
@@ -70,7 +68,6 @@ static void restamp_leaves_every_copy_of_the_disk_behind(void **state)
 /* A server told it of writes that its disk lost. */
 static void master_that_was_told_a_later_position_of_its_own_is_not_restamped(void **state)
 {
-    (void)state;
     script_mark_active("2", "yes");
     script_redis("HSET pawl:fleet member 1 writes 7 positions 10:7,20:99,30:99");
     assert_int_equal(restamp(script_lineage(), script_lineage()), 1);
@@ -85,7 +82,6 @@ static void master_that_was_told_a_later_position_of_its_own_is_not_restamped(vo
 /* Those of the process before are counted no more. */
 static void restamp_notes_the_answers_of_now(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("HSET pawl:fleet answers 3@%s", script_lineage());
     assert_int_equal(restamp(script_lineage(), script_lineage()), 1);
@@ -96,7 +92,6 @@ static void restamp_notes_the_answers_of_now(void **state)
 /* It was full before it restarted. */
 static void restamp_is_written_though_memory_is_out(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("HSET pawl:fleet lineage " THEN);
     acting_use_up_memory();
@@ -108,7 +103,6 @@ static void restamp_is_written_though_memory_is_out(void **state)
  * since, and it may have evicted something after that. */
 static void late_restamp_after_a_reset_changes_nothing(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("CONFIG RESETSTAT");
     script_redis("HSET pawl:fleet run bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
@@ -130,7 +124,6 @@ static void late_restamp_after_a_reset_changes_nothing(void **state)
 /* Its peers may have recorded the incarnation that it was to get. */
 static void restamp_of_an_intact_joining_master_admits_it_as_what_it_was_to_be(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("HSET pawl:fleet lineage " THEN " state joining next 25 progress 3 intact yes");
     assert_int_equal(restamp(THEN, script_lineage()), 1);
@@ -145,7 +138,6 @@ static void restamp_of_an_intact_joining_master_admits_it_as_what_it_was_to_be(v
 
 static void restamp_refuses_a_joining_master_that_is_not_intact(void **state)
 {
-    (void)state;
     static const char *const intact[] = {"intact no", "x x"};
     for (size_t i = 0; i < 2; i++) {
         script_redis("DEL pawl:fleet");
@@ -162,7 +154,6 @@ static void restamp_refuses_a_joining_master_that_is_not_intact(void **state)
 /* A cursor means something to the process that gave it. */
 static void restamp_begins_a_sweep_anew_and_begins_none(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("HSET pawl:fleet lineage " THEN);
     assert_int_equal(restamp(THEN, script_lineage()), 1);
@@ -175,7 +166,6 @@ static void restamp_begins_a_sweep_anew_and_begins_none(void **state)
 
 static void restamp_wants_the_marker_as_it_was_seen(void **state)
 {
-    (void)state;
     static const char *const changes[] = {
         "fleet 0000000000000000000000000000000000000000",
         "member 2",
@@ -195,7 +185,6 @@ static void restamp_wants_the_marker_as_it_was_seen(void **state)
 /* It was judged by a probe, and became a replica for a while after that. */
 static void restamp_wants_the_lineage_that_was_judged(void **state)
 {
-    (void)state;
     char judged[FENCE_LINEAGE_MAX + 1];
     script_mark_active("1", "yes");
     script_redis("HSET pawl:fleet lineage " THEN);
@@ -223,7 +212,6 @@ static long long doubt(const char *run, const char *lineage)
 
 static void loss_is_noted_in_the_marker_that_was_judged_though_memory_is_out(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("HSET pawl:fleet lineage " THEN);
     assert_int_equal(doubt(SCRIPT_RUN, "another:0"), 0);

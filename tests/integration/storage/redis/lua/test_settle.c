@@ -6,7 +6,6 @@
 
 static void settled_master_is_not_refused_in_its_next_rewrite(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     acting_slow_down_rewrites();
     script_assert_field("sets", "0::0");
@@ -19,7 +18,6 @@ static void settled_master_is_not_refused_in_its_next_rewrite(void **state)
 
 static void nothing_is_settled_during_a_rewrite(void **state)
 {
-    (void)state;
     acting_slow_down_rewrites();
     script_mark_active("1", "yes");
     script_redis("BGREWRITEAOF");
@@ -30,7 +28,6 @@ static void nothing_is_settled_during_a_rewrite(void **state)
 
 static void only_a_master_of_its_fleet_and_lineage_is_settled(void **state)
 {
-    (void)state;
     static const char *const changes[] = {
         "fleet 0000000000000000000000000000000000000000",
         "member 2",
@@ -51,7 +48,6 @@ static void only_a_master_of_its_fleet_and_lineage_is_settled(void **state)
 
 static void file_of_a_master_that_is_taken_back_is_not_settled(void **state)
 {
-    (void)state;
     script_mark_active("1", "yes");
     script_redis("HSET pawl:fleet state joining sets 99");
     assert_int_equal(acting_settle(), 1);
@@ -61,7 +57,6 @@ static void file_of_a_master_that_is_taken_back_is_not_settled(void **state)
 
 static void settle_notes_how_many_bytes_were_received(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet bytes 5");
     assert_int_equal(acting_settle(), 1);
@@ -73,7 +68,6 @@ static void settle_notes_how_many_bytes_were_received(void **state)
 /* Its file is no matter then, and what is known of it stays as it was. */
 static void settle_notes_bytes_during_a_rewrite_and_no_complete_file(void **state)
 {
-    (void)state;
     acting_slow_down_rewrites();
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet bytes 5 sets 99:");

@@ -24,7 +24,6 @@ static void receive_much(void)
 
 static void nothing_acts_once_the_statistics_were_reset(void **state)
 {
-    (void)state;
     receive_much();
     script_mark_active("1", "no");
     script_redis("CONFIG RESETSTAT");
@@ -36,7 +35,6 @@ static void nothing_acts_once_the_statistics_were_reset(void **state)
 /* The mark notes how many bytes were received since the reset. */
 static void all_act_where_the_statistics_were_reset_before_the_mark(void **state)
 {
-    (void)state;
     receive_much();
     script_redis("CONFIG RESETSTAT");
     script_mark_active("1", "no");
@@ -48,7 +46,6 @@ static void all_act_where_the_statistics_were_reset_before_the_mark(void **state
 /* Redis counts an error once its answer was given. */
 static void first_answer_of_settle_is_counted_and_the_second_notes_it(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_assert_error(acting_settle_once(), "PAWLSTATS ");
     script_assert_field("answers", "");
@@ -61,7 +58,6 @@ static void first_answer_of_settle_is_counted_and_the_second_notes_it(void **sta
 
 static void nothing_acts_after_a_reset_though_much_was_received_since(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     assert_int_equal(acting_settle(), 1);
     script_redis("CONFIG RESETSTAT");
@@ -74,7 +70,6 @@ static void nothing_acts_after_a_reset_though_much_was_received_since(void **sta
 /* Another fleet's server, or a person, got that answer anew. */
 static void nothing_acts_where_fewer_answers_were_counted_than_noted(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     assert_int_equal(acting_settle(), 1);
     script_redis("HSET pawl:fleet answers 2@%s", script_lineage());
@@ -85,7 +80,6 @@ static void nothing_acts_where_fewer_answers_were_counted_than_noted(void **stat
 /* An older pawld marked it after a restart, and left them. */
 static void answers_of_another_lineage_say_nothing(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     script_redis("HSET pawl:fleet answers 7@0123456789abcdef0123456789abcdef01234567:0");
     acting_expect_all();
@@ -115,7 +109,6 @@ static void expect_reset_to_be_noticed(void)
 
 static void many_kinds_of_errors_hide_no_reset(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     assert_int_equal(acting_settle(), 1);
     provoke_many_kinds_of_errors();
@@ -127,7 +120,6 @@ static void many_kinds_of_errors_hide_no_reset(void **state)
 
 static void many_kinds_of_errors_before_the_mark_hide_no_reset(void **state)
 {
-    (void)state;
     provoke_many_kinds_of_errors();
     script_mark_active("1", "no");
     assert_int_equal(acting_settle(), 1);
@@ -137,7 +129,6 @@ static void many_kinds_of_errors_before_the_mark_hide_no_reset(void **state)
 
 static void answers_are_noted_though_memory_is_out(void **state)
 {
-    (void)state;
     script_mark_active("1", "no");
     acting_use_up_memory();
     assert_int_equal(acting_settle(), 1);

@@ -69,7 +69,6 @@ static int start_admitted(void **state)
 
 static void sweep_makes_an_ordinary_lock_of_an_imported_one(void **state)
 {
-    (void)state;
     long long expiry_ms = script_now_ms() + MINUTE_MS;
     import("pawl:lock:a", expiry_ms, "005@" A ".1:7:2::worker:1");
     import("pawl:lock:b", expiry_ms + 1, "000@~:0:0::");
@@ -83,7 +82,6 @@ static void sweep_makes_an_ordinary_lock_of_an_imported_one(void **state)
 
 static void sweep_removes_an_imported_lock_whose_time_is_over(void **state)
 {
-    (void)state;
     import("pawl:lock:a", script_now_ms() - 1, "005@" A ".1:7:2::");
     assert_int_equal(sweep(), 0);
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS pawl:lock:a"), 0);
@@ -91,7 +89,6 @@ static void sweep_removes_an_imported_lock_whose_time_is_over(void **state)
 
 static void sweep_leaves_everything_else_as_it_is(void **state)
 {
-    (void)state;
     script_redis("SET pawl:lock:own " A ".1:7:2::@1@2@ PX 60000");
     script_redis("MSET pawl:lock:text @x other @0000000000001@005@" A ".1:7:2::");
     assert_int_equal(sweep(), 0);
@@ -105,7 +102,6 @@ static void sweep_leaves_everything_else_as_it_is(void **state)
 
 static void sweep_goes_on_from_the_cursor_in_the_marker_in_bounded_steps(void **state)
 {
-    (void)state;
     unsigned calls = 0;
     long long left = LOCKS;
     import_many(LOCKS, script_now_ms() + MINUTE_MS);
@@ -126,7 +122,6 @@ static void sweep_goes_on_from_the_cursor_in_the_marker_in_bounded_steps(void **
 
 static void sweep_removes_all_that_is_over(void **state)
 {
-    (void)state;
     import_many(LOCKS, script_now_ms() - 1);
     while (sweep() == 1)
         continue;
@@ -136,7 +131,6 @@ static void sweep_removes_all_that_is_over(void **state)
 /* install.lua is not done with them: it would take an ordinary lock for an imported one. */
 static void sweep_of_a_master_that_is_not_admitted_does_nothing(void **state)
 {
-    (void)state;
     import_many(2, script_now_ms() + MINUTE_MS);
     script_redis("HSET pawl:fleet state joining");
     assert_int_equal(sweep(), 0);

@@ -18,7 +18,6 @@ static long long tell(const char *fleet, const char *positions)
 
 static void each_position_rises_and_never_falls(void **state)
 {
-    (void)state;
     script_mark_active("2", "no");
     assert_int_equal(tell(SCRIPT_FLEET, "10:5,20:9,30:0"), 1);
     script_assert_field("positions", "10:5,20:9,30:0");
@@ -31,7 +30,6 @@ static void each_position_rises_and_never_falls(void **state)
 /* What it was told stays true, whatever became of it. */
 static void master_that_may_not_vote_is_told_too(void **state)
 {
-    (void)state;
     script_mark_joining("no");
     assert_int_equal(tell(SCRIPT_FLEET, "10:5,20:9,30:0"), 1);
     script_assert_field("positions", "10:5,20:9,30:0");
@@ -42,7 +40,6 @@ static void master_that_may_not_vote_is_told_too(void **state)
 
 static void another_master_is_told_nothing(void **state)
 {
-    (void)state;
     assert_int_equal(tell(SCRIPT_FLEET, "10:5,20:9,30:0"), 0);
     script_assert_field("positions", NULL);
     script_mark_active("3", "no");
@@ -54,7 +51,6 @@ static void another_master_is_told_nothing(void **state)
 
 static void rubbish_in_the_field_is_replaced(void **state)
 {
-    (void)state;
     script_mark_active("2", "no");
     script_redis("HSET pawl:fleet positions rubbish");
     assert_int_equal(tell(SCRIPT_FLEET, "10:5,20:9,30:0"), 1);
@@ -63,7 +59,6 @@ static void rubbish_in_the_field_is_replaced(void **state)
 
 static void master_without_memory_is_told_too(void **state)
 {
-    (void)state;
     script_mark_active("2", "no");
     script_redis("CONFIG SET maxmemory 1");
     assert_int_equal(tell(SCRIPT_FLEET, "10:5,20:9,30:0"), 1);
