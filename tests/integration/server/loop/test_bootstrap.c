@@ -32,8 +32,6 @@ struct scene {
     void (*meanwhile)(struct scene *me); /* happens while it waits; NULL: nothing */
 };
 
-/* ---- the scene ------------------------------------------------------------------------------- */
-
 static int start_with(void **state, enum redis_persistence persistence)
 {
     struct scene *scene = calloc(1, sizeof(*scene));
@@ -166,8 +164,6 @@ static void expect_nobody_is_active(struct scene *scene)
         assert_string_not_equal(get(scene, i, "state"), "active");
 }
 
-/* ---- what they go on as ---------------------------------------------------------------------- */
-
 static void floor_is_above_what_guards_saw_and_what_survivors_counted(void **state)
 {
     struct scene *scene = *state;
@@ -238,8 +234,6 @@ static void counter_that_leaves_no_room_is_refused(void **state)
     set(scene, 1, "12", "12");
     expect_went_on(scene, FENCE_FLOOR_SEEN_MAX, FENCE_FLOOR_SEEN_MAX + FENCE_FLOOR_MARGIN);
 }
-
-/* ---- the wait -------------------------------------------------------------------------------- */
 
 static void look_at_what_waits(struct scene *scene)
 {
@@ -326,8 +320,6 @@ static void of_two_runs_at_once_the_later_one_counts(void **state)
     }
 }
 
-/* ---- the last step --------------------------------------------------------------------------- */
-
 static void write_no_more(struct scene *scene, unsigned i, const char *replicas)
 {
     freeReplyObject(
@@ -389,8 +381,6 @@ static void minority_that_goes_on_counts_in_the_next_run(void **state)
     scene->meanwhile = NULL;
     expect_went_on(scene, 5, 5 + 2 * FENCE_FLOOR_MARGIN);
 }
-
-/* ---- who may go on --------------------------------------------------------------------------- */
 
 static void survivors_of_two_fleets_are_refused(void **state)
 {
@@ -485,8 +475,6 @@ static void survivor_that_was_a_replica_meanwhile_does_not_remember(void **state
     expect_went_on(scene, 0, FENCE_FLOOR_MARGIN);
     assert_int_equal(scene->made.survivors, 2);
 }
-
-/* ---- a new fleet ----------------------------------------------------------------------------- */
 
 static void new_fleet_that_was_half_made_grants_nothing_and_is_made_again(void **state)
 {

@@ -226,8 +226,6 @@ static void a_master_that_falls_silent_is_noticed_though_nobody_asks(void **stat
     master_fixture_await(fixture, &fixture->facts_seen, 2);
 }
 
-/* ---- durable --------------------------------------------------------------------------------- */
-
 /* Calls of CONFIG GET, refused ones too. */
 static unsigned long config_gets(struct master_fixture *fixture)
 {

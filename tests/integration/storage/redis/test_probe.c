@@ -98,8 +98,6 @@ static void master_without_config_and_time_is_probed_all_the_same(void **state)
     assert_int_equal(fixture->seen.clock.theirs_us, 0);
 }
 
-/* ---- what changed ---------------------------------------------------------------------------- */
-
 /* Nobody asks for locks meanwhile: the next probe tells, and the handshake after it what it is now.
  */
 static void expect_change(struct master_fixture *fixture, const char *commands, const char *detail)

@@ -172,8 +172,6 @@ static void holders_are_told_by_their_ids(void **state)
     assert_true(told.holder[3] == 0);
 }
 
-/* ---- named counters -------------------------------------------------------------------------- */
-
 /* Beside slots, which are fields too. The note makes a table of the hash, as that of a marker. */
 static void put_counters(struct master_fixture *fixture)
 {
@@ -240,8 +238,6 @@ static void counters_that_are_there_are_told(void **state)
     assert_true(told.holder[2] == 1);
     assert_true(told.holder[3] == 0);
 }
-
-/* ---- in which order -------------------------------------------------------------------------- */
 
 static void questions_stand_in_line_with_requests(void **state)
 {

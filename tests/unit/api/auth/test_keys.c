@@ -64,8 +64,6 @@ static void refuse(const char *id, const char *rest, const char *says)
         fail_msg("'%s' should begin with keys:1: and say '%s'", why, says);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
-
 static void line_has_a_hash_a_role_and_a_prefix(void **state)
 {
     const struct api_key *key = only_key("role=lock prefix=orders/");
@@ -151,8 +149,6 @@ static void prefixes_are_bounded(void **state)
     (void)snprintf(rest + len, sizeof(rest) - len, " prefix=a/");
     refuse("deploy", rest, "at most 16 prefixes");
 }
-
-/* ---- files ----------------------------------------------------------------------------------- */
 
 static void comments_and_blank_lines_are_no_keys(void **state)
 {
@@ -276,8 +272,6 @@ static void what_is_no_file_is_refused(void **state)
     assert_int_equal(api_keys_load("/dev/null", why, &keys), FENCE_EINVAL);
     assert_non_null(strstr(why, "no regular file"));
 }
-
-/* ---- looking up ------------------------------------------------------------------------------ */
 
 static void only_the_whole_key_is_the_key(void **state)
 {

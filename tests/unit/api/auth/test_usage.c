@@ -19,8 +19,6 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- the rate -------------------------------------------------------------------------------- */
-
 static unsigned taken(unsigned tries, uint32_t rate, uint32_t burst, uint64_t now_us)
 {
     unsigned count = 0;
@@ -74,8 +72,6 @@ static struct api_usage_mark marked(uint64_t number)
 {
     return (struct api_usage_mark){{number, 0}};
 }
-
-/* ---- locks ----------------------------------------------------------------------------------- */
 
 static int reserve(unsigned count, uint32_t cap, uint64_t now_us)
 {

@@ -18,8 +18,7 @@ enum {
 
 #define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: localhost\r\n"
 
-/* ---- the routes under test ------------------------------------------------------------------- */
-
+/* The routes under test. */
 static struct api_request *begun[CLIENTS]; /* in the order in which their handlers began */
 static unsigned begun_count;
 static size_t body_len; /* of what /body was given last */
@@ -53,8 +52,6 @@ static const struct api_route items[] = {
     {API_POST, "/body", take_body, API_TAKES_BODY, API_RIGHT_NONE, "body", API_CHEAP},
 };
 static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
-
-/* ---- the server and its clients -------------------------------------------------------------- */
 
 static struct api_http *http;
 static int fds[CLIENTS];
@@ -104,8 +101,6 @@ static void send_large(int fd)
     loop_send(http, fd, head);
     loop_send(http, fd, text);
 }
-
-/* ---- the cases ------------------------------------------------------------------------------- */
 
 static void few_are_served_at_a_time_in_the_order_in_which_they_came(void **state)
 {

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the second door ------------------------------------------------------------------------- */
-
 /* One request of it, and the answer. */
 struct visitor {
     struct api_request *request;
@@ -70,8 +68,6 @@ static void resume(struct api_request *request)
 
 static const struct api_transport door = {take_answer, has_left, no_socket,
                                           visit_query, suspend,  resume};
-
-/* ---- the routes ------------------------------------------------------------------------------ */
 
 static struct api_request *kept;
 static uint64_t told_left;
@@ -157,8 +153,6 @@ static void leave(struct visitor *visitor)
     api_request_end(visitor->request);
     free(visitor->memory);
 }
-
-/* ---- the cases ------------------------------------------------------------------------------- */
 
 static void route_is_served_with_the_body_that_came_in_pieces(void **state)
 {

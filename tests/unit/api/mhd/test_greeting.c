@@ -25,8 +25,6 @@ static struct api_tls *tls;
 
 static const struct api_routes routes = {NULL, 0, NULL};
 
-/* ---- a recorded hello ------------------------------------------------------------------------ */
-
 static char hello[HELLO_MAX];
 static size_t hello_len;
 
@@ -60,8 +58,6 @@ static void record_hello(void)
     gnutls_deinit(session);
     gnutls_certificate_free_credentials(credentials);
 }
-
-/* ---- the server ------------------------------------------------------------------------------ */
 
 static int setup(void **state)
 {

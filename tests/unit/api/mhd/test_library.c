@@ -31,8 +31,7 @@ enum {
 #define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: localhost\r\n"
 #define GET                HEAD("GET", "/") "\r\n"
 
-/* ---- calls of the library, counted ----------------------------------------------------------- */
-
+/* Calls of the library, counted. */
 static struct {
     unsigned recv, send, sendmsg, shutdown, epoll_wait;
     unsigned tcp_options; /* set by setsockopt() */
@@ -86,8 +85,7 @@ static void expect_needed(bool needed, const char *what)
         fail_msg("libmicrohttpd %s no longer needs %s: remove it", MHD_get_version(), what);
 }
 
-/* ---- a server on the library alone ----------------------------------------------------------- */
-
+/* A server on the library alone. */
 static struct MHD_Daemon *library;
 static unsigned handled; /* requests */
 static unsigned logged;  /* lines */
@@ -189,8 +187,6 @@ static size_t exchange(int fd, const char *text, size_t len, char response[stati
     response[got_len] = '\0';
     return got_len;
 }
-
-/* ---- the cases ------------------------------------------------------------------------------- */
 
 static void head_is_shown_without_what_follows_a_nul(void **state)
 {

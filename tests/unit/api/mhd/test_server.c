@@ -14,8 +14,7 @@
 
 #define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: localhost\r\n"
 
-/* ---- the routes under test ------------------------------------------------------------------- */
-
+/* The routes under test. */
 static struct api_request *kept; /* the request that /keep left unanswered */
 static size_t body_len;          /* of what /body was given */
 
@@ -95,8 +94,6 @@ static bool says(const char *text)
 {
     return strstr(response, text) != NULL;
 }
-
-/* ---- the life of a request ------------------------------------------------------------------- */
 
 /* Connections count as idle much later than a test waits for their end. */
 static void serve_without_haste(void)
@@ -363,8 +360,6 @@ static void clients_that_nobody_let_in_yet_are_answered_at_the_end(void **state)
         (void)close(crowd[i]);
     }
 }
-
-/* ---- bad input ------------------------------------------------------------------------------- */
 
 static void length_beside_coding_ends_the_connection(void **state)
 {

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- a backend that notes the call and gives the answer that the test has set ---------------- */
-
+/* A backend that notes the call, and gives the answer that the test has set. */
 static struct fence_call seen; /* its name is copied to this */
 static char seen_name[FENCE_RESOURCE_MAX + 1];
 static unsigned calls;
@@ -70,8 +69,6 @@ static void expect_said(const char *text)
         fail_msg("no word of \"%s\" in %s", text, response);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
-
 static void post_takes_one_value_unless_the_body_says_more(void **state)
 {
     static const struct {
@@ -121,8 +118,6 @@ static void longest_name_and_highest_value_are_written(void **state)
     assert_int_equal(ask("POST", name, "{\"count\": 1000000}"), 200);
     expect_said("x\",\"value\":9007199254740991,\"count\":1000000}");
 }
-
-/* ---- failures -------------------------------------------------------------------------------- */
 
 static void expect_problem(int error, int status, const char *name, const char *words)
 {
@@ -180,8 +175,6 @@ static void failures_of_the_service_speak_of_no_lock(void **state)
     expect_problem(FENCE_EBUSY, 429, "urn:pawl:busy", "Retry-After: 1\r\n");
     expect_problem(FENCE_ENOTREADY, 503, "urn:pawl:not-ready", "Retry-After: 1\r\n");
 }
-
-/* ---- bad input ------------------------------------------------------------------------------- */
 
 static void expect_refused(const char *method, const char *name, const char *body, const char *word)
 {

@@ -8,8 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- a backend that notes the call and gives the page that the test has set ------------------ */
-
+/* A backend that notes the call, and gives the page that the test has set. */
 static struct fence_listing_call seen; /* its strings are copied to these */
 static char seen_prefix[FENCE_RESOURCE_MAX + 1];
 static char seen_cursor[API_CURSOR_MAX + 1];
@@ -79,8 +78,6 @@ static bool says(const char *text)
 {
     return strstr(response, text) != NULL;
 }
-
-/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void call_without_a_query_takes_the_defaults(void **state)
 {
@@ -174,8 +171,6 @@ static void nul_in_the_query_is_refused(void **state)
     assert_int_equal(calls, 0);
     assert_true(says("NUL"));
 }
-
-/* ---- pages ----------------------------------------------------------------------------------- */
 
 static void page_shows_its_locks_and_where_to_go_on(void **state)
 {

@@ -12,8 +12,7 @@
 #define LOCK_ID "AAAAAAAAAAAAAAAAAAAAAAAAAAA"
 #define ID_LINE "Lock-Id: " LOCK_ID "\r\n"
 
-/* ---- a backend that notes the call and gives the answer that the test has set ---------------- */
-
+/* A backend that notes the call, and gives the answer that the test has set. */
 static struct fence_call seen; /* its strings are copied to these */
 static char seen_resource[FENCE_RESOURCE_MAX + 1];
 static char seen_lock_id[FENCE_LOCK_ID_MAX + 1];
@@ -130,8 +129,6 @@ static bool says(const char *text)
 {
     return strstr(response, text) != NULL;
 }
-
-/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void acquire_without_a_body_takes_the_defaults(void **state)
 {
@@ -317,8 +314,6 @@ static void inspect_needs_the_name_alone(void **state)
     assert_true(says("{\"resource\":\"x\",\"held\":false}"));
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
-
 static void grant_says_all_that_the_holder_needs(void **state)
 {
     assert_int_equal(ask(request("POST", "x", "", "")), 201);
@@ -446,8 +441,6 @@ static void busy_says_when_to_retry(void **state)
     assert_int_equal(ask(request("POST", "x", "", "")), 429);
     assert_true(says("Retry-After: 1\r\n"));
 }
-
-/* ---- what never reaches the backend ---------------------------------------------------------- */
 
 static void assert_refused(const char *text, const char *word)
 {

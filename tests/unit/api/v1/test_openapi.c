@@ -74,8 +74,6 @@ static const json_t *resolved(const json_t *value)
     return reference != NULL ? at(reference + 1) : value;
 }
 
-/* ---- the document ---------------------------------------------------------------------------- */
-
 static void document_is_openapi_3_1(void **state)
 {
     assert_int_equal(strncmp(string_at(document, "openapi"), "3.1.", 4), 0);
@@ -135,8 +133,6 @@ static void every_component_is_used(void **state)
     }
     json_decref(found);
 }
-
-/* ---- routes ---------------------------------------------------------------------------------- */
 
 /* A visit to each operation: its path, its method in lower case, itself. */
 typedef void visit_operation(const char *path, const char *method, const json_t *operation);
@@ -266,8 +262,6 @@ static void path_has_its_parameter(void **state)
     }
 }
 
-/* ---- problems -------------------------------------------------------------------------------- */
-
 static const struct problem_row {
     const char *name;
     unsigned status;
@@ -373,8 +367,6 @@ static void problems_stand_under_their_status(void **state)
 {
     for_each_operation(look_at_statuses);
 }
-
-/* ---- bounds and words ------------------------------------------------------------------------ */
 
 #define SCHEMA    "/components/schemas/"
 #define PARAMETER "/components/parameters/"

@@ -12,8 +12,7 @@ enum {
     WORKERS = 2,
 };
 
-/* ---- a backend of three masters and two workers ---------------------------------------------- */
-
+/* A backend of three masters and two workers. */
 static struct fence_fleet fleet;
 static struct fence_audit audit;
 static union api_worker_counters counted[WORKERS];
@@ -71,8 +70,6 @@ static void expect_said(const char *text)
         fail_msg("no word of %s in %s", text, response);
 }
 
-/* ---- the numbers of the process -------------------------------------------------------------- */
-
 static void numbers_are_sums_over_all_workers(void **state)
 {
     for (unsigned i = 0; i < WORKERS; i++) {
@@ -88,8 +85,6 @@ static void numbers_are_sums_over_all_workers(void **state)
     expect_said("\"workers\":2,\"connections\":21,\"calls\":41,\"waiting\":61,\"grants\":102,"
                 "\"hedges\":81");
 }
-
-/* ---- the masters ----------------------------------------------------------------------------- */
 
 static void status_of_a_master_is_its_own(void **state)
 {

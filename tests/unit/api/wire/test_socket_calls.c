@@ -15,8 +15,6 @@ enum {
     CROWD = API_SOCKET_EVENTS + 5,
 };
 
-/* ---- an owner of one socket ------------------------------------------------------------------ */
-
 struct owner {
     int fd;
     bool encrypted, local, ended;
@@ -94,8 +92,6 @@ static ssize_t send_pieces(int fd, char *head, char *body)
     const struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
     return sendmsg(fd, &message, 0);
 }
-
-/* ---- the cases ------------------------------------------------------------------------------- */
 
 static void outside_of_a_round_they_are_the_systems(void **state)
 {

@@ -133,8 +133,6 @@ static void expect_end(struct run *run, enum fence_bootstrap_failure failure, un
     assert_int_equal(run->bootstrap.outcome.master, master);
 }
 
-/* ---- a new fleet ----------------------------------------------------------------------------- */
-
 static void all_are_claimed_before_one_is_admitted(void **state)
 {
     struct run run = blank_masters();
@@ -209,8 +207,6 @@ static void parameters_out_of_bounds_are_refused(void **state)
         assert_int_equal(bootstrap.outcome.failure, rows[k].failure);
     }
 }
-
-/* ---- a fleet that goes on -------------------------------------------------------------------- */
 
 static void floor_is_above_the_operators_number_and_above_survivors(void **state)
 {
@@ -315,8 +311,6 @@ static void incarnations_rise_above_those_of_an_earlier_floor(void **state)
                     first.bootstrap.admitted.incarnation[i] +
                         (INT64_C(1) << FENCE_INCARNATION_MEMORY_SHIFT));
 }
-
-/* ---- a fleet that is moved ------------------------------------------------------------------- */
 
 /* An earlier run has closed master @i, whose fleet had no token above @floor. OTHER follows. */
 static void be_closed(struct run *run, unsigned i, int64_t floor)

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a core and its fleet -------------------------------------------------------------------- */
-
 const struct fence_words core_unfit = {"too-small", "It is too small. Get a larger one."};
 
 struct fence_facts core_facts(unsigned i)
@@ -96,8 +94,6 @@ int core_fixture_end(void **state)
     *state = NULL;
     return 0;
 }
-
-/* ---- events ---------------------------------------------------------------------------------- */
 
 void core_later_us(struct core_fixture *f, uint64_t us)
 {
@@ -253,8 +249,6 @@ void core_down(struct core_fixture *f, unsigned i)
                  });
 }
 
-/* ---- who is asked first ---------------------------------------------------------------------- */
-
 unsigned core_nth(const struct core_fixture *f, unsigned k)
 {
     return (fence_slot(CORE_RESOURCE, strlen(CORE_RESOURCE)) + k) % f->n;
@@ -267,8 +261,6 @@ uint32_t core_nths(const struct core_fixture *f, unsigned from, unsigned count)
         set |= CORE_SET(core_nth(f, k));
     return set;
 }
-
-/* ---- effects --------------------------------------------------------------------------------- */
 
 uint32_t core_sent(const struct core_fixture *f, enum fence_request_kind kind)
 {

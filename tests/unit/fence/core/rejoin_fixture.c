@@ -17,8 +17,6 @@ int64_t rejoin_meant(const struct core_fixture *f)
     return rejoin_member(f)->meant;
 }
 
-/* ---- what is found of the member ------------------------------------------------------------- */
-
 struct fence_facts rejoin_restarted(void)
 {
     struct fence_facts facts = core_facts(MEMBER);
@@ -42,8 +40,6 @@ struct fence_facts rejoin_marked(int64_t next)
     facts.next = next;
     return facts;
 }
-
-/* ---- replies --------------------------------------------------------------------------------- */
 
 static uint64_t pop(struct core_owed *owed)
 {
@@ -109,8 +105,6 @@ void rejoin_majority_answers(struct core_fixture *f)
         rejoin_done(f, i);
 }
 
-/* ---- effects --------------------------------------------------------------------------------- */
-
 uint32_t rejoin_sent(const struct core_fixture *f, enum fence_rejoin_step step)
 {
     uint32_t set = 0;
@@ -172,8 +166,6 @@ void assert_shaken(const struct core_fixture *f)
     assert_int_equal(core_effect(f, FENCE_EFFECT_HANDSHAKE), CORE_SET(MEMBER));
     assert_true(fence_core_deadline(f->core) == FENCE_NEVER);
 }
-
-/* ---- states ---------------------------------------------------------------------------------- */
 
 void rejoin_begins(struct core_fixture *f, struct fence_facts facts)
 {

@@ -14,8 +14,6 @@ static struct core_fixture *confirming(void **state, uint32_t wait_ms)
     return f;
 }
 
-/* ---- the first round ------------------------------------------------------------------------- */
-
 static void acquire_asks_all_active_masters_at_once(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 5);
@@ -84,8 +82,6 @@ static void parts_name_what_each_master_did(void **state)
     assert_int_equal(parts[3], FENCE_PART_PENDING);
     assert_int_equal(parts[4], FENCE_PART_DOWN);
 }
-
-/* ---- the second round ------------------------------------------------------------------------ */
 
 static void confirm_round_asks_only_the_frozen_set(void **state)
 {
@@ -212,8 +208,6 @@ static void frozen_master_lost_before_the_second_round_fails_the_attempt(void **
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_SET(1) | CORE_SET(2));
 }
 
-/* ---- replies that come too late -------------------------------------------------------------- */
-
 static void reply_to_an_earlier_attempt_does_not_count(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -268,8 +262,6 @@ static void reply_with_a_tag_never_given_is_dropped(void **state)
     assert_no_effects(f);
 }
 
-/* ---- cleaning up ----------------------------------------------------------------------------- */
-
 static void clean_up_names_its_attempt_on_every_master_sent_to(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 5);
@@ -322,8 +314,6 @@ static void every_attempt_has_an_id_of_its_own(void **state)
             assert_true(ids[t] != ids[earlier]);
     }
 }
-
-/* ---- failing, and trying again --------------------------------------------------------------- */
 
 static void held_is_answered_as_soon_as_it_is_certain(void **state)
 {
@@ -403,8 +393,6 @@ static void no_quorum_is_answered_at_once_even_to_a_waiter(void **state)
     assert_int_equal(f->effects.count, 1);
     assert_int_equal(core_answer_of(f)->parts[0], FENCE_PART_DOWN);
 }
-
-/* ---- time ------------------------------------------------------------------------------------ */
 
 static void validity_is_what_time_and_drift_leave(void **state)
 {

@@ -33,8 +33,6 @@ static void assert_value(const struct core_fixture *f, uint64_t client, int64_t 
     assert_int_equal(core_answer_of(f)->value, value);
 }
 
-/* ---- one call -------------------------------------------------------------------------------- */
-
 static void value_is_had_once_a_majority_answers_one_number(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -215,8 +213,6 @@ static void full_master_makes_room_for_what_another_has(void **state)
     assert_value(f, 1, 10);
 }
 
-/* ---- readings -------------------------------------------------------------------------------- */
-
 static void reading_of_what_never_counted_says_so(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -242,8 +238,6 @@ static void what_a_minority_has_is_brought_to_a_majority_before_it_is_told(void 
     numbers(f, 5, 5);
     assert_value(f, 1, 5);
 }
-
-/* ---- calls that share a round ---------------------------------------------------------------- */
 
 static void calls_behind_the_first_share_its_next_round(void **state)
 {
@@ -339,8 +333,6 @@ static void other_counters_do_not_wait(void **state)
     core_acquire(f, 3, 0);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
 }
-
-/* ---- views ----------------------------------------------------------------------------------- */
 
 static void round_begins_anew_under_a_newer_view(void **state)
 {

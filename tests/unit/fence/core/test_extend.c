@@ -62,8 +62,6 @@ static struct fence_view newer_view(unsigned member)
     return view;
 }
 
-/* ---- who is asked ---------------------------------------------------------------------------- */
-
 static void extend_asks_a_majority_first(void **state)
 {
     struct core_fixture *f = asked(state, 5, FENCE_CALL_EXTEND);
@@ -106,8 +104,6 @@ static void as_many_others_are_asked_as_are_late(void **state)
     extends(f, 3, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
 }
-
-/* ---- joining --------------------------------------------------------------------------------- */
 
 static void free_masters_join_once_one_has_extended_it(void **state)
 {
@@ -283,8 +279,6 @@ static void answer_to_a_join_says_nothing_of_how_long_a_master_takes(void **stat
     assert_int_equal(fence_core_deadline(f->core), f->now_us + 2 * (1000 + UINT64_C(4) * 500));
 }
 
-/* ---- one view -------------------------------------------------------------------------------- */
-
 /* All stay active, but what they are named is another view. */
 static void change_view(struct core_fixture *f, unsigned i)
 {
@@ -341,8 +335,6 @@ static void join_that_is_stale_begins_anew_and_undoes_what_joined(void **state)
     extends(f, 2, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
 }
-
-/* ---- release --------------------------------------------------------------------------------- */
 
 static void release_asks_a_majority_and_nobody_else(void **state)
 {

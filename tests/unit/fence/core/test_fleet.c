@@ -13,8 +13,6 @@ static uint32_t active(const struct core_fixture *f)
     return fence_fleet_active(fence_core_fleet(f->core));
 }
 
-/* ---- making a core --------------------------------------------------------------------------- */
-
 static void assert_config_refused(unsigned masters, uint32_t calls)
 {
     struct fence_core *core = NULL;
@@ -41,8 +39,6 @@ static void freeing_nothing_is_fine(void **state)
 {
     fence_core_free(NULL);
 }
-
-/* ---- what is refused before a master is asked ------------------------------------------------ */
 
 static void call_before_the_fleet_is_known_is_not_ready(void **state)
 {
@@ -133,8 +129,6 @@ static void only_so_many_may_wait(void **state)
     assert_int_equal(core_answers(f), 0);
 }
 
-/* ---- silence --------------------------------------------------------------------------------- */
-
 static void silent_master_is_reset_and_asked_no_more(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -188,8 +182,6 @@ static void replies_lost_with_a_reset_do_not_count_for_the_new_connection(void *
     assert_int_equal(active(f), CORE_FIRST(3));
     assert_true(fence_core_deadline(f->core) == FENCE_NEVER);
 }
-
-/* ---- handshakes ------------------------------------------------------------------------------ */
 
 static void refused_master_is_reset_and_keeps_its_reason(void **state)
 {

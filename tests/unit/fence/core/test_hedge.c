@@ -56,8 +56,6 @@ static void change_view(struct core_fixture *f, unsigned i)
     assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(f->n));
 }
 
-/* ---- who is asked first ---------------------------------------------------------------------- */
-
 static void majority_is_asked_from_the_slot_on(void **state)
 {
     for (unsigned n = 1; n <= 5; n += 2) {
@@ -90,8 +88,6 @@ static void with_too_few_active_nobody_is_asked(void **state)
     assert_answer(f, 1, FENCE_ENOQUORUM);
     assert_int_equal(taken(f), 0);
 }
-
-/* ---- who is asked later ---------------------------------------------------------------------- */
 
 static void as_many_others_are_asked_as_are_late(void **state)
 {
@@ -214,8 +210,6 @@ static void validity_counts_from_the_first_that_were_asked(void **state)
     assert_int_equal(core_answer_of(f)->validity_ms, left_us / 1000);
 }
 
-/* ---- a change of the view -------------------------------------------------------------------- */
-
 static void hedge_under_another_view_is_not_sent(void **state)
 {
     struct core_fixture *f = asked(state, 3);
@@ -241,8 +235,6 @@ static void attempt_that_cannot_ask_others_any_more_begins_anew(void **state)
     assert_true(take_of(f, 0)->attempt != attempt);
 }
 
-/* ---- after the grant ------------------------------------------------------------------------- */
-
 static void those_that_do_not_count_are_undone_by_the_attempt(void **state)
 {
     struct core_fixture *f = asked(state, 5);
@@ -267,8 +259,6 @@ static void where_all_are_asked_nobody_is_undone_after_the_grant(void **state)
     assert_answer(f, 1, 0);
     assert_int_equal(f->effects.count, 1);
 }
-
-/* ---- hints ----------------------------------------------------------------------------------- */
 
 static void masters_in_step_are_hinted_nothing(void **state)
 {
@@ -363,8 +353,6 @@ static void where_all_are_asked_nothing_is_hinted(void **state)
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, i)->hint, 0);
 }
-
-/* ---- several resources ----------------------------------------------------------------------- */
 
 static const struct fence_group *pair(void)
 {

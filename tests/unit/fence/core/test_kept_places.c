@@ -80,8 +80,6 @@ static void hand_down(struct core_fixture *f, const char *line, const uint64_t *
     assert_int_equal(fence_core_calls(f->core), 0);
 }
 
-/* ---- coming back ----------------------------------------------------------------------------- */
-
 static void first_that_asks_again_is_the_first(void **state)
 {
     struct core_fixture *f = new_line(state);
@@ -169,9 +167,6 @@ static void attempt_of_the_first_goes_on_behind_one_that_is_back(void **state)
     assert_answer(f, 2, 0);
 }
 
-/* ---- nobody waits for one that is away --------------------------------------------------------
- */
-
 static void lock_goes_to_the_next_while_the_first_is_away(void **state)
 {
     struct core_fixture *f = new_line(state);
@@ -185,8 +180,6 @@ static void lock_goes_to_the_next_while_the_first_is_away(void **state)
     hand_over(f, id_of('a'), 'c', 3);
     hand_over(f, id_of('c'), 'd', 5);
 }
-
-/* ---- whose place it is ----------------------------------------------------------------------- */
 
 static void place_is_of_one_lock_id_one_resource_and_one_key(void **state)
 {
@@ -298,8 +291,6 @@ static void grant_that_found_nobody_keeps_the_place(void **state)
     hand_over(f, id_of('b'), 'c', 3);
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------- */
-
 /* Waiters and places are CORE_WAITERS together. */
 static void place_left_first_is_dropped_where_waiters_need_the_room(void **state)
 {
@@ -334,8 +325,6 @@ static void absent_waiters_keep_nobody_out(void **state)
         fence_core_check(f->core);
     }
 }
-
-/* ---- a new process --------------------------------------------------------------------------- */
 
 static void ask_that_waited(struct core_fixture *f, unsigned who, uint64_t client,
                             uint32_t waited_ms)

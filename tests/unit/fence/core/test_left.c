@@ -82,8 +82,6 @@ static void client_that_was_answered_has_left_nothing(void **state)
     assert_no_effects(f);
 }
 
-/* ---- granted to nobody ----------------------------------------------------------------------- */
-
 /* As its driver does when it cannot hand over what was just granted. */
 static void decline(struct core_fixture *f, struct fence_answer answer)
 {

@@ -83,8 +83,6 @@ static struct core_fixture *extending_anew(void **state)
     return f;
 }
 
-/* ---- when ------------------------------------------------------------------------------------ */
-
 static void lock_that_one_has_and_another_cannot_extend_is_acquired_again(void **state)
 {
     static const enum fence_reply_kind kinds[] = {FENCE_REPLY_PAST, FENCE_REPLY_SUPERSEDED,
@@ -158,8 +156,6 @@ static void what_joined_is_undone_before(void **state)
     assert_true(f->effects.items[0].request.attempt == tag);
     assert_true(take_of(f, 0)->attempt != tag);
 }
-
-/* ---- the attempt ----------------------------------------------------------------------------- */
 
 static void what_was_acquired_again_is_extended_under_its_new_token(void **state)
 {
@@ -269,8 +265,6 @@ static void attempt_that_meets_contenders_is_made_again(void **state)
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), core_nths(f, 0, 2));
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), core_nths(f, 0, 2));
 }
-
-/* ---- the answer ------------------------------------------------------------------------------ */
 
 static void answer_is_a_new_grant(void **state)
 {

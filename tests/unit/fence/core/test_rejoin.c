@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-/* ---- asking ---------------------------------------------------------------------------------- */
-
 static void rejoin_begins_after_a_short_random_delay(void **state)
 {
     struct core_fixture *f = rejoin_delayed(state);
@@ -75,8 +73,6 @@ static void master_that_knows_more_is_asked_again_under_its_view(void **state)
     assert_int_equal(ask->view->incarnation[MEMBER], known.incarnation[MEMBER]);
 }
 
-/* ---- the mark -------------------------------------------------------------------------------- */
-
 static void mark_is_made_only_of_what_was_seen(void **state)
 {
     struct core_fixture *f = rejoin_marking(state);
@@ -144,8 +140,6 @@ static void mark_is_above_what_others_recorded(void **state)
     core_shake_hands(f, 0, facts);
     assert_true(next_mark(f, rejoin_blank()) > facts.view.incarnation[MEMBER]);
 }
-
-/* ---- the memory of the member ---------------------------------------------------------------- */
 
 static const struct fence_rejoin_request *mark_of(struct core_fixture *f)
 {
@@ -259,8 +253,6 @@ static void marker_that_is_not_the_one_seen_is_looked_at_again(void **state)
     assert_shaken(f);
 }
 
-/* ---- clearing -------------------------------------------------------------------------------- */
-
 static void all_locks_are_cleared_before_anything_is_recorded(void **state)
 {
     struct core_fixture *f = rejoin_marking(state);
@@ -282,8 +274,6 @@ static void mark_that_was_replaced_stops_the_clearing(void **state)
     rejoin_changed(f, MEMBER, NULL);
     assert_shaken(f);
 }
-
-/* ---- admission ------------------------------------------------------------------------------- */
 
 static void admission_names_the_incarnation_and_the_view(void **state)
 {
@@ -344,8 +334,6 @@ static void admission_that_is_refused_is_looked_at_again(void **state)
     rejoin_changed(f, MEMBER, NULL);
     assert_shaken(f);
 }
-
-/* ---- the member goes away -------------------------------------------------------------------- */
 
 static struct core_fixture *(*const waits_for_the_member[])(void **state) = {
     rejoin_marking,

@@ -32,8 +32,6 @@ static void assert_begun_anew(const struct core_fixture *f, uint32_t masters)
     assert_int_equal(rejoin_member(f)->state, FENCE_MASTER_REJOIN);
 }
 
-/* ---- what is read ---------------------------------------------------------------------------- */
-
 static void page_is_read_under_the_view_that_was_recorded(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
@@ -100,8 +98,6 @@ static void only_so_many_pages_of_a_source_are_on_their_way(void **state)
     assert_reads(f, 0, FENCE_REJOIN_COUNTERS, 99);
 }
 
-/* ---- when that is all ------------------------------------------------------------------------ */
-
 static void member_is_admitted_only_when_all_sources_were_read(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
@@ -129,8 +125,6 @@ static void member_is_admitted_only_when_all_pages_are_merged(void **state)
     rejoin_done(f, MEMBER);
     assert_step(f, FENCE_REJOIN_ADMIT, CORE_SET(MEMBER));
 }
-
-/* ---- a source goes away ---------------------------------------------------------------------- */
 
 /* To the end, but source 1. */
 static void all_but_one_are_read(struct core_fixture *f)
@@ -275,8 +269,6 @@ static void source_that_knows_a_higher_incarnation_ends_the_try(void **state)
     assert_broken_off(f, FENCE_REASON_BLANK);
 }
 
-/* ---- late replies ---------------------------------------------------------------------------- */
-
 /* Source 1 refuses, so that all is recorded and read anew; the replies of before are still owed. */
 static struct core_fixture *importing_again(void **state)
 {
@@ -343,8 +335,6 @@ static void reply_that_nobody_waits_for_is_dropped(void **state)
     core_give(f, event);
     assert_no_effects(f);
 }
-
-/* ---- the member goes away -------------------------------------------------------------------- */
 
 static void member_that_merges_nothing_is_silent(void **state)
 {

@@ -46,8 +46,6 @@ static void quarantine_until(struct core_fixture *f, uint64_t at_us)
     }
 }
 
-/* ---- when it comes to that ------------------------------------------------------------------- */
-
 static void locks_that_cannot_be_read_are_waited_out(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
@@ -148,8 +146,6 @@ static void failures_count_over_all_tries_until_it_is_admitted(void **state)
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
 }
 
-/* ---- meanwhile ------------------------------------------------------------------------------- */
-
 /* So that no other leader takes over. */
 static void leader_in_quarantine_shows_that_it_lives(void **state)
 {
@@ -201,8 +197,6 @@ static void sources_do_not_matter_while_holding(void **state)
         assert_no_effects(f);
     }
 }
-
-/* ---- its end --------------------------------------------------------------------------------- */
 
 static void quarantine_lasts_for_the_longest_lease_from_the_record(void **state)
 {

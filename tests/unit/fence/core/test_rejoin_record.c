@@ -14,8 +14,6 @@ static struct fence_view raised(unsigned i)
     return view;
 }
 
-/* ---- who records what ------------------------------------------------------------------------ */
-
 static void record_names_the_new_incarnation_and_the_view_of_the_others(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
@@ -71,8 +69,6 @@ static void recording_is_put_off_while_too_few_others_are_active(void **state)
     assert_broken_off(f, FENCE_REASON_BLANK);
     assert_int_equal(rejoin_member(f)->state, FENCE_MASTER_REFUSED);
 }
-
-/* ---- one view -------------------------------------------------------------------------------- */
 
 /* Member 3 was admitted again meanwhile, and master @i knows; so does another. */
 static void refuse_to_record(struct core_fixture *f, unsigned i)
@@ -137,8 +133,6 @@ static void recording_that_is_refused_for_ever_is_put_off(void **state)
     assert_int_equal(rounds, FENCE_REJOIN_ROUNDS_MAX + 1);
 }
 
-/* ---- who does not answer --------------------------------------------------------------------- */
-
 static void masters_that_do_not_record_in_time_are_silent(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
@@ -173,8 +167,6 @@ static void master_that_went_and_came_back_is_asked_again(void **state)
     rejoin_cut_off(f, 3);
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(3));
 }
-
-/* ---- two leaders ----------------------------------------------------------------------------- */
 
 static void higher_incarnation_of_the_member_beats_this_leader(void **state)
 {
@@ -245,8 +237,6 @@ static void next_mark_is_above_what_one_master_says_of_the_member(void **state)
     assert_step(f, FENCE_REJOIN_MARK, CORE_SET(MEMBER));
     assert_true(rejoin_meant(f) > known.incarnation[MEMBER]);
 }
-
-/* ---- two members ----------------------------------------------------------------------------- */
 
 /* Master @i answers as it should: it records nothing for who knows less than itself. */
 static void answer_honestly(struct core_fixture *f, unsigned i, struct fence_view *known)

@@ -54,8 +54,6 @@ static void held_under_token(struct core_fixture *f, unsigned i)
                                     .remaining_ms = 20000});
 }
 
-/* ---- the walks ------------------------------------------------------------------------------- */
-
 static void acquire_with_equal_numbers(void **state)
 {
     struct core_fixture *f = traced(state);

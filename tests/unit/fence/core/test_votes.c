@@ -48,8 +48,6 @@ static const unsigned sizes[] = {1, 3, 5};
 
 #define FOR_EACH_SIZE(n) for (unsigned s = 0, n; s < 3 && (n = sizes[s], true); s++)
 
-/* ---- extend ---------------------------------------------------------------------------------- */
-
 static void extend_names_id_token_and_ttl_to_all_active_masters(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 5);
@@ -208,8 +206,6 @@ static void exhausted_extensions_leave_the_lock_alone(void **state)
     }
 }
 
-/* ---- release --------------------------------------------------------------------------------- */
-
 static void release_matches_the_lock_id_alone(void **state)
 {
     struct core_fixture *f = asked(state, 3, FENCE_CALL_RELEASE);
@@ -287,8 +283,6 @@ static void release_is_tried_even_where_a_majority_is_down(void **state)
     assert_int_equal(core_answer_of(f)->parts[0], FENCE_PART_DOWN);
     assert_calls_over(f);
 }
-
-/* ---- inspect --------------------------------------------------------------------------------- */
 
 static void inspected(struct core_fixture *f, unsigned i, const char *holder, int64_t number,
                       uint64_t remaining_ms)
@@ -408,8 +402,6 @@ static void inspect_counts_those_that_wait(void **state)
     assert_answer(f, CLIENT, 0);
     assert_int_equal(core_answer_of(f)->waiters, 2);
 }
-
-/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void reply_after_the_answer_is_dropped(void **state)
 {

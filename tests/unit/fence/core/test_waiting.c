@@ -1,8 +1,6 @@
 /* Waiting, and the line for a resource inside one server. */
 #include "tests/unit/fence/core/core_fixture.h"
 
-/* ---- waiting --------------------------------------------------------------------------------- */
-
 /* Three masters, which all say that another holds the lock, and have cleaned up: they owe nothing.
  */
 static void meet_holder_everywhere(struct core_fixture *f, uint64_t remaining_ms)
@@ -121,8 +119,6 @@ static void attempt_that_ends_after_the_wait_is_the_last(void **state)
     core_meet_contenders(f);
     assert_answer(f, 1, FENCE_EWAITTIMEOUT);
 }
-
-/* ---- the line inside one server -------------------------------------------------------------- */
 
 static void only_the_first_in_line_troubles_the_masters(void **state)
 {
@@ -308,8 +304,6 @@ static void no_wait_caller_behind_a_waiter_is_told_held_when_the_waiter_is(void 
         core_tick(f);
     assert_answer(f, 2, FENCE_EHELD);
 }
-
-/* ---- what masters publish -------------------------------------------------------------------- */
 
 static void released(struct core_fixture *f, uint64_t client)
 {

@@ -70,8 +70,6 @@ static void look_later(uint64_t apart_us, int64_t ahead_us)
     look(0, &facts);
 }
 
-/* ---- one master ------------------------------------------------------------------------------ */
-
 static void nothing_is_found_of_masters_that_are_well(void **state)
 {
     for (unsigned round = 0; round < 3; round++, now_us += SECOND_US)
@@ -134,8 +132,6 @@ static void findings_of_one_master_are_not_anothers(void **state)
     assert_int_equal(audit.master[2].findings, 0);
 }
 
-/* ---- its clock ------------------------------------------------------------------------------- */
-
 static void step_of_the_clock_stays_on_show_for_its_time(void **state)
 {
     look_later(0, 0);
@@ -184,8 +180,6 @@ static void slow_reading_does_not_hide_a_step(void **state)
     assert_found(0, FENCE_FINDING_CLOCK);
 }
 
-/* ---- the fleet ------------------------------------------------------------------------------- */
-
 static void masters_on_one_machine_are_found_until_one_moves(void **state)
 {
     struct fence_facts facts = well(0);
@@ -208,8 +202,6 @@ static void hosts_that_are_not_known_are_not_one_machine(void **state)
     look(1, &facts);
     assert_int_equal(audit.same_host, 0);
 }
-
-/* ---- the words ------------------------------------------------------------------------------- */
 
 static void every_finding_has_a_name_of_its_own_and_a_sentence(void **state)
 {

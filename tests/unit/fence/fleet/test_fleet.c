@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-/* ---- who is in another's place --------------------------------------------------------------- */
-
 static void master_is_superseded_by_what_two_others_recorded(void **state)
 {
     struct fence_fleet fleet = fleet_active(3);
@@ -48,8 +46,6 @@ static void unmarked_server_at_two_places_is_named_at_both(void **state)
     assert_int_equal(fleet.master[0].reason, FENCE_REASON_SAME_SERVER);
     assert_int_equal(fleet.master[1].reason, FENCE_REASON_SAME_SERVER);
 }
-
-/* ---- what a majority says -------------------------------------------------------------------- */
 
 static void nobody_votes_before_a_majority_names_one_fleet(void **state)
 {
@@ -153,8 +149,6 @@ static void ready_needs_a_majority_of_active_masters(void **state)
     assert_false(fence_fleet_ready(&fleet));
 }
 
-/* ---- the view -------------------------------------------------------------------------------- */
-
 static void view_only_rises(void **state)
 {
     struct fence_fleet fleet = fleet_active(3);
@@ -194,8 +188,6 @@ static void views_seen_before_the_fleet_was_known_are_merged_then(void **state)
     fleet_learn(&fleet, 1, same);
     assert_int_equal(fleet.view.incarnation[2], CORE_ADMISSIONS(1012));
 }
-
-/* ---- losing, and silence --------------------------------------------------------------------- */
 
 static void refusal_stays_on_show_while_the_connection_is_reopened(void **state)
 {
@@ -293,8 +285,6 @@ static void new_connection_owes_nothing(void **state)
     fence_fleet_sent(&fleet, 0, 1, 3000);
     assert_int_equal(fence_fleet_deadline(&fleet), 3000 + FENCE_MASTER_DEADLINE_US);
 }
-
-/* ---- words ----------------------------------------------------------------------------------- */
 
 static void every_reason_has_a_name_and_says_what_to_do(void **state)
 {

@@ -102,8 +102,6 @@ static void assert_votes(struct look *look)
     assert_int_equal(fence_fleet_active(&look->fleet), CORE_FIRST(5));
 }
 
-/* ---- who is refused -------------------------------------------------------------------------- */
-
 static void server_that_is_unfit_is_refused(void **state)
 {
     struct look *look = *state;
@@ -183,8 +181,6 @@ static void undurable_master_votes_once_its_settings_are_restored(void **state)
     assert_votes(look);
 }
 
-/* ---- who was admitted again since ------------------------------------------------------------ */
-
 /* The old process of a replaced member is still running. */
 static void superseded_master_is_retired_while_it_is_unchanged(void **state)
 {
@@ -217,8 +213,6 @@ static void superseded_master_is_never_trusted_alone(void **state)
     fleet_lose(&look->fleet, 3);
     assert_refused(look, FENCE_REASON_SUPERSEDED);
 }
-
-/* ---- who may have forgotten ------------------------------------------------------------------ */
 
 static void blank_master_is_taken_back(void **state)
 {
@@ -280,8 +274,6 @@ static void master_that_runs_on_need_not_be_durable(void **state)
     look->facts.marked_durable = false;
     assert_votes(look);
 }
-
-/* ---- who kept all ---------------------------------------------------------------------------- */
 
 static struct fence_facts restarted(unsigned i)
 {
@@ -364,8 +356,6 @@ static void masters_that_all_restarted_do_not_wait_for_each_other(void **state)
         CORE_FIRST(2));
     assert_int_equal(fence_fleet_in_state(&fleet, FENCE_MASTER_RESTAMP), CORE_FIRST(2));
 }
-
-/* ---- who takes it back ----------------------------------------------------------------------- */
 
 static void taking_back_is_asked_for_once_a_handshake(void **state)
 {

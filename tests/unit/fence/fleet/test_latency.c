@@ -37,8 +37,6 @@ static struct fence_latency slow(void)
     return latency;
 }
 
-/* ---- when to hedge --------------------------------------------------------------------------- */
-
 static void first_answer_is_the_mean_and_half_of_it_the_deviation(void **state)
 {
     struct fence_latency latency = {0};
@@ -121,8 +119,6 @@ static void delay_is_twice_what_the_quickest_majority_takes(void **state)
     assert_in_range(fence_latency_hedge_us(each, 5, FENCE_MASTER_DEADLINE_US), 18000 - 20,
                     18000 + 200);
 }
-
-/* ---- slow masters ---------------------------------------------------------------------------- */
 
 static void slow_after_three_misses_in_a_row(void **state)
 {

@@ -20,8 +20,6 @@ static struct fence_lock_name name[ROOM];
 static struct fence_listing_holders holder[ROOM];
 static char cursor[FENCE_LISTING_CURSOR_MAX]; /* of the last answer */
 
-/* ---- events ---------------------------------------------------------------------------------- */
-
 static void give(struct fence_listing_event event, struct fence_listing_effects *to)
 {
     event.now_us = now_us;
@@ -122,8 +120,6 @@ static void inspected(const char *resource, int error, bool held)
 #define NO_NAMES   ((const char *const[]){""})
 #define SET(i)     (UINT32_C(1) << (i))
 
-/* ---- effects --------------------------------------------------------------------------------- */
-
 static const struct fence_listing_effect *only(enum fence_listing_effect_kind kind)
 {
     assert_int_equal(effects.count, 1);
@@ -169,8 +165,6 @@ static void list(const char *const names[])
         inspected(names[k], 0, true);
     go_on();
 }
-
-/* ---- which masters --------------------------------------------------------------------------- */
 
 static void as_many_masters_are_walked_as_no_majority_can_do_without(void **state)
 {
@@ -272,8 +266,6 @@ static void fleet_that_is_not_known_or_has_no_majority_lists_nothing(void **stat
     assert_int_equal(page->parts[0], FENCE_PART_DOWN);
 }
 
-/* ---- what was listed already ----------------------------------------------------------------- */
-
 /* Master 0 was walked, and master 1 has found these. */
 static void at_the_second(const char *const names[])
 {
@@ -330,8 +322,6 @@ static void answer_about_other_names_is_an_error(void **state)
     go_on();
     (void)answered(FENCE_EIO, 0);
 }
-
-/* ---- the room on a page ---------------------------------------------------------------------- */
 
 static void step_with_too_many_names_is_asked_for_again_with_fewer_keys(void **state)
 {
@@ -408,8 +398,6 @@ static void page_ends_after_so_many_steps(void **state)
     assert_true(cursor[0] != '\0');
 }
 
-/* ---- inspecting ------------------------------------------------------------------------------ */
-
 static void only_what_is_held_is_listed(void **state)
 {
     begin(1, 10);
@@ -454,8 +442,6 @@ static void inspection_that_failed_fails_the_page(void **state)
     go_on();
     (void)answered(FENCE_EBUSY, 0);
 }
-
-/* ---- masters that fail ----------------------------------------------------------------------- */
 
 static void master_is_waited_for_only_so_long(void **state)
 {

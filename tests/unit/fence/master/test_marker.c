@@ -82,8 +82,6 @@ static unsigned differences(const struct fence_facts *facts,
     return 8;
 }
 
-/* ---- marking --------------------------------------------------------------------------------- */
-
 static enum fence_rejoin_outcome mark(struct fence_turn *turn, const struct fence_facts *seen)
 {
     const struct fence_view view = {{12, NEXT - 1, 28}};
@@ -142,8 +140,6 @@ static void mark_keeps_the_floor_and_what_was_recorded_and_the_own_incarnation(v
     assert_int_equal(marker->view.incarnation[2], 30); /* and that it knew */
 }
 
-/* ---- admitting ------------------------------------------------------------------------------- */
-
 static void admitted_master_has_the_view_that_was_named_and_no_trace_of_its_rejoin(void **state)
 {
     struct fence_turn turn = turn_of_member();
@@ -169,8 +165,6 @@ static void admitted_master_has_the_view_that_was_named_and_no_trace_of_its_rejo
     assert_int_equal(marker->view.incarnation[0], 40);
     assert_int_equal(marker->view.incarnation[ME], NEXT);
 }
-
-/* ---- restamping ------------------------------------------------------------------------------ */
 
 /* A process that started since. */
 static struct fence_turn turn_after_restart(void)
@@ -224,8 +218,6 @@ static void restamp_of_a_marker_or_a_process_that_was_not_seen_changes_nothing(v
     assert_false(turn.marker_changed);
 }
 
-/* ---- who may ask ----------------------------------------------------------------------------- */
-
 static void master_acts_for_no_other_fleet(void **state)
 {
     struct fence_turn turn = turn_of_member();
@@ -241,8 +233,6 @@ static void durable_master_that_keeps_nothing_now_has_strayed(void **state)
     turn.marker.durable = false;
     assert_int_equal(fence_master_check(&turn, FLEET, &turn.marker.view), FENCE_REFUSAL_NONE);
 }
-
-/* ---- replies --------------------------------------------------------------------------------- */
 
 static struct fence_rejoin_reply ask(struct fence_turn *turn, enum fence_rejoin_step step,
                                      const struct fence_view *view)
@@ -278,8 +268,6 @@ static void steps_of_a_move_are_refused(void **state)
     assert_int_equal(ask(&turn, FENCE_REJOIN_LEASES, &view).outcome, FENCE_REJOIN_REFUSED);
     assert_int_equal(ask(&turn, FENCE_REJOIN_CLOSE, &view).outcome, FENCE_REJOIN_REFUSED);
 }
-
-/* ---- facts ----------------------------------------------------------------------------------- */
 
 static void facts_say_what_the_marker_says(void **state)
 {

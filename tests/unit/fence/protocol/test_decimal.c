@@ -33,8 +33,6 @@ static void greatest_fits_its_bound(void **state)
     assert_int_equal(fence_decimal(UINT64_MAX, text), FENCE_DECIMAL_MAX);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 static void assert_read(const char *text, uint64_t number)
 {
     uint64_t read = number + 1;

@@ -23,8 +23,6 @@ static void last_incarnation_can_still_be_followed(void **state)
     assert_true(next <= FENCE_TOKEN_MAX);
 }
 
-/* ---- tries of a memory that was kept --------------------------------------------------------- */
-
 static void next_try_is_higher_and_below_any_new_memory(void **state)
 {
     const int64_t own = fence_incarnation_next(0, 0x1234);

@@ -40,8 +40,6 @@ static void assert_alphabet(const char *allowed, size_t len, bool (*valid)(const
     free(text);
 }
 
-/* ---- resources ------------------------------------------------------------------------------- */
-
 static void resource_reads_like_a_path(void **state)
 {
     assert_true(resource("a"));
@@ -91,8 +89,6 @@ static void resource_may_have_dots_beside_other_bytes(void **state)
     assert_true(resource("a/..b/c"));
 }
 
-/* ---- lock ids -------------------------------------------------------------------------------- */
-
 static void lock_id_takes_base64url_and_no_other_bytes(void **state)
 {
     assert_alphabet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
@@ -115,8 +111,6 @@ static void lock_id_has_no_padding(void **state)
 {
     assert_false(lock_id("AAAAAAAAAAAAAAAAAAAAAA=="));
 }
-
-/* ---- owners ---------------------------------------------------------------------------------- */
 
 static void owner_may_be_empty(void **state)
 {
@@ -184,8 +178,6 @@ static void owner_has_no_broken_sequence(void **state)
     /* Cut off by the length, whatever stands behind it. */
     assert_false(fence_label_valid("\xe2\x82\xac", 2));
 }
-
-/* ---- slots and hashes ------------------------------------------------------------------------ */
 
 static void slot_is_crc16_xmodem_of_the_name(void **state)
 {

@@ -78,8 +78,6 @@ static struct fence_attempt confirming(void)
     return attempt;
 }
 
-/* ---- the first round ------------------------------------------------------------------------- */
-
 static void wins_as_soon_as_a_majority_gave_one_number(void **state)
 {
     for (unsigned n = 1; n <= FENCE_MASTERS_MAX; n += 2) {
@@ -163,8 +161,6 @@ static void number_of_a_master_that_was_not_asked_does_not_count(void **state)
     assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
 }
 
-/* ---- the second round ------------------------------------------------------------------------ */
-
 static void token_is_the_greatest_of_the_frozen_numbers(void **state)
 {
     struct fence_attempt attempt = confirming();
@@ -240,8 +236,6 @@ static void parts_of_the_first_round_stay_for_those_not_frozen(void **state)
     assert_int_equal(attempt.tally.parts[2], FENCE_PART_HELD);
     assert_int_equal(attempt.tally.parts[3], FENCE_PART_PENDING);
 }
-
-/* ---- failing, and why ------------------------------------------------------------------------ */
 
 static void held_as_soon_as_a_majority_names_one_holder(void **state)
 {
@@ -369,8 +363,6 @@ static void ended_attempt_takes_no_more_replies(void **state)
     assert_failed(&attempt, FENCE_EHELD);
     assert_int_equal(attempt.frozen, 0);
 }
-
-/* ---- masters that are asked later ------------------------------------------------------------ */
 
 enum {
     FIRST = 0x7,  /* of five, asked first, ... */

@@ -87,8 +87,6 @@ static enum fence_break_verdict verdict(struct fence_breaking breaking)
 #define BROKEN_IS(letters, expected)                                                               \
     assert_int_equal(verdict(broken(letters)), FENCE_BREAK_##expected)
 
-/* ---- the first round ------------------------------------------------------------------------- */
-
 static void lock_id_is_found_where_a_majority_may_have_the_grant(void **state)
 {
     SEEN_IS("...", OPEN);
@@ -156,8 +154,6 @@ static void tombstone_is_nobodys_to_break(void **state)
     SEEN_IS("~~.", MISMATCH);
     assert_string_equal(seen("~a~").lock_id, "a");
 }
-
-/* ---- the second round ------------------------------------------------------------------------ */
 
 static void broken_by_a_majority_of_all_masters(void **state)
 {

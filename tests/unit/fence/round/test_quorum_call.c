@@ -22,8 +22,6 @@ static enum fence_verdict verdict_at_deadline(enum fence_call_kind kind, const c
 #define INSPECT_IS(letters, expected)                                                              \
     assert_int_equal(verdict(FENCE_CALL_INSPECT, letters), FENCE_VERDICT_##expected)
 
-/* ---- extend and release ---------------------------------------------------------------------- */
-
 static void done_as_soon_as_a_majority_of_all_masters_did_it(void **state)
 {
     RELEASE_IS(".", OPEN);
@@ -233,8 +231,6 @@ static void parts_say_what_each_master_did(void **state)
     assert_int_equal(vote.tally.parts[1], FENCE_PART_PENDING);
 }
 
-/* ---- inspect --------------------------------------------------------------------------------- */
-
 static void held_needs_a_majority_that_names_one_holder(void **state)
 {
     INSPECT_IS("a", YES);
@@ -341,8 +337,6 @@ static void holder_is_not_told_where_the_unheard_may_have_another(void **state)
     INSPECT_IS("aabrl", UNKNOWN);
     INSPECT_IS("aabnl", YES);
 }
-
-/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void assert_never_open_at_deadline(enum fence_call_kind kind, unsigned n)
 {

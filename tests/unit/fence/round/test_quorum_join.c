@@ -3,8 +3,6 @@
 #include "tests/lib/case.h"
 #include "tests/unit/fence/round/quorum_fixture.h"
 
-/* ---- asking others --------------------------------------------------------------------------- */
-
 /* Of five, the first three are asked, and gave these answers. */
 static struct fence_quorum_call vote_of_first(enum fence_call_kind kind, const char *letters)
 {
@@ -56,8 +54,6 @@ static void others_are_wanted_once(void **state)
     fence_tally_ask(&vote.tally, vote.tally.spare);
     assert_false(fence_quorum_call_wants_more(&vote));
 }
-
-/* ---- joining --------------------------------------------------------------------------------- */
 
 enum {
     ALL = 0x1f,

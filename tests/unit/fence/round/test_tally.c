@@ -64,8 +64,6 @@ static void unknown_is_down_or_timed_out_and_nothing_else(void **state)
     assert_int_equal(fence_tally_unknown(&tally), 3);
 }
 
-/* ---- masters that may be asked later --------------------------------------------------------- */
-
 static struct fence_tally three_of_five(void)
 {
     struct fence_tally tally;

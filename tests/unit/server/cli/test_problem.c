@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- a client whose last call failed --------------------------------------------------------- */
-
 static char problem[API_PROBLEM_BODY_MAX];
 static const char reason[] = "The words of the server.";
 
@@ -39,8 +37,6 @@ static void fail_with_text(const char *text)
     (void)snprintf(problem, sizeof(problem), "%s", text);
     cli_problem_reason(NULL, NULL, said);
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 static void each_problem_that_pawl_knows_says_what_to_type(void **state)
 {

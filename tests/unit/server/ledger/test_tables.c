@@ -63,8 +63,6 @@ static int64_t balance_of(struct ledger *ledger, const char *id)
     return account.balance;
 }
 
-/* ---- reading and writing --------------------------------------------------------------------- */
-
 static void write_creates_the_account_and_then_counts_its_versions(void **state)
 {
     struct fixture *fixture = *state;
@@ -107,8 +105,6 @@ static void accounts_and_guards_outlive_the_process(void **state)
     assert_int_equal(balance_of(&fixture->ledger, "alice"), 100);
     assert_int_equal(write_balance(&fixture->ledger, 33, 200), FENCE_ESTALE);
 }
-
-/* ---- the guard ------------------------------------------------------------------------------- */
 
 static void claim_reads_the_account_and_shuts_older_tokens_out(void **state)
 {
@@ -180,8 +176,6 @@ static void unguarded_token_is_optional(void **state)
     assert_int_equal(write_balance(&fixture->ledger, -1, 100), FENCE_EINVAL);
 }
 
-/* ---- the version beside it ------------------------------------------------------------------- */
-
 static void expected_version_must_be_the_one_there(void **state)
 {
     struct fixture *fixture = *state;
@@ -217,8 +211,6 @@ static void stale_token_is_told_before_a_version_conflict(void **state)
     assert_int_equal(write_balance(&fixture->ledger, 34, 100), 0);
     assert_int_equal(ledger_write(&fixture->ledger, &write, &written), FENCE_ESTALE);
 }
-
-/* ---- refusals and failures ------------------------------------------------------------------- */
 
 static void refusals_are_on_record_newest_first(void **state)
 {
@@ -282,8 +274,6 @@ static void write_that_fails_in_the_database_changes_nothing(void **state)
     assert_int_equal(balance_of(&fixture->ledger, "alice"), 100);
     assert_int_equal(write_balance(&fixture->ledger, 34, 200), 0); /* 99 raised nothing */
 }
-
-/* ---- bounds ---------------------------------------------------------------------------------- */
 
 static void account_ids_are_one_segment_of_a_resource_name(void **state)
 {

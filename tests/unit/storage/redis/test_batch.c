@@ -33,8 +33,6 @@ static struct fence_reply read_held(const char *value)
     return read_one(FENCE_REQUEST_INSPECT, answer);
 }
 
-/* ---- replies that are kept ------------------------------------------------------------------- */
-
 static void reply_that_is_taken_has_all_that_was_in_it(void **state)
 {
     redisReply *reply = wire_reply("*2\r\n:5\r\n*2\r\n$3\r\nabc\r\n-ERR no\r\n");
@@ -58,8 +56,6 @@ static void error_that_is_taken_keeps_its_text(void **state)
     assert_string_equal(taken->str, "PAWLFORGOT It is a replica.");
     freeReplyObject(taken);
 }
-
-/* ---- locks ----------------------------------------------------------------------------------- */
 
 static void lock_is_its_id_its_number_and_its_owner(void **state)
 {
@@ -105,8 +101,6 @@ static void lock_that_pawl_did_not_write_is_refused(void **state)
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
         assert_int_equal(read_held(values[i]).kind, FENCE_REPLY_FOREIGN);
 }
-
-/* ---- answers --------------------------------------------------------------------------------- */
 
 /* To each of the requests that extend. */
 static void expect_extension(const char *answer, enum fence_reply_kind kind, int64_t number,

@@ -43,8 +43,6 @@ static uint64_t time_us(const char *wire)
     return us;
 }
 
-/* ---- INFO ------------------------------------------------------------------------------------ */
-
 static void server_without_a_name_is_a_redis(void **state)
 {
     struct fence_facts facts = info("");
@@ -126,8 +124,6 @@ static void lineage_is_the_replication_id_and_the_keys_evicted(void **state)
     assert_string_equal(info("master_replid:" FACTS_OTHER_ID "\r\n").lineage, FACTS_OTHER_ID ":3");
 }
 
-/* ---- CONFIG ---------------------------------------------------------------------------------- */
-
 static void durable_is_always_and_during_rewrites_too(void **state)
 {
     assert_true(config("yes", "always", "no").configured);
@@ -175,8 +171,6 @@ static void question_behind_a_call_is_answered_by_what_makes_durable(void **stat
     assert_false(reply_is_durable("*0\r\n"));
     assert_false(reply_is_durable("-NOPERM no permissions\r\n"));
 }
-
-/* ---- the marker ------------------------------------------------------------------------------ */
 
 static void marker_says_which_init_is_not_done(void **state)
 {
@@ -333,8 +327,6 @@ static void closed_master_that_pawl_did_not_write_is_refused(void **state)
         assert_false(facts.closed);
     }
 }
-
-/* ---- TIME ------------------------------------------------------------------------------------ */
 
 static void time_is_seconds_and_microseconds(void **state)
 {

@@ -11,8 +11,6 @@
 #define RESET(us)    "cmdstat_config|resetstat:calls=1,usec=" us ",usec_per_call=1.00\r\n"
 #define SWITCHED_ON  "aof_rewrites:1\r\n" SETS("1")
 
-/* ---- durable --------------------------------------------------------------------------------- */
-
 static void file_that_is_rewritten_after_config_set_may_not_be_complete(void **state)
 {
     struct facts_marker marker = facts_as_admitted;
@@ -33,8 +31,6 @@ static void file_that_is_rewritten_after_config_set_may_not_be_complete(void **s
     assert_true(facts_of(REWRITES RESET("5"), &marker).durable);
     assert_false(facts_of(REWRITES RESET("6"), &marker).durable);
 }
-
-/* ---- intact ---------------------------------------------------------------------------------- */
 
 /* The process is the one that was admitted. */
 static void memory_is_intact_where_only_the_replication_id_changed(void **state)
@@ -155,8 +151,6 @@ static void master_without_a_marker_kept_nothing(void **state)
     assert_int_equal(facts_read_wire(STORAGE_ASK_MARKER, wire, &reading), 0);
     assert_true(reading.facts.durable);
 }
-
-/* ---- a reset of the statistics --------------------------------------------------------------- */
 
 static void reset_of_statistics_is_another_lineage(void **state)
 {

@@ -6,8 +6,6 @@
 
 static const struct storage_server well = {.version = 70015};
 
-/* ---- who may not vote ------------------------------------------------------------------------ */
-
 static void assert_unfit(struct storage_server server, bool replica, const char *name)
 {
     const struct fence_words *unfit = storage_redis_unfit(&server, replica);
@@ -37,8 +35,6 @@ static void server_that_may_drop_keys_is_unfit(void **state)
 {
     assert_unfit((struct storage_server){.version = 70015, .evicts = true}, false, "evicts");
 }
-
-/* ---- what is wrong with one that votes ------------------------------------------------------- */
 
 static void assert_found(struct fence_facts facts, struct storage_server server,
                          enum storage_finding finding, const char *name)

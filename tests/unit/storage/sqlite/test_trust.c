@@ -82,8 +82,6 @@ static void restart(void)
 
 #define EXPECT(trust) assert_int_equal(storage_trust_judge(&now), STORAGE_TRUST_##trust)
 
-/* ---- files that are kept --------------------------------------------------------------------- */
-
 static void file_that_is_what_its_witness_saw_is_trusted(void **state)
 {
     EXPECT(KEPT);
@@ -245,8 +243,6 @@ static void witness_of_version_1_is_judged_by_what_it_has(void **state)
     EXPECT(OLDER);
 }
 
-/* ---- new files ------------------------------------------------------------------------------- */
-
 static void make_blank(void)
 {
     const struct storage_look look = {.inode = 12, .born_ns = MADE};
@@ -297,8 +293,6 @@ static void start_of_a_file_that_was_put_back_is_not_new(void **state)
     now.record.openings = 1;
     EXPECT(OLDER);
 }
-
-/* ---- older files ----------------------------------------------------------------------------- */
 
 static void file_without_a_witness_is_a_copy(void **state)
 {

@@ -14,8 +14,6 @@ enum {
     OTHER = 0, /* the first member: it votes, and is read */
 };
 
-/* ---- what acts ------------------------------------------------------------------------------- */
-
 /* Each request that there is: its letter, and what that takes. */
 static const char *const requests[] = {
     "T " TAG " 7 30000 me",
@@ -57,8 +55,6 @@ static struct fence_rejoin_reply at_member(enum fence_rejoin_step step)
     const struct fence_rejoin_request next = {.step = step, .steps = script_progress()};
     return script_step(next, SCRIPT_ME);
 }
-
-/* ---- that all or none of them does ----------------------------------------------------------- */
 
 bool acting_same(const redisReply *a, const redisReply *b)
 {
@@ -115,8 +111,6 @@ void acting_expect_all(void)
     assert_int_equal(at_member(FENCE_REJOIN_ADMIT).outcome, FENCE_REJOIN_DONE);
     script_redis("HSET pawl:fleet member 1 view 10,20,30");
 }
-
-/* ---- settling and other states --------------------------------------------------------------- */
 
 redisReply *acting_settle_once(void)
 {

@@ -40,8 +40,6 @@ int script_stop(void **state)
     return 0;
 }
 
-/* ---- commands -------------------------------------------------------------------------------- */
-
 redisReply *script_reply(const char *format, ...)
 {
     va_list args;
@@ -110,8 +108,6 @@ void script_assert_error(redisReply *reply, const char *sign)
     freeReplyObject(reply);
 }
 
-/* ---- the marker ------------------------------------------------------------------------------ */
-
 const char *script_lineage(void)
 {
     static const char *const scripts[] = {storage_redis_lua_lineage, "return (lineage_now())"};
@@ -166,8 +162,6 @@ void script_assert_field(const char *field, const char *expected)
     freeReplyObject(reply);
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
-
 struct fence_facts script_facts(void)
 {
     struct fence_facts facts = {
@@ -221,8 +215,6 @@ const char *script_error(void)
 {
     return last && last->type == REDIS_REPLY_ERROR ? last->str : "";
 }
-
-/* ---- imported locks -------------------------------------------------------------------------- */
 
 enum {
     EXPIRY_AT = 1, /* in "@<expiry>@<from>@<lock>" */

@@ -52,8 +52,6 @@ static void master_is_closed_once(void **state)
     script_assert_field("floor", "17");
 }
 
-/* ---- before that ----------------------------------------------------------------------------- */
-
 static struct fence_rejoin_reply survey(bool keeps)
 {
     return script_step((struct fence_rejoin_request){.step = FENCE_REJOIN_SURVEY, .keeps = keeps},

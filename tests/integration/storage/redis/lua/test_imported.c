@@ -84,8 +84,6 @@ static int start(void **state)
     return error;
 }
 
-/* ---- tombstones ------------------------------------------------------------------------------ */
-
 static void tombstone_is_not_extended_released_confirmed_or_taken_back(void **state)
 {
     put("~:0:0:0:");
@@ -119,8 +117,6 @@ static void tombstone_does_not_obey_who_calls_itself_one(void **state)
     assert_int_equal(answer("E ~ 9 30000 1000 7"), UNCOUNTED);
     assert_lock("~:0:0:0:");
 }
-
-/* ---- imported locks -------------------------------------------------------------------------- */
 
 static void imported_lock_is_extended_where_a_majority_had_it(void **state)
 {
@@ -205,8 +201,6 @@ static void imported_locks_of_a_group_are_counted_anew(void **state)
     assert_lock(A ".1:1:2::me");
     script_assert_field("7", "1");
 }
-
-/* ---- first touch ----------------------------------------------------------------------------- */
 
 /* As install.lua leaves it: without an expiry. */
 static void import(long long expiry_ms, const char *lock)

@@ -17,8 +17,6 @@ enum {
     TWO_MINUTES_MS = 120000,
 };
 
-/* ---- pages ----------------------------------------------------------------------------------- */
-
 /* A page as MessagePack: strings, and integers where one begins with '#'. */
 static struct fence_page page_of(const char *const items[])
 {
@@ -105,8 +103,6 @@ static int start_joining(void **state)
     return error;
 }
 
-/* ---- locks of one id ------------------------------------------------------------------------- */
-
 static void free_name_gets_the_lock_with_a_bit_for_its_master(void **state)
 {
     merge(THIRD, A ".7:5:2::worker: 1");
@@ -165,8 +161,6 @@ static void two_attempts_of_one_id_become_that_of_any(void **state)
     assert_lock("005@" A ".*:6:0::");
 }
 
-/* ---- what counts ----------------------------------------------------------------------------- */
-
 /* It counted nowhere but where it came from: one step more does not make it count. */
 static void imported_lock_of_less_than_a_majority_brings_no_bit(void **state)
 {
@@ -185,8 +179,6 @@ static void imported_lock_of_a_majority_brings_a_bit(void **state)
     merge_from(THIRD, A ".7:5:0::", "3");
     assert_lock("005@" A ".7:5:0::");
 }
-
-/* ---- two ids, and tombstones ----------------------------------------------------------------- */
 
 static void two_ids_become_a_tombstone_with_the_longest_lease(void **state)
 {
@@ -230,8 +222,6 @@ static void lock_beside_a_tombstone_is_one(void **state)
     merge_from(FIRST, "~:0:0::", "0");
     assert_lock("004@~:0:0::");
 }
-
-/* ---- pages ----------------------------------------------------------------------------------- */
 
 static const char one_attempt[] = A ".7:5:0::me";
 static const char other_attempt[] = A ".8:6:3::me";
@@ -320,8 +310,6 @@ static void lease_above_the_longest_is_cut(void **state)
     assert_in_range(remaining_ms(), SCRIPT_TTL_MAX_MS - MINUTE_MS, SCRIPT_TTL_MAX_MS + 1);
 }
 
-/* ---- counters -------------------------------------------------------------------------------- */
-
 static void counters_rise_and_never_fall(void **state)
 {
     static const char *const items[] = {
@@ -359,8 +347,6 @@ static void counters_of_slots_are_no_names(void **state)
     assert_int_equal(install(FIRST, items), FENCE_REJOIN_DONE);
     script_assert_field("names", NULL);
 }
-
-/* ---- when ------------------------------------------------------------------------------------ */
 
 static void expect_not_installed(void)
 {

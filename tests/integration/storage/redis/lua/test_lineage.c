@@ -68,8 +68,6 @@ static void marker_of_an_older_pawld_names_no_lineage_and_nothing_acts(void **st
     acting_expect_none();
 }
 
-/* ---- durable --------------------------------------------------------------------------------- */
-
 static bool is_not_rewriting(void *unused)
 {
     return !acting_is_rewriting(unused);

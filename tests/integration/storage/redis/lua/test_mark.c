@@ -11,8 +11,6 @@ static enum fence_rejoin_outcome mark(void)
     return script_step((struct fence_rejoin_request){.step = FENCE_REJOIN_MARK}, SCRIPT_ME).outcome;
 }
 
-/* ---- mark ------------------------------------------------------------------------------------ */
-
 static void mark_of_a_blank_master_says_joining_and_its_lineage(void **state)
 {
     static const struct fence_view view = {{10, 20, 30}};
@@ -200,8 +198,6 @@ static void mark_of_a_server_ends_what_init_began(void **state)
     script_assert_field("init", NULL);
     script_assert_field("nonce", NULL); /* an older pawld wrote one */
 }
-
-/* ---- clear ----------------------------------------------------------------------------------- */
 
 static void clear_removes_all_locks_and_nothing_else(void **state)
 {

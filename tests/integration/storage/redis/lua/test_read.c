@@ -17,8 +17,6 @@ static struct fence_view view_of(int64_t a, int64_t b, int64_t c)
     return (struct fence_view){{a, b, c}};
 }
 
-/* ---- record ---------------------------------------------------------------------------------- */
-
 static struct fence_rejoin_reply record(int64_t a, int64_t b, int64_t c)
 {
     const struct fence_view view = view_of(a, b, c);
@@ -75,8 +73,6 @@ static void master_that_is_not_active_does_not_record(void **state)
     script_assert_field("view", "10,20,30");
 }
 
-/* ---- read: when ------------------------------------------------------------------------------ */
-
 static struct fence_rejoin_reply read_part(enum fence_rejoin_part part, uint64_t cursor)
 {
     const struct fence_rejoin_request request = {
@@ -132,8 +128,6 @@ static void master_that_is_not_active_is_not_read(void **state)
         assert_int_equal(strncmp(script_error(), "PAWLGONE ", 9), 0);
     }
 }
-
-/* ---- read: what ------------------------------------------------------------------------------ */
 
 /* All pages of @part go, through install.lua, into the hash and the locks of a server that stands
  * by: here it is the same one, once it has been wiped. Returns how many pages there were. */

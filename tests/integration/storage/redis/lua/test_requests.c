@@ -61,8 +61,6 @@ static long long remaining_ms(struct master_fixture *fixture)
     return redis_fleet_integer(fixture->fleet, 0, "PTTL " KEY);
 }
 
-/* ---- taking ---------------------------------------------------------------------------------- */
-
 static void taking_a_free_lock_counts_and_locks(void **state)
 {
     const struct fence_reply *reply = take(*state, ID_A, 1);
@@ -80,8 +78,6 @@ static void a_counter_that_is_used_up_refuses_and_stays(void **state)
     assert_int_equal(
         redis_fleet_integer(((struct master_fixture *)*state)->fleet, 0, "EXISTS " KEY), 0);
 }
-
-/* ---- joining --------------------------------------------------------------------------------- */
 
 static void joining_writes_the_token_its_extensions_and_its_label(void **state)
 {
@@ -119,8 +115,6 @@ static void hint_that_uses_a_counter_up_leaves_it(void **state)
     assert_int_equal(master_fixture_ask(*state, &asked)->kind, FENCE_REPLY_SPENT);
     assert_int_equal(counter(*state), 9007199254740989);
 }
-
-/* ---- the whole call -------------------------------------------------------------------------- */
 
 static void a_master_that_knows_another_view_refuses_everything_and_says_what_it_knows(void **state)
 {

@@ -195,9 +195,6 @@ static void restamp_wants_the_lineage_that_was_judged(void **state)
     script_assert_field("lineage", THEN);
 }
 
-/* ---- doubt ------------------------------------------------------------------------------------
- */
-
 static long long doubt(const char *run, const char *lineage)
 {
     static const char *const scripts[] = {storage_redis_lua_doubt};

@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- bytes that were received -----------------------------------------------------------------
- */
-
 /* More bytes than all that comes after it in a case. */
 static void receive_much(void)
 {
@@ -40,8 +37,6 @@ static void all_act_where_the_statistics_were_reset_before_the_mark(void **state
     script_mark_active("1", "no");
     acting_expect_all();
 }
-
-/* ---- answers that are counted ---------------------------------------------------------------- */
 
 /* Redis counts an error once its answer was given. */
 static void first_answer_of_settle_is_counted_and_the_second_notes_it(void **state)

@@ -65,8 +65,6 @@ static int start_admitted(void **state)
     return 0;
 }
 
-/* ---- what it does ---------------------------------------------------------------------------- */
-
 static void sweep_makes_an_ordinary_lock_of_an_imported_one(void **state)
 {
     long long expiry_ms = script_now_ms() + MINUTE_MS;
@@ -97,8 +95,6 @@ static void sweep_leaves_everything_else_as_it_is(void **state)
     assert_value("pawl:lock:text", "@x");
     assert_value("other", "@0000000000001@005@" A ".1:7:2::");
 }
-
-/* ---- in steps -------------------------------------------------------------------------------- */
 
 static void sweep_goes_on_from_the_cursor_in_the_marker_in_bounded_steps(void **state)
 {

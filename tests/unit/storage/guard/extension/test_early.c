@@ -9,8 +9,6 @@
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* ---- triggers of the program ----------------------------------------------------------------- */
-
 static const char *const storages[] = {"", "TEMP"};
 static const char *const times[] = {"AFTER", "BEFORE"};
 static const char *const events[] = {"INSERT", "UPDATE", "DELETE"};
@@ -34,8 +32,7 @@ static void make_rows(struct extension_fixture *f, bool protect_first, const cha
     extension_run(f->a, "SELECT pawl_claim('own/me', 1)");
 }
 
-/* ---- statements that write a row of "you" or "he" -------------------------------------------- */
-
+/* Statements that write a row of "you" or "he". */
 static const char *const unclaimed[] = {
     "INSERT INTO t VALUES (3, 'he')",
     "INSERT INTO t (who) VALUES ('he')",
@@ -108,9 +105,6 @@ static void statement_that_fails_later_keeps_claimed_rows_only(void **state)
     extension_run(f->a, "COMMIT");
     assert_int_equal(extension_number(f->a, "SELECT sum(id) FROM t"), 3);
 }
-
-/* ---- what is known before ----------------------------------------------------------------------
- */
 
 /* Before the write each of these looks like a row that was not claimed. */
 static void row_that_changes_until_it_is_stored_is_judged_as_stored(void **state)

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- arguments ------------------------------------------------------------------------------- */
-
 static void token_is_a_whole_number_and_no_text(void **state)
 {
     struct extension_fixture *f = *state;
@@ -46,8 +44,6 @@ static void resource_is_a_text_with_the_form_of_a_name(void **state)
         extension_refuses(f->a, text, "invalid resource");
     }
 }
-
-/* ---- what a connection has to be ------------------------------------------------------------- */
 
 static void connection_that_would_forget_is_refused(void **state)
 {
@@ -99,8 +95,6 @@ static void database_without_the_tables_says_what_to_call(void **state)
     assert_true(sqlite3_get_autocommit(db));
     sqlite3_close(db);
 }
-
-/* ---- transactions ---------------------------------------------------------------------------- */
 
 static void check_outside_of_a_transaction_is_refused(void **state)
 {
@@ -170,8 +164,6 @@ static void statement_that_writes_cannot_claim(void **state)
     assert_int_equal(extension_number(f->a, "SELECT count(*) FROM t"), 0);
 }
 
-/* ---- one database, two guards ---------------------------------------------------------------- */
-
 static void library_and_extension_guard_one_file(void **state)
 {
     struct extension_fixture *f = *state;
@@ -202,8 +194,6 @@ static void refusal_is_recorded_after_the_rollback_only(void **state)
     assert_int_equal(rejection.token, 8);
     assert_int_equal(rejection.highest_token, 9);
 }
-
-/* ---- odd connections ------------------------------------------------------------------------- */
 
 static void functions_that_write_are_not_for_views_and_triggers(void **state)
 {

@@ -25,8 +25,6 @@ static void expect_untouched(struct extension_fixture *f)
     assert_int_equal(extension_number(f->b, "SELECT id FROM t WHERE who = 'you'"), 2);
 }
 
-/* ---- each way to write ----------------------------------------------------------------------- */
-
 static void row_is_judged_as_it_was_and_as_it_becomes(void **state)
 {
     struct extension_fixture *f = two_owners(state);
@@ -118,8 +116,6 @@ static void key_that_sqlite_chooses_is_known_to_the_expression(void **state)
     extension_refuses(f->a, "INSERT INTO t (who) VALUES ('second')",
                       "unclaimed: this connection has not claimed t/2");
 }
-
-/* ---- who may write --------------------------------------------------------------------------- */
 
 static void connection_without_the_extension_is_closed_out(void **state)
 {
@@ -218,8 +214,6 @@ static void attached_table_is_judged_by_the_guard_beside_it(void **state)
     extension_refuses(db, "DELETE FROM far.t WHERE id = 1", "stale-token: ");
     sqlite3_close(db);
 }
-
-/* ---- odd tables and expressions -------------------------------------------------------------- */
 
 static void names_with_quotes_and_spaces_are_names(void **state)
 {

@@ -112,8 +112,6 @@ static int check_id(sqlite3 *db, const char *lock_id, struct storage_rejection *
     return err ? err : finish(db, storage_guard_check_id(db, ORDER, lock_id, ret_rejection));
 }
 
-/* ---- by token -------------------------------------------------------------------------------- */
-
 static void claim_with_older_token_is_refused_and_names_the_highest(void **state)
 {
     struct fixture *fixture = *state;
@@ -213,8 +211,6 @@ static void guard_cannot_be_lowered_by_hand(void **state)
     assert_int_equal(query(fixture->db, "SELECT highest_token FROM pawl_guard"), 34);
 }
 
-/* ---- several at once ------------------------------------------------------------------------- */
-
 static void second_writer_waits_out_the_first(void **state)
 {
     struct fixture *fixture = *state;
@@ -283,8 +279,6 @@ static void racing_writes_commit_in_the_order_of_their_tokens(void **state)
                      query(fixture->db, "SELECT highest_token FROM pawl_guard"));
 }
 
-/* ---- crashes --------------------------------------------------------------------------------- */
-
 /* Claims with token 34, writes without committing, says so, and waits to be killed. */
 static void hold_until_killed(const char *path, int ready_fd)
 {
@@ -326,8 +320,6 @@ static void claim_outlives_a_kill_before_its_write_and_the_write_does_not(void *
     assert_int_equal(guarded_write(fixture->db, ORDER, 34, &rejection), 0);
 }
 
-/* ---- by identity ----------------------------------------------------------------------------- */
-
 static void by_identity_only_the_last_claimant_writes(void **state)
 {
     struct fixture *fixture = *state;
@@ -358,8 +350,6 @@ static void by_identity_a_late_claim_takes_the_resource_from_its_successor(void 
     assert_int_equal(claim_id(fixture->db, ID_A), 0); /* A was granted the lock before B */
     assert_int_equal(check_id(fixture->db, ID_B, &rejection), FENCE_ESTALE);
 }
-
-/* ---- rejections ------------------------------------------------------------------------------ */
 
 static int record(sqlite3 *db, const struct storage_rejection *rejection)
 {
@@ -398,8 +388,6 @@ static void rejections_beyond_the_cap_drop_the_oldest(void **state)
                      STORAGE_REJECTIONS_MAX);
     assert_int_equal(query(fixture->db, "SELECT min(token) FROM pawl_rejection"), 6);
 }
-
-/* ---- the connection -------------------------------------------------------------------------- */
 
 static void connection_commits_to_the_disk(void **state)
 {
