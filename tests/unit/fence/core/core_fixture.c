@@ -68,6 +68,13 @@ struct core_fixture *core_fixture_new(void **state, unsigned n)
     return all_up(fixture_new(state, n, FENCE_ASK_ALL));
 }
 
+struct core_fixture *core_fixture_acquiring(void **state, unsigned n, uint32_t wait_ms)
+{
+    struct core_fixture *f = core_fixture_new(state, n);
+    core_acquire(f, 1, wait_ms);
+    return f;
+}
+
 static struct core_fixture *all_up_for_long(struct core_fixture *f)
 {
     all_up(f);
@@ -146,33 +153,47 @@ const char *core_lock_id(uint64_t client)
     return id;
 }
 
+bool core_is_due(const struct core_fixture *f)
+{
+    return fence_core_deadline(f->core) <= f->now_us;
+}
+
 void core_call(struct core_fixture *f, struct fence_call call)
 {
     core_give(f, (struct fence_event){.kind = FENCE_EVENT_CALL, .call = call});
 }
 
-static struct fence_call acquire(uint64_t client)
+void core_client_left(struct core_fixture *f, uint64_t client)
 {
+    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = client});
+}
+
+struct fence_call core_call_of(enum fence_call_kind kind, uint64_t client)
+{
+    const bool leases = kind == FENCE_CALL_ACQUIRE || kind == FENCE_CALL_EXTEND;
+    const bool names_grant = kind == FENCE_CALL_EXTEND || kind == FENCE_CALL_BREAK;
+    const bool is_of_holder = leases || kind == FENCE_CALL_RELEASE;
     return (struct fence_call){
-        .kind = FENCE_CALL_ACQUIRE,
+        .kind = kind,
         .client = client,
         .resource = CORE_RESOURCE,
-        .lock_id = core_lock_id(client),
-        .owner = "worker",
-        .ttl_ms = CORE_TTL_MS,
+        .lock_id = is_of_holder ? core_lock_id(client) : "",
+        .owner = kind == FENCE_CALL_ACQUIRE ? "worker" : "",
+        .token = names_grant ? CORE_TOKEN : 0,
+        .ttl_ms = leases ? CORE_TTL_MS : 0,
     };
 }
 
 void core_acquire(struct core_fixture *f, uint64_t client, uint32_t wait_ms)
 {
-    struct fence_call call = acquire(client);
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
     call.wait_ms = wait_ms;
     core_call(f, call);
 }
 
 void core_acquire_ttl(struct core_fixture *f, uint64_t client, uint32_t ttl_ms)
 {
-    struct fence_call call = acquire(client);
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
     call.ttl_ms = ttl_ms;
     core_call(f, call);
 }
@@ -210,17 +231,33 @@ void core_held(struct core_fixture *f, unsigned i, const char *holder, uint64_t 
                });
 }
 
+void core_numbers(struct core_fixture *f, int64_t first, int64_t second)
+{
+    core_number(f, 0, first);
+    core_number(f, 1, second);
+}
+
+void core_both_reply(struct core_fixture *f, enum fence_reply_kind kind)
+{
+    core_reply_kind(f, 0, kind);
+    core_reply_kind(f, 1, kind);
+}
+
+void core_both_held(struct core_fixture *f, const char *holder, uint64_t remaining_ms)
+{
+    core_held(f, 0, holder, remaining_ms);
+    core_held(f, 1, holder, remaining_ms);
+}
+
 void core_grant(struct core_fixture *f, int64_t number)
 {
-    core_number(f, 0, number);
-    core_number(f, 1, number);
+    core_numbers(f, number, number);
     assert_int_equal(core_answer_of(f)->error, 0);
 }
 
 void core_meet_holder(struct core_fixture *f, uint64_t remaining_ms)
 {
-    core_held(f, 0, CORE_OTHER_HOLDER, remaining_ms);
-    core_held(f, 1, CORE_OTHER_HOLDER, remaining_ms);
+    core_both_held(f, CORE_OTHER_HOLDER, remaining_ms);
 }
 
 void core_meet_contenders(struct core_fixture *f)
@@ -228,6 +265,21 @@ void core_meet_contenders(struct core_fixture *f)
     core_number(f, 0, 7);
     core_held(f, 1, "contender-b", 1000);
     core_held(f, 2, "contender-c", 1000);
+}
+
+void core_tell_released(struct core_fixture *f, const char *resource, const char *lock_id)
+{
+    core_give(f, (struct fence_event){
+                     .kind = FENCE_EVENT_RELEASED,
+                     .released = {.resource = resource, .lock_id = lock_id},
+                 });
+}
+
+struct fence_view core_view_after(unsigned i, unsigned admissions)
+{
+    struct fence_view view = core_facts(0).view;
+    view.incarnation[i] += CORE_ADMISSIONS(admissions);
+    return view;
 }
 
 void core_hear(struct core_fixture *f, unsigned i, const struct fence_view *view)

@@ -29,6 +29,7 @@
 enum {
     CORE_TTL_MS = 30 * 1000,
     CORE_TTL_MAX_MS = 300 * 1000,
+    CORE_TOKEN = 7,
     CORE_CALLS = 8,
     CORE_WAITERS = 7,
     CORE_OWED = 32,
@@ -71,6 +72,9 @@ struct core_fixture *core_fixture_new_majority(void **state, unsigned n);
 struct core_fixture *core_fixture_new_down(void **state, unsigned n);
 int core_fixture_end(void **state);
 
+/* The same as core_fixture_new(), where client 1 acquires, and has asked the masters. */
+struct core_fixture *core_fixture_acquiring(void **state, unsigned n, uint32_t wait_ms);
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 void core_later_us(struct core_fixture *f, uint64_t us);
@@ -78,11 +82,17 @@ void core_give(struct core_fixture *f, struct fence_event event);
 
 /* Ticks once, when the core wants it: the clock moves to its deadline. */
 void core_tick(struct core_fixture *f);
+bool core_is_due(const struct core_fixture *f); /* it wants a tick now */
 
 /* The lock id that @client acquires with. Static; good until eight more were asked for. */
 const char *core_lock_id(uint64_t client);
 
+/* The call of @kind that @client makes about CORE_RESOURCE, with what a call of the kind names:
+ * the lock id of the client, CORE_TTL_MS, CORE_TOKEN. */
+struct fence_call core_call_of(enum fence_call_kind kind, uint64_t client);
+
 void core_call(struct core_fixture *f, struct fence_call call);
+void core_client_left(struct core_fixture *f, uint64_t client);
 void core_acquire(struct core_fixture *f, uint64_t client, uint32_t wait_ms);
 void core_acquire_ttl(struct core_fixture *f, uint64_t client, uint32_t ttl_ms);
 
@@ -92,6 +102,11 @@ void core_reply_kind(struct core_fixture *f, unsigned i, enum fence_reply_kind k
 void core_number(struct core_fixture *f, unsigned i, int64_t number);
 void core_held(struct core_fixture *f, unsigned i, const char *holder, uint64_t remaining_ms);
 
+/* Masters 0 and 1 answer @first and @second; both reply so; and both say that @holder has it. */
+void core_numbers(struct core_fixture *f, int64_t first, int64_t second);
+void core_both_reply(struct core_fixture *f, enum fence_reply_kind kind);
+void core_both_held(struct core_fixture *f, const char *holder, uint64_t remaining_ms);
+
 /* Of three masters two grant @number, which is answered; two say that another holds the lock for
  * @remaining_ms; each says something else. */
 void core_grant(struct core_fixture *f, int64_t number);
@@ -100,6 +115,12 @@ void core_meet_contenders(struct core_fixture *f);
 
 /* Master @i replies to the request with @tag, whatever it was asked since. */
 void core_reply_to(struct core_fixture *f, unsigned i, uint64_t tag, struct fence_reply reply);
+
+/* A master published that the holder of @lock_id released @resource. */
+void core_tell_released(struct core_fixture *f, const char *resource, const char *lock_id);
+
+/* The view that all masters know, with member @i admitted @admissions times more. */
+struct fence_view core_view_after(unsigned i, unsigned admissions);
 
 /* Master @i says in passing that it knows @view, to nothing that is under way. */
 void core_hear(struct core_fixture *f, unsigned i, const struct fence_view *view);

@@ -51,47 +51,20 @@ static void cleaned_up(struct core_fixture *f, unsigned i)
 
 static void acquire_several(struct core_fixture *f, uint64_t client)
 {
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_ACQUIRE,
-                     .client = client,
-                     .resource = "group/0",
-                     .lock_id = core_lock_id(client),
-                     .owner = "",
-                     .group = group(2),
-                     .ttl_ms = CORE_TTL_MS,
-                 });
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
+    call.resource = "group/0";
+    call.group = group(2);
+    core_call(f, call);
 }
 
 static void acquire_one(struct core_fixture *f, uint64_t client, uint32_t wait_ms)
 {
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
     char name[16];
     snprintf(name, sizeof(name), "one/%u", (unsigned)client);
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_ACQUIRE,
-                     .client = client,
-                     .resource = name,
-                     .lock_id = core_lock_id(client),
-                     .owner = "",
-                     .ttl_ms = CORE_TTL_MS,
-                     .wait_ms = wait_ms,
-                 });
-}
-
-static void call_of_holder(struct core_fixture *f, enum fence_call_kind kind, uint64_t client)
-{
-    core_call(f, (struct fence_call){
-                     .kind = kind,
-                     .client = client,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = core_lock_id(client),
-                     .token = 1,
-                     .ttl_ms = CORE_TTL_MS,
-                 });
-}
-
-static bool is_due(const struct core_fixture *f)
-{
-    return fence_core_deadline(f->core) <= f->now_us;
+    call.resource = name;
+    call.wait_ms = wait_ms;
+    core_call(f, call);
 }
 
 static void group_waits_until_a_majority_owes_less(void **state)
@@ -101,9 +74,9 @@ static void group_waits_until_a_majority_owes_less(void **state)
     acquire_several(f, 1);
     assert_no_effects(f);
     cleaned_up(f, 0);
-    assert_false(is_due(f));
+    assert_false(core_is_due(f));
     cleaned_up(f, 2);
-    assert_true(is_due(f));
+    assert_true(core_is_due(f));
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
 }
@@ -123,7 +96,7 @@ static void single_lock_waits_until_a_majority_owes_less(void **state)
     have_owed(f, FENCE_OWED_MAX);
     acquire_one(f, 1, 0);
     assert_no_effects(f);
-    call_of_holder(f, FENCE_CALL_INSPECT, 2);
+    core_call(f, core_call_of(FENCE_CALL_INSPECT, 2));
     assert_no_effects(f);
     cleaned_up(f, 0);
     cleaned_up(f, 1);
@@ -138,12 +111,12 @@ static void holders_go_on_while_others_wait(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     have_owed(f, FENCE_OWED_MAX);
     acquire_one(f, 1, 0);
-    call_of_holder(f, FENCE_CALL_EXTEND, 2);
+    core_call(f, core_call_of(FENCE_CALL_EXTEND, 2));
     assert_int_equal(core_sent(f, FENCE_REQUEST_EXTEND), CORE_FIRST(3));
-    call_of_holder(f, FENCE_CALL_RELEASE, 3);
+    core_call(f, core_call_of(FENCE_CALL_RELEASE, 3));
     assert_int_equal(core_sent(f, FENCE_REQUEST_RELEASE), CORE_FIRST(3));
     have_owed(f, OWED_WITH_HOLDERS);
-    call_of_holder(f, FENCE_CALL_RELEASE, 4);
+    core_call(f, core_call_of(FENCE_CALL_RELEASE, 4));
     assert_no_effects(f);
 }
 
@@ -161,7 +134,7 @@ static void whoever_came_first_is_admitted_first(void **state)
         core_tick(f);
         assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(client));
     }
-    assert_false(is_due(f));
+    assert_false(core_is_due(f));
 }
 
 /* The clean-ups that nobody answers would be taken for silence first. */
@@ -183,7 +156,7 @@ static void call_that_waits_too_long_is_refused(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     have_owed(f, FENCE_OWED_MAX + OF_A_GROUP);
     acquire_one(f, 1, 0);
-    call_of_holder(f, FENCE_CALL_INSPECT, 2);
+    core_call(f, core_call_of(FENCE_CALL_INSPECT, 2));
     pass_admission_time(f);
     core_tick(f);
     assert_int_equal(f->effects.count, 1);
@@ -211,14 +184,14 @@ static void client_that_leaves_waits_no_more(void **state)
     have_owed(f, FENCE_OWED_MAX);
     acquire_one(f, 1, 0);
     acquire_one(f, 2, 0);
-    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = 1});
+    core_client_left(f, 1);
     assert_answer(f, 1, FENCE_ELEFT);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), 0);
     cleaned_up(f, 0);
     cleaned_up(f, 1);
     core_tick(f);
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(2));
-    assert_false(is_due(f));
+    assert_false(core_is_due(f));
 }
 
 static void without_a_majority_nobody_waits(void **state)
@@ -236,16 +209,15 @@ static void what_was_cleaned_up_in_vain_is_told_again_when_little_is_owed(void *
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     acquire_one(f, 1, 0);
-    core_reply_kind(f, 0, FENCE_REPLY_REFUSED);
-    core_reply_kind(f, 1, FENCE_REPLY_REFUSED);
+    core_both_reply(f, FENCE_REPLY_REFUSED);
     core_down(f, 2);
     core_reply_kind(f, 2, FENCE_REPLY_LOST);
     core_shake_hands(f, 2, core_facts(2));
     have_owed(f, FENCE_OWED_MAX);
-    assert_false(is_due(f));
+    assert_false(core_is_due(f));
     cleaned_up(f, 0);
     cleaned_up(f, 1);
-    assert_true(is_due(f));
+    assert_true(core_is_due(f));
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_SET(2));
 }

@@ -5,16 +5,11 @@
 
 static void acquire_again(struct core_fixture *f, uint64_t client, uint32_t wait_ms)
 {
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_ACQUIRE,
-                     .client = client,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = "the-clients-own-lock-id",
-                     .owner = "worker",
-                     .idempotent = true,
-                     .ttl_ms = CORE_TTL_MS,
-                     .wait_ms = wait_ms,
-                 });
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
+    call.lock_id = "the-clients-own-lock-id";
+    call.idempotent = true;
+    call.wait_ms = wait_ms;
+    core_call(f, call);
 }
 
 static void found(struct core_fixture *f, unsigned i, int64_t number, uint64_t remaining_ms)
@@ -33,8 +28,7 @@ static void masters_are_told_that_the_id_is_the_clients_own(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     acquire_again(f, 1, 0);
     assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->idempotent);
-    core_number(f, 0, 7);
-    core_number(f, 1, 8);
+    core_numbers(f, 7, 8);
     assert_true(core_request(f, FENCE_REQUEST_CONFIRM, 0)->idempotent);
     core_fixture_new(state, 3);
     core_acquire(*state, 1, 0);
@@ -89,8 +83,7 @@ static void numbers_that_differ_are_confirmed_as_ever(void **state)
     found(f, 0, 7, 20000);
     found(f, 1, 9, 20000);
     assert_int_equal(core_request(f, FENCE_REQUEST_CONFIRM, 0)->token, 9);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    core_both_reply(f, FENCE_REPLY_YES);
     assert_int_equal(core_answer_of(f)->token, 9);
     assert_true(core_answer_of(f)->found);
 }

@@ -5,16 +5,11 @@
 /* The masters that an acquire of @name asks first. The acquire is given up then. */
 static uint32_t asked_for(struct core_fixture *f, const char *name)
 {
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_ACQUIRE,
-                     .client = 1,
-                     .resource = name,
-                     .lock_id = core_lock_id(1),
-                     .owner = "",
-                     .ttl_ms = CORE_TTL_MS,
-                 });
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, 1);
+    call.resource = name;
+    core_call(f, call);
     uint32_t set = core_sent(f, FENCE_REQUEST_TAKE);
-    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = 1});
+    core_client_left(f, 1);
     for (unsigned i = 0; i < f->n; i++)
         core_reply_kind(f, i, FENCE_REPLY_YES);
     return set;

@@ -2,18 +2,15 @@
 #include "tests/unit/fence/core/core_fixture.h"
 
 enum {
-    TOKEN = 7,
     BREAKER = 3,
     HOLDER = 1,
 };
 
 static void ask_to_break(struct core_fixture *f)
 {
-    core_call(f, (struct fence_call){.kind = FENCE_CALL_BREAK,
-                                     .client = BREAKER,
-                                     .resource = CORE_RESOURCE,
-                                     .owner = "operator",
-                                     .token = TOKEN});
+    struct fence_call call = core_call_of(FENCE_CALL_BREAK, BREAKER);
+    call.owner = "operator";
+    core_call(f, call);
 }
 
 static void held_with(struct core_fixture *f, unsigned i, int64_t number)
@@ -32,7 +29,7 @@ static struct core_fixture *found(void **state, unsigned n)
     struct core_fixture *f = core_fixture_new(state, n);
     ask_to_break(f);
     for (unsigned i = 0; i < n / 2 + 1; i++)
-        held_with(f, i, TOKEN);
+        held_with(f, i, CORE_TOKEN);
     return f;
 }
 
@@ -41,15 +38,15 @@ static void lock_id_is_learnt_before_anything_is_broken(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     ask_to_break(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_INSPECT), CORE_FIRST(3));
-    held_with(f, 0, TOKEN);
+    held_with(f, 0, CORE_TOKEN);
     assert_int_equal(core_sent(f, FENCE_REQUEST_BREAK), 0);
-    held_with(f, 1, TOKEN);
+    held_with(f, 1, CORE_TOKEN);
     assert_int_equal(core_sent(f, FENCE_REQUEST_BREAK), CORE_FIRST(3));
     const struct fence_request *request = core_request(f, FENCE_REQUEST_BREAK, 2);
     assert_string_equal(request->resource, CORE_RESOURCE);
     assert_string_equal(request->lock_id, core_lock_id(HOLDER));
     assert_string_equal(request->owner, "operator");
-    assert_int_equal(request->token, TOKEN);
+    assert_int_equal(request->token, CORE_TOKEN);
     assert_int_equal(request->ttl_ms, CORE_TTL_MAX_MS);
 }
 
@@ -62,7 +59,7 @@ static void broken_as_soon_as_a_majority_did_it(void **state)
     core_reply_kind(f, 2, FENCE_REPLY_YES);
     assert_answer(f, BREAKER, 0);
     assert_true(core_answer_of(f)->released);
-    assert_int_equal(core_answer_of(f)->token, TOKEN);
+    assert_int_equal(core_answer_of(f)->token, CORE_TOKEN);
     assert_int_equal(core_answer_of(f)->sent, CORE_FIRST(5));
     assert_string_equal(core_answer_of(f)->lock_id, "");
     assert_int_equal(fence_core_calls(f->core), 0);
@@ -73,8 +70,8 @@ static void late_answer_to_the_first_round_counts_for_nothing(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     ask_to_break(f);
     uint64_t tag = core_request(f, FENCE_REQUEST_INSPECT, 2)->tag;
-    held_with(f, 0, TOKEN);
-    held_with(f, 1, TOKEN);
+    held_with(f, 0, CORE_TOKEN);
+    held_with(f, 1, CORE_TOKEN);
     core_reply_kind(f, 0, FENCE_REPLY_YES);
     core_reply_to(f, 2, tag, (struct fence_reply){.kind = FENCE_REPLY_YES});
     assert_int_equal(core_answers(f), 0);
@@ -84,11 +81,11 @@ static void another_grant_is_named_and_nothing_is_broken(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     ask_to_break(f);
-    held_with(f, 0, TOKEN + 2);
-    held_with(f, 1, TOKEN + 2);
+    held_with(f, 0, CORE_TOKEN + 2);
+    held_with(f, 1, CORE_TOKEN + 2);
     assert_int_equal(core_sent(f, FENCE_REQUEST_BREAK), 0);
     assert_answer(f, BREAKER, FENCE_EMISMATCH);
-    assert_int_equal(core_answer_of(f)->token, TOKEN + 2);
+    assert_int_equal(core_answer_of(f)->token, CORE_TOKEN + 2);
     assert_int_equal(core_answer_of(f)->sent, 0);
 }
 
@@ -96,8 +93,7 @@ static void lock_that_is_free_is_not_broken(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     ask_to_break(f);
-    core_reply_kind(f, 0, FENCE_REPLY_NO);
-    core_reply_kind(f, 1, FENCE_REPLY_NO);
+    core_both_reply(f, FENCE_REPLY_NO);
     assert_answer(f, BREAKER, 0);
     assert_false(core_answer_of(f)->released);
 }
@@ -129,10 +125,9 @@ static void waiter_of_this_server_is_told(void **state)
     for (unsigned i = 0; i < 3; i++)
         core_held(f, i, core_lock_id(HOLDER), 20000);
     ask_to_break(f);
-    held_with(f, 0, TOKEN);
-    held_with(f, 1, TOKEN);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    held_with(f, 0, CORE_TOKEN);
+    held_with(f, 1, CORE_TOKEN);
+    core_both_reply(f, FENCE_REPLY_YES);
     assert_answer(f, BREAKER, 0);
     core_tick(f);
     assert_true(core_sent(f, FENCE_REQUEST_TAKE) != 0);
@@ -141,12 +136,7 @@ static void waiter_of_this_server_is_told(void **state)
 static void extension_of_a_broken_grant_names_the_breaker(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    core_call(f, (struct fence_call){.kind = FENCE_CALL_EXTEND,
-                                     .client = HOLDER,
-                                     .resource = CORE_RESOURCE,
-                                     .lock_id = core_lock_id(HOLDER),
-                                     .token = TOKEN,
-                                     .ttl_ms = CORE_TTL_MS});
+    core_call(f, core_call_of(FENCE_CALL_EXTEND, HOLDER));
     core_reply(f, 0, (struct fence_reply){.kind = FENCE_REPLY_YES, .number = 1, .owner = "w-1"});
     core_reply(f, 1, (struct fence_reply){.kind = FENCE_REPLY_BROKEN, .owner = "operator"});
     assert_answer(f, HOLDER, FENCE_EBROKEN);

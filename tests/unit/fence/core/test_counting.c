@@ -5,26 +5,32 @@
 
 #define NAME "invoices"
 
-static void count(struct core_fixture *f, uint64_t client, uint32_t values)
+static void count_of(struct core_fixture *f, const char *name, uint64_t client, uint32_t values)
 {
     core_call(f, (struct fence_call){.kind = FENCE_CALL_COUNT,
                                      .client = client,
-                                     .resource = NAME,
+                                     .resource = name,
                                      .lock_id = "",
                                      .owner = "",
                                      .count = values});
 }
 
+static void count(struct core_fixture *f, uint64_t client, uint32_t values)
+{
+    count_of(f, NAME, client, values);
+}
+
+/* All masters are active, and client 1 counts. */
+static struct core_fixture *counting(void **state, unsigned n, uint32_t values)
+{
+    struct core_fixture *f = core_fixture_new(state, n);
+    count(f, 1, values);
+    return f;
+}
+
 static uint32_t counted(const struct core_fixture *f)
 {
     return core_sent(f, FENCE_REQUEST_COUNT);
-}
-
-/* The masters 0 and 1 of three, in turn. */
-static void numbers(struct core_fixture *f, int64_t first, int64_t second)
-{
-    core_number(f, 0, first);
-    core_number(f, 1, second);
 }
 
 static void assert_value(const struct core_fixture *f, uint64_t client, int64_t value)
@@ -35,8 +41,7 @@ static void assert_value(const struct core_fixture *f, uint64_t client, int64_t 
 
 static void value_is_had_once_a_majority_answers_one_number(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 5);
+    struct core_fixture *f = counting(state, 3, 5);
     assert_int_equal(counted(f), CORE_FIRST(3));
     const struct fence_request *request = core_request(f, FENCE_REQUEST_COUNT, 0);
     assert_string_equal(request->resource, NAME);
@@ -56,7 +61,7 @@ static void majority_of_those_asked_is_not_enough(void **state)
     core_down(f, 4);
     count(f, 1, 1);
     assert_int_equal(counted(f), CORE_FIRST(3));
-    numbers(f, 7, 7);
+    core_numbers(f, 7, 7);
     assert_no_effects(f);
     core_number(f, 2, 7);
     assert_value(f, 1, 7);
@@ -64,14 +69,13 @@ static void majority_of_those_asked_is_not_enough(void **state)
 
 static void masters_that_differ_are_asked_again_above_the_highest(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 2);
+    struct core_fixture *f = counting(state, 3, 2);
     core_number(f, 2, 7);
-    numbers(f, 40, 12);
+    core_numbers(f, 40, 12);
     assert_int_equal(core_answers(f), 0);
     assert_int_equal(counted(f), CORE_FIRST(3));
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 40);
-    numbers(f, 42, 42);
+    core_numbers(f, 42, 42);
     assert_value(f, 1, 42);
 }
 
@@ -80,7 +84,7 @@ static void spare_master_is_asked_for_the_highest_number_where_others_differ(voi
     struct core_fixture *f = core_fixture_new_majority(state, 3);
     count(f, 1, 2);
     assert_int_equal(counted(f), CORE_FIRST(2));
-    numbers(f, 40, 12);
+    core_numbers(f, 40, 12);
     assert_int_equal(counted(f), CORE_SET(2));
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 2)->hint, 38);
     core_number(f, 2, 40);
@@ -89,16 +93,14 @@ static void spare_master_is_asked_for_the_highest_number_where_others_differ(voi
 
 static void late_number_of_an_earlier_round_does_not_count(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 5);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 5, 1);
     uint64_t old = f->tag[4];
     core_number(f, 0, 3);
     core_number(f, 1, 4);
     core_number(f, 2, 5);
     core_number(f, 3, 6);
     assert_int_equal(counted(f), CORE_FIRST(5));
-    core_number(f, 0, 7);
-    core_number(f, 1, 7);
+    core_numbers(f, 7, 7);
     core_reply_to(f, 4, old, (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .number = 7});
     assert_no_effects(f);
     core_number(f, 2, 7);
@@ -107,8 +109,7 @@ static void late_number_of_an_earlier_round_does_not_count(void **state)
 
 static void contended_after_as_many_rounds_as_there_may_be(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 3, 1);
     unsigned rounds = 0;
     for (int64_t number = 1; core_answers(f) == 0; number += 10) {
         assert_true(rounds++ < FENCE_COUNT_TRIES_MAX);
@@ -124,8 +125,7 @@ static void contended_after_as_many_rounds_as_there_may_be(void **state)
 
 static void no_majority_is_told_at_the_deadline(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 3, 1);
     core_number(f, 0, 1);
     core_later_us(f, FENCE_MASTER_DEADLINE_US);
     core_tick(f);
@@ -166,8 +166,7 @@ static void obstacle_of_a_majority_is_named(void **state)
 
 static void full_master_alone_is_no_obstacle(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 3, 1);
     core_reply_kind(f, 0, FENCE_REPLY_FULL);
     core_number(f, 1, 1);
     core_number(f, 2, 1);
@@ -188,12 +187,10 @@ static void name_without_room_is_not_begun_on_spare_masters(void **state)
 
 static void name_that_a_majority_has_no_room_for_is_refused_whatever_others_answer(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 5);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 5, 1);
     core_number(f, 3, 1);
     core_number(f, 4, 1);
-    core_reply_kind(f, 0, FENCE_REPLY_FULL);
-    core_reply_kind(f, 1, FENCE_REPLY_FULL);
+    core_both_reply(f, FENCE_REPLY_FULL);
     assert_no_effects(f);
     core_reply_kind(f, 2, FENCE_REPLY_FULL);
     assert_answer(f, 1, FENCE_ECOUNTERS);
@@ -209,14 +206,13 @@ static void full_master_makes_room_for_what_another_has(void **state)
     core_number(f, 0, 9);
     assert_int_equal(core_answers(f), 0);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 9);
-    numbers(f, 10, 10);
+    core_numbers(f, 10, 10);
     assert_value(f, 1, 10);
 }
 
 static void reading_of_what_never_counted_says_so(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 0);
+    struct core_fixture *f = counting(state, 3, 0);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, 0);
     core_reply_kind(f, 0, FENCE_REPLY_NO);
     assert_no_effects(f);
@@ -226,8 +222,7 @@ static void reading_of_what_never_counted_says_so(void **state)
 
 static void what_a_minority_has_is_brought_to_a_majority_before_it_is_told(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 0);
+    struct core_fixture *f = counting(state, 3, 0);
     core_down(f, 2);
     core_number(f, 0, 5);
     core_reply_kind(f, 1, FENCE_REPLY_NO);
@@ -235,24 +230,23 @@ static void what_a_minority_has_is_brought_to_a_majority_before_it_is_told(void 
     assert_int_equal(core_answers(f), 0);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 5);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->count, 0);
-    numbers(f, 5, 5);
+    core_numbers(f, 5, 5);
     assert_value(f, 1, 5);
 }
 
 static void calls_behind_the_first_share_its_next_round(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 3, 1);
     count(f, 2, 10);
     assert_no_effects(f);
     count(f, 3, 100);
     assert_no_effects(f);
-    numbers(f, 1, 1);
+    core_numbers(f, 1, 1);
     assert_value(f, 1, 1);
     core_tick(f);
     assert_int_equal(counted(f), CORE_FIRST(3));
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, 110);
-    numbers(f, 111, 111);
+    core_numbers(f, 111, 111);
     assert_value(f, 2, 11);
     core_tick(f);
     assert_value(f, 3, 111);
@@ -261,19 +255,18 @@ static void calls_behind_the_first_share_its_next_round(void **state)
 
 static void reading_shares_no_round_with_calls_that_count(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 3, 1);
     count(f, 2, 1);
     count(f, 3, 0);
     count(f, 4, 0);
-    numbers(f, 1, 1);
+    core_numbers(f, 1, 1);
     core_tick(f);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, 1);
-    numbers(f, 2, 2);
+    core_numbers(f, 2, 2);
     assert_value(f, 2, 2);
     core_tick(f);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, 0);
-    numbers(f, 2, 2);
+    core_numbers(f, 2, 2);
     assert_value(f, 3, 2);
     core_tick(f);
     assert_value(f, 4, 2);
@@ -281,14 +274,12 @@ static void reading_shares_no_round_with_calls_that_count(void **state)
 
 static void all_calls_of_a_round_that_failed_hear_why(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 3, 1);
     count(f, 2, 1);
     count(f, 3, 1);
-    numbers(f, 1, 1);
+    core_numbers(f, 1, 1);
     core_tick(f);
-    core_reply_kind(f, 0, FENCE_REPLY_FULL);
-    core_reply_kind(f, 1, FENCE_REPLY_FULL);
+    core_both_reply(f, FENCE_REPLY_FULL);
     assert_answer(f, 2, FENCE_ECOUNTERS);
     core_tick(f);
     assert_answer(f, 3, FENCE_ECOUNTERS);
@@ -297,20 +288,18 @@ static void all_calls_of_a_round_that_failed_hear_why(void **state)
 
 static void round_counts_no_more_values_than_one_call_may_take(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 3, 1);
     count(f, 2, FENCE_COUNT_MAX - 1);
     count(f, 3, 1);
     count(f, 4, 1);
-    numbers(f, 1, 1);
+    core_numbers(f, 1, 1);
     core_tick(f);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, FENCE_COUNT_MAX);
 }
 
 static void call_that_waits_too_long_for_its_turn_is_busy(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 1);
-    count(f, 1, 1);
+    struct core_fixture *f = counting(state, 1, 1);
     count(f, 2, 1);
     for (unsigned k = 0; core_answers(f) == 0 || core_answer_of(f)->client == 1; k++) {
         assert_true(k < 2 * FENCE_COUNT_TRIES_MAX);
@@ -321,14 +310,8 @@ static void call_that_waits_too_long_for_its_turn_is_busy(void **state)
 
 static void other_counters_do_not_wait(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    count(f, 1, 1);
-    core_call(f, (struct fence_call){.kind = FENCE_CALL_COUNT,
-                                     .client = 2,
-                                     .resource = "receipts",
-                                     .lock_id = "",
-                                     .owner = "",
-                                     .count = 1});
+    struct core_fixture *f = counting(state, 3, 1);
+    count_of(f, "receipts", 2, 1);
     assert_int_equal(counted(f), CORE_FIRST(3));
     core_acquire(f, 3, 0);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
@@ -337,8 +320,7 @@ static void other_counters_do_not_wait(void **state)
 static void round_begins_anew_under_a_newer_view(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    struct fence_view view = core_facts(0).view;
-    view.incarnation[2] += CORE_ADMISSIONS(1);
+    const struct fence_view view = core_view_after(2, 1);
     count(f, 1, 1);
     core_number(f, 0, 4);
     core_hear(f, 0, &view);

@@ -8,8 +8,7 @@ static struct fence_counts counts_of(const struct core_fixture *f)
 
 static void grant_in_one_round_is_one_attempt(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_later_us(f, 1234);
     core_grant(f, 7);
     assert_false(core_answer_of(f)->confirmed);
@@ -23,12 +22,9 @@ static void grant_in_one_round_is_one_attempt(void **state)
 
 static void grant_after_a_second_round_says_so(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
-    core_number(f, 0, 7);
-    core_number(f, 1, 9);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
+    core_numbers(f, 7, 9);
+    core_both_reply(f, FENCE_REPLY_YES);
     assert_answer(f, 1, 0);
     assert_true(core_answer_of(f)->confirmed);
     assert_int_equal(counts_of(f).attempts, 1);
@@ -38,14 +34,11 @@ static void grant_after_a_second_round_says_so(void **state)
 /* A slot that was used before keeps nothing of it. */
 static void next_grant_is_not_confirmed_nor_has_it_waited(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_meet_holder(f, 10);
     core_tick(f);
-    core_number(f, 0, 7);
-    core_number(f, 1, 9);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    core_numbers(f, 7, 9);
+    core_both_reply(f, FENCE_REPLY_YES);
     assert_true(core_answer_of(f)->waited);
     assert_true(core_answer_of(f)->confirmed);
     core_later_us(f, CORE_TTL_MS * UINT64_C(1000));
@@ -58,8 +51,7 @@ static void next_grant_is_not_confirmed_nor_has_it_waited(void **state)
 
 static void acquire_behind_another_has_waited(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
     core_acquire(f, 2, 5000);
     core_grant(f, 7);
     core_tick(f);
@@ -70,8 +62,7 @@ static void acquire_behind_another_has_waited(void **state)
 
 static void holder_that_is_met_at_once_is_no_wait(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
     core_meet_holder(f, 1000);
     assert_answer(f, 1, FENCE_EHELD);
     assert_false(core_answer_of(f)->waited);
@@ -80,8 +71,7 @@ static void holder_that_is_met_at_once_is_no_wait(void **state)
 
 static void each_attempt_that_is_contended_counts(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_meet_contenders(f);
     core_tick(f);
     core_meet_contenders(f);

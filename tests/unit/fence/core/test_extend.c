@@ -4,27 +4,14 @@
 #include <string.h>
 
 enum {
-    TOKEN = 7,
     CLIENT = 1,
     EXTENSIONS = 4, /* that the lock has had where it is extended */
 };
 
-static void call(struct core_fixture *f, enum fence_call_kind kind)
-{
-    core_call(f, (struct fence_call){
-                     .kind = kind,
-                     .client = CLIENT,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = core_lock_id(CLIENT),
-                     .token = kind == FENCE_CALL_EXTEND ? TOKEN : 0,
-                     .ttl_ms = kind == FENCE_CALL_EXTEND ? CORE_TTL_MS : 0,
-                 });
-}
-
 static struct core_fixture *asked(void **state, unsigned n, enum fence_call_kind kind)
 {
     struct core_fixture *f = core_fixture_new_spread(state, n);
-    call(f, kind);
+    core_call(f, core_call_of(kind, CLIENT));
     return f;
 }
 
@@ -54,27 +41,19 @@ static void extends(struct core_fixture *f, unsigned k, int64_t extensions)
                });
 }
 
-/* A view in which @member is of the past. */
-static struct fence_view newer_view(unsigned member)
-{
-    struct fence_view view = core_facts(0).view;
-    view.incarnation[member] += CORE_ADMISSIONS(10);
-    return view;
-}
-
 static void extend_asks_a_majority_first(void **state)
 {
     struct core_fixture *f = asked(state, 5, FENCE_CALL_EXTEND);
     assert_int_equal(extended(f), core_nths(f, 0, 3));
     const struct fence_request *extend = core_request(f, FENCE_REQUEST_EXTEND, core_nth(f, 0));
     assert_int_equal(extend->extensions, CORE_EXTENSIONS);
-    assert_int_equal(extend->token, TOKEN);
+    assert_int_equal(extend->token, CORE_TOKEN);
     for (unsigned k = 0; k < 3; k++)
         extends(f, k, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
     assert_int_equal(f->effects.count, 1);
     assert_false(core_answer_of(f)->anew);
-    assert_int_equal(core_answer_of(f)->token, TOKEN);
+    assert_int_equal(core_answer_of(f)->token, CORE_TOKEN);
 }
 
 static void anything_but_yes_has_all_the_others_asked(void **state)
@@ -117,7 +96,7 @@ static void free_masters_join_once_one_has_extended_it(void **state)
     assert_int_equal(f->effects.count, 1);
     const struct fence_request *join = core_request(f, FENCE_REQUEST_JOIN, core_nth(f, 1));
     assert_true(join->tag == round);
-    assert_int_equal(join->token, TOKEN);
+    assert_int_equal(join->token, CORE_TOKEN);
     assert_int_equal(join->ttl_ms, CORE_TTL_MS);
     assert_string_equal(join->lock_id, core_lock_id(CLIENT));
     assert_true(join->attempt != 0);
@@ -125,7 +104,7 @@ static void free_masters_join_once_one_has_extended_it(void **state)
     extends(f, 1, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
     assert_int_equal(core_answer_of(f)->granted, 2);
-    assert_int_equal(core_answer_of(f)->token, TOKEN);
+    assert_int_equal(core_answer_of(f)->token, CORE_TOKEN);
     /* What did not answer is taken back, behind the join: the client may release it elsewhere. */
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), core_nths(f, 2, 1));
     assert_int_equal(f->effects.count, 2);
@@ -175,7 +154,7 @@ static void second_round_has_another_tag_to_join_by(void **state)
     struct core_fixture *f = core_fixture_new_spread(state, 3);
     uint64_t tags[2];
     for (unsigned r = 0; r < 2; r++) {
-        call(f, FENCE_CALL_EXTEND);
+        core_call(f, core_call_of(FENCE_CALL_EXTEND, CLIENT));
         extends(f, 0, EXTENSIONS);
         answer(f, 1, FENCE_REPLY_NO);
         answer(f, 2, FENCE_REPLY_LOST);
@@ -254,7 +233,7 @@ static void round_that_ends_before_anybody_joined_is_over(void **state)
 static void join_where_all_are_asked_waits_for_those_that_are_not_late(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    call(f, FENCE_CALL_EXTEND);
+    core_call(f, core_call_of(FENCE_CALL_EXTEND, CLIENT));
     assert_int_equal(extended(f), CORE_FIRST(3));
     extends(f, 0, EXTENSIONS);
     answer(f, 1, FENCE_REPLY_NO);
@@ -275,7 +254,7 @@ static void answer_to_a_join_says_nothing_of_how_long_a_master_takes(void **stat
     core_later_us(f, 15000);
     extends(f, 1, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
-    call(f, FENCE_CALL_EXTEND);
+    core_call(f, core_call_of(FENCE_CALL_EXTEND, CLIENT));
     assert_int_equal(fence_core_deadline(f->core), f->now_us + 2 * (1000 + UINT64_C(4) * 500));
 }
 
@@ -322,7 +301,7 @@ static void join_that_is_stale_begins_anew_and_undoes_what_joined(void **state)
     struct core_fixture *f = two_joining(state);
     uint64_t tag = core_request(f, FENCE_REQUEST_JOIN, core_nth(f, 1))->attempt;
     answer(f, 4, FENCE_REPLY_LOST);
-    const struct fence_view view = newer_view(core_nth(f, 4));
+    const struct fence_view view = core_view_after(core_nth(f, 4), 10);
     core_hear(f, core_nth(f, 0), &view);
     core_reply(f, core_nth(f, 1), (struct fence_reply){.kind = FENCE_REPLY_STALE, .view = &view});
     assert_int_equal(core_answers(f), 0);

@@ -23,16 +23,18 @@ static const struct fence_group *three(void)
 static void acquire_three(struct core_fixture *f, uint64_t client, uint32_t wait_ms)
 {
     const struct fence_group *group = three();
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_ACQUIRE,
-                     .client = client,
-                     .resource = group->locks[0].resource,
-                     .lock_id = core_lock_id(client),
-                     .owner = "worker",
-                     .group = group,
-                     .ttl_ms = CORE_TTL_MS,
-                     .wait_ms = wait_ms,
-                 });
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
+    call.resource = group->locks[0].resource;
+    call.group = group;
+    call.wait_ms = wait_ms;
+    core_call(f, call);
+}
+
+static struct core_fixture *acquiring_three(void **state, uint32_t wait_ms)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, wait_ms);
+    return f;
 }
 
 static void numbers(struct core_fixture *f, unsigned i, int64_t a, int64_t b, int64_t c)
@@ -41,16 +43,18 @@ static void numbers(struct core_fixture *f, unsigned i, int64_t a, int64_t b, in
     core_reply(f, i, (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .numbers = given});
 }
 
-static void held(struct core_fixture *f, unsigned i, unsigned blocked, uint64_t remaining_ms)
+/* A majority says that another holds the second of them. */
+static void second_is_held(struct core_fixture *f, uint64_t remaining_ms)
 {
-    core_reply(f, i,
-               (struct fence_reply){
-                   .kind = FENCE_REPLY_HELD,
-                   .holder = CORE_OTHER_HOLDER,
-                   .owner = "holder",
-                   .blocked = blocked,
-                   .remaining_ms = remaining_ms,
-               });
+    for (unsigned i = 0; i < 2; i++)
+        core_reply(f, i,
+                   (struct fence_reply){
+                       .kind = FENCE_REPLY_HELD,
+                       .holder = CORE_OTHER_HOLDER,
+                       .owner = "holder",
+                       .blocked = 1,
+                       .remaining_ms = remaining_ms,
+                   });
 }
 
 /* How many resources the clean-up that was just sent to all takes back. */
@@ -65,18 +69,9 @@ static void acknowledge(struct core_fixture *f, unsigned i)
     core_reply_kind(f, i, FENCE_REPLY_YES);
 }
 
-static void released(struct core_fixture *f, const char *resource)
-{
-    core_give(f, (struct fence_event){
-                     .kind = FENCE_EVENT_RELEASED,
-                     .released = {.resource = resource, .lock_id = CORE_OTHER_HOLDER},
-                 });
-}
-
 static void one_request_a_master_asks_for_all(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 0);
+    struct core_fixture *f = acquiring_three(state, 0);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
     const struct fence_group *asked = core_request(f, FENCE_REQUEST_TAKE, 0)->group;
     assert_int_equal(asked->count, 3);
@@ -86,8 +81,7 @@ static void one_request_a_master_asks_for_all(void **state)
 
 static void equal_numbers_are_granted_each_with_its_token(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 0);
+    struct core_fixture *f = acquiring_three(state, 0);
     numbers(f, 0, 7, 3, 5);
     numbers(f, 1, 7, 3, 5);
     assert_answer(f, 1, 0);
@@ -100,25 +94,21 @@ static void equal_numbers_are_granted_each_with_its_token(void **state)
 
 static void one_number_that_differs_has_all_confirmed(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 0);
+    struct core_fixture *f = acquiring_three(state, 0);
     numbers(f, 0, 7, 3, 5);
     numbers(f, 1, 7, 4, 5);
     assert_int_equal(core_sent(f, FENCE_REQUEST_CONFIRM), CORE_FIRST(2));
     const struct fence_group *asked = core_request(f, FENCE_REQUEST_CONFIRM, 0)->group;
     assert_int_equal(asked->locks[0].token, 7);
     assert_int_equal(asked->locks[1].token, 4);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    core_both_reply(f, FENCE_REPLY_YES);
     assert_int_equal(core_answer_of(f)->group->locks[1].token, 4);
 }
 
 static void one_that_is_held_fails_all_and_is_named(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 0);
-    held(f, 0, 1, 4000);
-    held(f, 1, 1, 4000);
+    struct core_fixture *f = acquiring_three(state, 0);
+    second_is_held(f, 4000);
     assert_answer(f, 1, FENCE_EHELD);
     assert_string_equal(core_answer_of(f)->resource, "b");
     assert_string_equal(core_answer_of(f)->owner, "holder");
@@ -128,24 +118,20 @@ static void one_that_is_held_fails_all_and_is_named(void **state)
 
 static void failed_attempt_is_taken_back_at_once_with_one_request_a_master(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 0);
+    struct core_fixture *f = acquiring_three(state, 0);
     numbers(f, 2, 1, 1, 1);
-    held(f, 0, 1, 4000);
-    held(f, 1, 1, 4000);
+    second_is_held(f, 4000);
     assert_int_equal(undone(f), 3);
     for (unsigned i = 0; i < 3; i++)
         acknowledge(f, i);
     core_shake_hands(f, 1, core_facts(1));
-    assert_true(fence_core_deadline(f->core) > f->now_us); /* nothing is owed any more */
+    assert_false(core_is_due(f)); /* nothing is owed any more */
 }
 
 static void what_a_lost_master_owes_is_told_again_one_by_one(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 0);
-    held(f, 0, 1, 4000);
-    held(f, 1, 1, 4000);
+    struct core_fixture *f = acquiring_three(state, 0);
+    second_is_held(f, 4000);
     assert_int_equal(undone(f), 3);
     const uint64_t tag = f->tag[2];
     acknowledge(f, 0);
@@ -164,10 +150,8 @@ static void what_a_lost_master_owes_is_told_again_one_by_one(void **state)
 /* A group whose clean-up master 0 lost with its connection, which is back. */
 static struct core_fixture *fixture_with_cleanups(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 0);
-    core_reply_kind(f, 0, FENCE_REPLY_LOST);
-    core_reply_kind(f, 1, FENCE_REPLY_LOST);
+    struct core_fixture *f = acquiring_three(state, 0);
+    core_both_reply(f, FENCE_REPLY_LOST);
     uint64_t tag = core_request(f, FENCE_REQUEST_UNDO, 0)->tag;
     core_reply_to(f, 1, tag, (struct fence_reply){.kind = FENCE_REPLY_YES});
     core_reply_to(f, 2, tag, (struct fence_reply){.kind = FENCE_REPLY_YES});
@@ -180,7 +164,7 @@ static struct core_fixture *fixture_with_cleanups(void **state)
 /* What master 0 is told in the next turn; 0: nothing. */
 static uint64_t told_again(struct core_fixture *f)
 {
-    if (fence_core_deadline(f->core) > f->now_us)
+    if (!core_is_due(f))
         return 0;
     core_tick(f);
     return core_sent(f, FENCE_REQUEST_UNDO) & CORE_SET(0)
@@ -220,8 +204,7 @@ static void every_failed_attempt_is_taken_back_however_many_there_are(void **sta
     struct core_fixture *f = core_fixture_new(state, 3);
     for (unsigned round = 0; round < 3 * CORE_CALLS; round++) {
         acquire_three(f, 1, 0);
-        held(f, 0, 1, 4000);
-        held(f, 1, 1, 4000);
+        second_is_held(f, 4000);
         assert_int_equal(undone(f), 3);
         for (unsigned i = 0; i < 3; i++) {
             core_reply_to(f, i, 0, (struct fence_reply){.kind = FENCE_REPLY_YES, .locks = 3});
@@ -232,32 +215,27 @@ static void every_failed_attempt_is_taken_back_however_many_there_are(void **sta
 
 static void waiter_is_woken_when_the_one_in_its_way_is_released(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 60000);
+    struct core_fixture *f = acquiring_three(state, 60000);
     assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
-    held(f, 0, 1, 40000);
-    held(f, 1, 1, 40000);
+    second_is_held(f, 40000);
     assert_int_equal(core_answers(f), 0);
-    released(f, "b");
+    core_tell_released(f, "b", CORE_OTHER_HOLDER);
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
 }
 
 static void waiter_is_not_woken_by_what_it_did_not_ask_for(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 60000);
-    held(f, 0, 1, 40000);
-    held(f, 1, 1, 40000);
-    released(f, "d");
-    assert_true(fence_core_deadline(f->core) > f->now_us);
+    struct core_fixture *f = acquiring_three(state, 60000);
+    second_is_held(f, 40000);
+    core_tell_released(f, "d", CORE_OTHER_HOLDER);
+    assert_false(core_is_due(f));
 }
 
 static void waiter_that_leaves_is_gone(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 60000);
-    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = 1});
+    struct core_fixture *f = acquiring_three(state, 60000);
+    core_client_left(f, 1);
     assert_answer(f, 1, FENCE_ELEFT);
     assert_int_equal(undone(f), 3);
     assert_int_equal(fence_core_calls(f->core), 0);
@@ -265,18 +243,11 @@ static void waiter_that_leaves_is_gone(void **state)
 
 static void it_stands_in_nobodys_way(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    acquire_three(f, 1, 60000);
-    held(f, 0, 1, 40000);
-    held(f, 1, 1, 40000);
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_ACQUIRE,
-                     .client = 2,
-                     .resource = "a",
-                     .lock_id = core_lock_id(2),
-                     .owner = "",
-                     .ttl_ms = CORE_TTL_MS,
-                 });
+    struct core_fixture *f = acquiring_three(state, 60000);
+    second_is_held(f, 40000);
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, 2);
+    call.resource = "a";
+    core_call(f, call);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
 }
 
@@ -285,8 +256,7 @@ static void those_that_wait_leave_room_for_those_that_do_not(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     uint64_t client = 1;
     for (acquire_three(f, client, 60000); core_answers(f) == 0; acquire_three(f, client, 60000)) {
-        held(f, 0, 1, 40000);
-        held(f, 1, 1, 40000);
+        second_is_held(f, 40000);
         client++;
     }
     assert_answer(f, client, FENCE_EWAITERS);

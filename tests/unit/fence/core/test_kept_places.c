@@ -18,16 +18,11 @@ static const char *id_of(unsigned who)
 
 static struct fence_call call_of(unsigned who, uint64_t client)
 {
-    return (struct fence_call){
-        .kind = FENCE_CALL_ACQUIRE,
-        .client = client,
-        .resource = CORE_RESOURCE,
-        .lock_id = id_of(who),
-        .owner = "worker",
-        .idempotent = true,
-        .ttl_ms = CORE_TTL_MS,
-        .wait_ms = WAIT_MS,
-    };
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
+    call.lock_id = id_of(who);
+    call.idempotent = true;
+    call.wait_ms = WAIT_MS;
+    return call;
 }
 
 static void ask(struct core_fixture *f, unsigned who, uint64_t client)
@@ -37,7 +32,7 @@ static void ask(struct core_fixture *f, unsigned who, uint64_t client)
 
 static void leave(struct core_fixture *f, uint64_t client)
 {
-    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = client});
+    core_client_left(f, client);
     assert_answer(f, client, FENCE_ELEFT);
 }
 
@@ -57,10 +52,7 @@ static struct core_fixture *new_line(void **state)
 /* @holder releases, and the first of the line asks: it is @who, whose call is @client's. */
 static void hand_over(struct core_fixture *f, const char *holder, unsigned who, uint64_t client)
 {
-    core_give(f, (struct fence_event){
-                     .kind = FENCE_EVENT_RELEASED,
-                     .released = {.resource = CORE_RESOURCE, .lock_id = holder},
-                 });
+    core_tell_released(f, CORE_RESOURCE, holder);
     for (unsigned t = 0; t < 2 && core_sent(f, FENCE_REQUEST_TAKE) == 0; t++)
         core_tick(f); /* one that was the first before may look first, and steps back */
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, id_of(who));
@@ -174,8 +166,7 @@ static void lock_goes_to_the_next_while_the_first_is_away(void **state)
     hand_over(f, CORE_OTHER_HOLDER, 'b', 2);
     ask(f, 'd', 5);
     ask(f, 'a', 4);
-    core_held(f, 0, id_of('b'), HELD_MS);
-    core_held(f, 1, id_of('b'), HELD_MS);
+    core_both_held(f, id_of('b'), HELD_MS);
     hand_over(f, id_of('b'), 'a', 4);
     hand_over(f, id_of('a'), 'c', 3);
     hand_over(f, id_of('c'), 'd', 5);
@@ -258,10 +249,7 @@ static void grant_ends_a_place(void **state)
 {
     struct core_fixture *f = new_line(state);
     hand_over(f, CORE_OTHER_HOLDER, 'a', 1);
-    core_give(f, (struct fence_event){
-                     .kind = FENCE_EVENT_RELEASED,
-                     .released = {.resource = CORE_RESOURCE, .lock_id = id_of('a')},
-                 });
+    core_tell_released(f, CORE_RESOURCE, id_of('a'));
     ask(f, 'a', 4);
     core_tick(f);
     core_grant(f, 7);

@@ -1,21 +1,15 @@
 /* Clients that go before they are answered. */
 #include "tests/unit/fence/core/core_fixture.h"
 
-static void left(struct core_fixture *f, uint64_t client)
-{
-    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = client});
-}
-
 static void waiter_that_left_is_out_of_the_line_at_once(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     for (uint64_t client = 1; client <= 3; client++)
         core_acquire(f, client, 5000);
-    left(f, 2);
+    core_client_left(f, 2);
     assert_answer(f, 2, FENCE_ELEFT);
     assert_int_equal(fence_core_calls(f->core), 2);
-    core_number(f, 0, 7);
-    core_number(f, 1, 7);
+    core_numbers(f, 7, 7);
     assert_answer(f, 1, 0);
     core_tick(f);
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(3));
@@ -23,11 +17,10 @@ static void waiter_that_left_is_out_of_the_line_at_once(void **state)
 
 static void what_one_that_left_may_have_been_granted_is_taken_back(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     const uint64_t attempt = core_request(f, FENCE_REQUEST_TAKE, 0)->attempt;
     core_number(f, 0, 7);
-    left(f, 1);
+    core_client_left(f, 1);
     assert_answer(f, 1, FENCE_ELEFT);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(3));
     assert_int_equal(core_request(f, FENCE_REQUEST_UNDO, 0)->attempt, attempt);
@@ -37,19 +30,17 @@ static void what_one_that_left_may_have_been_granted_is_taken_back(void **state)
 
 static void next_in_line_takes_the_place_of_the_first_that_left(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_acquire(f, 2, 5000);
-    left(f, 1);
+    core_client_left(f, 1);
     core_tick(f);
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(2));
 }
 
 static void caller_that_did_not_wait_is_let_go_too(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
-    left(f, 1);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
+    core_client_left(f, 1);
     assert_answer(f, 1, FENCE_ELEFT);
     assert_int_equal(fence_core_calls(f->core), 0);
 }
@@ -58,27 +49,19 @@ static void caller_that_did_not_wait_is_let_go_too(void **state)
 static void other_calls_go_on(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_RELEASE,
-                     .client = 1,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = core_lock_id(1),
-                 });
-    left(f, 1);
+    core_call(f, core_call_of(FENCE_CALL_RELEASE, 1));
+    core_client_left(f, 1);
     assert_no_effects(f);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    core_both_reply(f, FENCE_REPLY_YES);
     assert_answer(f, 1, 0);
 }
 
 static void client_that_was_answered_has_left_nothing(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
-    core_number(f, 0, 7);
-    core_number(f, 1, 7);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
+    core_numbers(f, 7, 7);
     assert_answer(f, 1, 0);
-    left(f, 1);
+    core_client_left(f, 1);
     assert_no_effects(f);
 }
 
@@ -102,8 +85,7 @@ static void decline(struct core_fixture *f, struct fence_answer answer)
 /* By its lock id it would take what the client was given elsewhere when it asked again. */
 static void declined_grant_is_taken_back_by_its_attempt(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
     uint64_t attempt = core_request(f, FENCE_REQUEST_TAKE, 0)->attempt;
     core_grant(f, 7);
     decline(f, *core_answer_of(f));
@@ -114,8 +96,7 @@ static void declined_grant_is_taken_back_by_its_attempt(void **state)
 
 static void who_waits_behind_a_declined_grant_tries_at_once(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
     core_acquire(f, 2, 5000);
     core_grant(f, 7);
     decline(f, *core_answer_of(f));

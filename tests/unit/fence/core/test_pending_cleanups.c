@@ -4,10 +4,8 @@
 /* An attempt of client 1 that fails at once: 0 and 1 hold something of it, the others refuse. */
 static struct core_fixture *fixture_with_a_cleanup(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
-    core_reply_kind(f, 0, FENCE_REPLY_LOST);
-    core_reply_kind(f, 1, FENCE_REPLY_LOST);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
+    core_both_reply(f, FENCE_REPLY_LOST);
     assert_answer(f, 1, FENCE_ENOQUORUM);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(3));
     return f;
@@ -48,8 +46,7 @@ static void unacknowledged_clean_up_is_told_again_when_the_master_is_back(void *
 
 static void clean_up_of_a_master_that_was_away_waits_for_it(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
     core_down(f, 2);
     core_reply_kind(f, 2, FENCE_REPLY_LOST);
     core_reply_kind(f, 1, FENCE_REPLY_LOST);
@@ -96,8 +93,7 @@ static void clean_up_beyond_what_is_remembered_is_told_all_the_same(void **state
         if (i == 0)
             f = core_fixture_new(state, 3);
         core_acquire(f, i + 1, 0);
-        core_reply_kind(f, 0, FENCE_REPLY_LOST);
-        core_reply_kind(f, 1, FENCE_REPLY_LOST);
+        core_both_reply(f, FENCE_REPLY_LOST);
         assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(3));
         assert_int_equal(undo_tag(f, 0) != 0, i < CORE_CALLS);
     }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 enum {
-    TOKEN = 7,
     NEW_TOKEN = 12,
     CLIENT = 1,
     EXTENSIONS = 4,
@@ -14,14 +13,7 @@ enum {
 static struct core_fixture *extending(void **state, unsigned n)
 {
     struct core_fixture *f = core_fixture_new_spread(state, n);
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_EXTEND,
-                     .client = CLIENT,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = core_lock_id(CLIENT),
-                     .token = TOKEN,
-                     .ttl_ms = CORE_TTL_MS,
-                 });
+    core_call(f, core_call_of(FENCE_CALL_EXTEND, CLIENT));
     return f;
 }
 
@@ -75,7 +67,7 @@ static struct core_fixture *taking(void **state, enum fence_reply_kind why)
 static struct core_fixture *extending_anew(void **state)
 {
     struct core_fixture *f = taking(state, FENCE_REPLY_PAST);
-    found(f, 0, TOKEN);
+    found(f, 0, CORE_TOKEN);
     number(f, 1, NEW_TOKEN);
     answer(f, 0, FENCE_REPLY_YES);
     answer(f, 1, FENCE_REPLY_YES);
@@ -160,7 +152,7 @@ static void what_joined_is_undone_before(void **state)
 static void what_was_acquired_again_is_extended_under_its_new_token(void **state)
 {
     struct core_fixture *f = taking(state, FENCE_REPLY_PAST);
-    found(f, 0, TOKEN);
+    found(f, 0, CORE_TOKEN);
     number(f, 1, NEW_TOKEN);
     const struct fence_request *confirm = core_request(f, FENCE_REQUEST_CONFIRM, core_nth(f, 0));
     assert_int_equal(confirm->token, NEW_TOKEN);
@@ -179,11 +171,11 @@ static void it_asks_others_as_an_acquire_does(void **state)
 {
     struct core_fixture *f = taking(state, FENCE_REPLY_PAST);
     uint64_t attempt = take_of(f, 0)->attempt;
-    found(f, 0, TOKEN);
+    found(f, 0, CORE_TOKEN);
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), core_nths(f, 2, 1));
-    assert_int_equal(take_of(f, 2)->hint, TOKEN - 1);
-    found(f, 2, TOKEN);
+    assert_int_equal(take_of(f, 2)->hint, CORE_TOKEN - 1);
+    found(f, 2, CORE_TOKEN);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), core_nths(f, 1, 1));
     assert_true(core_request(f, FENCE_REQUEST_UNDO, core_nth(f, 1))->attempt == attempt);
     assert_int_equal(core_sent(f, FENCE_REQUEST_EXTEND), core_nths(f, 0, 2));
@@ -193,7 +185,7 @@ static void failed_attempt_is_undone_and_the_old_validity_stands(void **state)
 {
     struct core_fixture *f = taking(state, FENCE_REPLY_PAST);
     uint64_t attempt = take_of(f, 0)->attempt;
-    found(f, 0, TOKEN);
+    found(f, 0, CORE_TOKEN);
     core_held(f, core_nth(f, 1), CORE_OTHER_HOLDER, 1000);
     core_held(f, core_nth(f, 2), CORE_OTHER_HOLDER, 1000);
     assert_answer(f, CLIENT, FENCE_ENOQUORUM);
@@ -323,14 +315,9 @@ static void next_extension_of_the_slot_is_not_a_new_grant(void **state)
     extends(f, 0);
     extends(f, 1);
     assert_true(core_answer_of(f)->anew);
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_EXTEND,
-                     .client = CLIENT,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = core_lock_id(CLIENT),
-                     .token = NEW_TOKEN,
-                     .ttl_ms = CORE_TTL_MS,
-                 });
+    struct fence_call next = core_call_of(FENCE_CALL_EXTEND, CLIENT);
+    next.token = NEW_TOKEN;
+    core_call(f, next);
     extends(f, 0);
     extends(f, 1);
     assert_answer(f, CLIENT, 0);

@@ -65,8 +65,7 @@ static void masters_that_are_not_active_are_not_asked(void **state)
 static void master_that_knows_more_is_asked_again_under_its_view(void **state)
 {
     struct core_fixture *f = rejoin_asking(state);
-    struct fence_view known = core_facts(0).view;
-    known.incarnation[MEMBER] += CORE_ADMISSIONS(3);
+    const struct fence_view known = core_view_after(MEMBER, 3);
     core_hear(f, 2, &known);
     rejoin_changed(f, 1, &known);
     const struct fence_rejoin_request *ask = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));

@@ -262,8 +262,7 @@ static void source_that_refuses_a_page_has_all_read_anew(void **state)
 static void source_that_knows_a_higher_incarnation_ends_the_try(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
-    struct fence_view known = core_facts(0).view;
-    known.incarnation[MEMBER] += CORE_ADMISSIONS(10);
+    const struct fence_view known = core_view_after(MEMBER, 10);
     core_hear(f, 2, &known);
     rejoin_changed(f, 1, &known);
     assert_broken_off(f, FENCE_REASON_BLANK);

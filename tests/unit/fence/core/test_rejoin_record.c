@@ -6,14 +6,6 @@ enum {
     OTHER = 3, /* another member that is taken back at the same time */
 };
 
-/* The view that the masters know, with the incarnation of member @i raised. */
-static struct fence_view raised(unsigned i)
-{
-    struct fence_view view = core_facts(0).view;
-    view.incarnation[i] += CORE_ADMISSIONS(10);
-    return view;
-}
-
 static void record_names_the_new_incarnation_and_the_view_of_the_others(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
@@ -73,7 +65,7 @@ static void recording_is_put_off_while_too_few_others_are_active(void **state)
 /* Member 3 was admitted again meanwhile, and master @i knows; so does another. */
 static void refuse_to_record(struct core_fixture *f, unsigned i)
 {
-    const struct fence_view known = raised(OTHER);
+    const struct fence_view known = core_view_after(OTHER, 10);
     core_hear(f, i == 2 ? 1 : 2, &known);
     rejoin_changed(f, i, &known);
 }
@@ -82,7 +74,7 @@ static void refusal_to_record_teaches_the_view_and_begins_anew(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
     refuse_to_record(f, 1);
-    const struct fence_view known = raised(OTHER);
+    const struct fence_view known = core_view_after(OTHER, 10);
     /* Member 3 is of the past, by what was learnt. */
     const struct fence_rejoin_request *record = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(3));
     assert_int_equal(record->view->incarnation[OTHER], known.incarnation[OTHER]);
@@ -102,7 +94,7 @@ static void all_that_are_read_recorded_under_one_view(void **state)
     assert_no_step(f);
     rejoin_done(f, 2);
     const struct fence_view *read = assert_step(f, FENCE_REJOIN_READ, CORE_FIRST(3))->view;
-    assert_int_equal(read->incarnation[OTHER], raised(OTHER).incarnation[OTHER]);
+    assert_int_equal(read->incarnation[OTHER], core_view_after(OTHER, 10).incarnation[OTHER]);
 }
 
 static void late_reply_of_an_earlier_round_is_dropped(void **state)
@@ -171,7 +163,7 @@ static void master_that_went_and_came_back_is_asked_again(void **state)
 static void higher_incarnation_of_the_member_beats_this_leader(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
-    const struct fence_view known = raised(MEMBER);
+    const struct fence_view known = core_view_after(MEMBER, 10);
     core_hear(f, 2, &known);
     rejoin_changed(f, 1, &known);
     assert_broken_off(f, FENCE_REASON_BLANK);
@@ -180,7 +172,7 @@ static void higher_incarnation_of_the_member_beats_this_leader(void **state)
 static void leader_that_was_beaten_waits_longer_before_the_next_try(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
-    const struct fence_view known = raised(MEMBER);
+    const struct fence_view known = core_view_after(MEMBER, 10);
     core_hear(f, 2, &known);
     rejoin_changed(f, 1, &known);
     f->random = UINT64_C(0x123456789abcdef);
@@ -196,7 +188,7 @@ static void higher_incarnation_stops_the_admission(void **state)
     rejoin_page(f, 0, "", 0);
     rejoin_page(f, 1, "", 0);
     struct fence_facts facts = core_facts(3);
-    facts.view = raised(MEMBER);
+    facts.view = core_view_after(MEMBER, 10);
     core_hear(f, 2, &facts.view);
     core_shake_hands(f, 3, facts);
     rejoin_page(f, 2, "", 0);
@@ -207,7 +199,7 @@ static void higher_incarnation_stops_the_admission(void **state)
 static void what_one_master_alone_says_stops_no_leader(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
-    struct fence_view known = raised(MEMBER);
+    struct fence_view known = core_view_after(MEMBER, 10);
     known.incarnation[OTHER] = FENCE_INCARNATION_MAX;
     rejoin_changed(f, 1, &known);
     rejoin_drop_late(f);
@@ -222,7 +214,7 @@ static void what_one_master_alone_says_stops_no_leader(void **state)
 static void next_mark_is_above_what_one_master_says_of_the_member(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
-    struct fence_view known = raised(MEMBER);
+    struct fence_view known = core_view_after(MEMBER, 10);
     rejoin_cut_off(f, 3);
     rejoin_changed(f, 1, &known);
     rejoin_drop_late(f);

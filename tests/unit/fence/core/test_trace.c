@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    TOKEN = 7,
     TOLD_MAX = 4096,
 };
 
@@ -32,16 +31,9 @@ static struct core_fixture *traced(void **state)
 
 static void call(struct core_fixture *f, enum fence_call_kind kind, uint32_t count)
 {
-    core_call(f, (struct fence_call){
-                     .kind = kind,
-                     .client = 1,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = core_lock_id(1),
-                     .owner = "",
-                     .token = TOKEN,
-                     .count = count,
-                     .ttl_ms = kind == FENCE_CALL_EXTEND ? CORE_TTL_MS : 0,
-                 });
+    struct fence_call call = core_call_of(kind, 1);
+    call.count = count;
+    core_call(f, call);
 }
 
 static void held_under_token(struct core_fixture *f, unsigned i)
@@ -50,7 +42,7 @@ static void held_under_token(struct core_fixture *f, unsigned i)
                (struct fence_reply){.kind = FENCE_REPLY_HELD,
                                     .holder = core_lock_id(2),
                                     .owner = "",
-                                    .number = TOKEN,
+                                    .number = CORE_TOKEN,
                                     .remaining_ms = 20000});
 }
 
@@ -58,8 +50,7 @@ static void acquire_with_equal_numbers(void **state)
 {
     struct core_fixture *f = traced(state);
     core_acquire(f, 1, 0);
-    core_number(f, 0, TOKEN);
-    core_number(f, 1, TOKEN);
+    core_numbers(f, CORE_TOKEN, CORE_TOKEN);
     assert_string_equal(told, "orders/42: acquire is called\n"
                               "orders/42: take is sent to 1 2\n"
                               "orders/42: master 1 replies number 7\n"
@@ -72,10 +63,8 @@ static void acquire_with_other_numbers_is_confirmed(void **state)
 {
     struct core_fixture *f = traced(state);
     core_acquire(f, 1, 0);
-    core_number(f, 0, TOKEN - 1);
-    core_number(f, 1, TOKEN);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    core_numbers(f, CORE_TOKEN - 1, CORE_TOKEN);
+    core_both_reply(f, FENCE_REPLY_YES);
     assert_string_equal(told, "orders/42: acquire is called\n"
                               "orders/42: take is sent to 1 2\n"
                               "orders/42: master 1 replies number 6\n"
@@ -91,9 +80,9 @@ static void acquire_asks_another_master_where_one_is_late(void **state)
 {
     struct core_fixture *f = traced(state);
     core_acquire(f, 1, 0);
-    core_number(f, 0, TOKEN);
+    core_number(f, 0, CORE_TOKEN);
     core_tick(f);
-    core_number(f, 2, TOKEN);
+    core_number(f, 2, CORE_TOKEN);
     assert_string_equal(told, "orders/42: acquire is called\n"
                               "orders/42: take is sent to 1 2\n"
                               "orders/42: master 1 replies number 7\n"
@@ -109,8 +98,7 @@ static void acquire_of_a_lock_that_is_held(void **state)
 {
     struct core_fixture *f = traced(state);
     core_acquire(f, 1, 0);
-    core_held(f, 0, CORE_OTHER_HOLDER, 20000);
-    core_held(f, 1, CORE_OTHER_HOLDER, 20000);
+    core_meet_holder(f, 20000);
     assert_string_equal(told, "orders/42: acquire is called\n"
                               "orders/42: take is sent to 1 2\n"
                               "orders/42: master 1 replies held 7\n"
@@ -123,14 +111,10 @@ static void acquire_waits_for_the_release(void **state)
 {
     struct core_fixture *f = traced(state);
     core_acquire(f, 1, 60000);
-    core_held(f, 0, CORE_OTHER_HOLDER, 20000);
-    core_held(f, 1, CORE_OTHER_HOLDER, 20000);
-    core_give(f, (struct fence_event){
-                     .kind = FENCE_EVENT_RELEASED,
-                     .released = {.resource = CORE_RESOURCE, .lock_id = CORE_OTHER_HOLDER}});
+    core_meet_holder(f, 20000);
+    core_tell_released(f, CORE_RESOURCE, CORE_OTHER_HOLDER);
     core_tick(f);
-    core_number(f, 0, TOKEN);
-    core_number(f, 1, TOKEN);
+    core_numbers(f, CORE_TOKEN, CORE_TOKEN);
     assert_string_equal(told, "orders/42: acquire is called\n"
                               "orders/42: take is sent to 1 2\n"
                               "orders/42: master 1 replies held 7\n"
@@ -149,8 +133,8 @@ static void acquire_whose_client_leaves(void **state)
 {
     struct core_fixture *f = traced(state);
     core_acquire(f, 1, 0);
-    core_number(f, 0, TOKEN);
-    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = 1});
+    core_number(f, 0, CORE_TOKEN);
+    core_client_left(f, 1);
     assert_string_equal(told,
                         "orders/42: acquire is called\n"
                         "orders/42: take is sent to 1 2\n"
@@ -182,8 +166,7 @@ static void extend_joins_where_the_lock_is_not(void **state)
 static void release_through_a_view_that_ended(void **state)
 {
     struct core_fixture *f = traced(state);
-    struct fence_view view = core_facts(0).view;
-    view.incarnation[2] += CORE_ADMISSIONS(1);
+    const struct fence_view view = core_view_after(2, 1);
     call(f, FENCE_CALL_RELEASE, 0);
     core_reply_kind(f, 0, FENCE_REPLY_YES);
     core_reply(f, 1, (struct fence_reply){.kind = FENCE_REPLY_STALE, .view = &view});
@@ -219,8 +202,7 @@ static void break_finds_the_grant_and_ends_it(void **state)
     call(f, FENCE_CALL_BREAK, 0);
     held_under_token(f, 0);
     held_under_token(f, 1);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    core_both_reply(f, FENCE_REPLY_YES);
     assert_string_equal(told, "orders/42: break is called\n"
                               "orders/42: inspect is sent to 1 2 3\n"
                               "orders/42: master 1 replies held 7\n"

@@ -13,17 +13,10 @@ static void stale(struct core_fixture *f, unsigned i, const struct fence_view *v
     core_reply(f, i, (struct fence_reply){.kind = FENCE_REPLY_STALE, .view = view});
 }
 
-static struct fence_view raised(unsigned i)
-{
-    struct fence_view view = core_facts(0).view;
-    view.incarnation[i] += CORE_ADMISSIONS(10);
-    return view;
-}
-
 static void stale_attempt_begins_anew_under_the_view_it_was_told(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 5);
-    const struct fence_view view = raised(MEMBER);
+    const struct fence_view view = core_view_after(MEMBER, 10);
     core_acquire(f, 1, 0);
     core_number(f, 0, 7);
     stale(f, 1, &view);
@@ -40,10 +33,8 @@ static void stale_attempt_begins_anew_under_the_view_it_was_told(void **state)
 
 static void confirmation_under_a_newer_view_is_not_sent(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 5);
-    core_acquire(f, 1, 0);
-    core_number(f, 0, 7);
-    core_number(f, 1, 8);
+    struct core_fixture *f = core_fixture_acquiring(state, 5, 0);
+    core_numbers(f, 7, 8);
     struct fence_facts facts = core_facts(3);
     facts.view.incarnation[3] += CORE_ADMISSIONS(10);
     core_shake_hands(f, 3, facts);
@@ -52,23 +43,11 @@ static void confirmation_under_a_newer_view_is_not_sent(void **state)
     assert_int_equal(core_answers(f), 0);
 }
 
-static void vote(struct core_fixture *f, enum fence_call_kind kind)
-{
-    core_call(f, (struct fence_call){
-                     .kind = kind,
-                     .client = 1,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = core_lock_id(1),
-                     .token = 7,
-                     .ttl_ms = kind == FENCE_CALL_EXTEND ? CORE_TTL_MS : 0,
-                 });
-}
-
 static void stale_extension_begins_anew_with_all(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    const struct fence_view view = raised(2);
-    vote(f, FENCE_CALL_EXTEND);
+    const struct fence_view view = core_view_after(2, 10);
+    core_call(f, core_call_of(FENCE_CALL_EXTEND, 1));
     core_reply_kind(f, 0, FENCE_REPLY_YES);
     stale(f, 1, &view);
     assert_int_equal(core_sent(f, FENCE_REQUEST_EXTEND), CORE_FIRST(2));
@@ -81,8 +60,8 @@ static void stale_extension_begins_anew_with_all(void **state)
 static void stale_release_is_repeated_where_it_was_refused(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    const struct fence_view view = raised(2);
-    vote(f, FENCE_CALL_RELEASE);
+    const struct fence_view view = core_view_after(2, 10);
+    core_call(f, core_call_of(FENCE_CALL_RELEASE, 1));
     core_reply_kind(f, 0, FENCE_REPLY_YES);
     stale(f, 1, &view);
     assert_int_equal(core_sent(f, FENCE_REQUEST_RELEASE), CORE_SET(1));
@@ -95,7 +74,7 @@ static void master_that_never_agrees_on_a_view_is_not_asked_for_ever(void **stat
 {
     struct core_fixture *f = core_fixture_new(state, 1);
     const struct fence_view view = core_facts(0).view;
-    vote(f, FENCE_CALL_RELEASE);
+    core_call(f, core_call_of(FENCE_CALL_RELEASE, 1));
     unsigned asked = 1;
     for (; core_answers(f) == 0; asked++) {
         assert_true(asked <= FENCE_TRIES_MAX + 1);
@@ -121,13 +100,11 @@ static void master_whose_own_incarnation_rose_is_asked_by_a_handshake(void **sta
 
 static void clean_up_that_was_stale_is_told_again(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
-    core_held(f, 0, CORE_OTHER_HOLDER, 1000);
-    core_held(f, 1, CORE_OTHER_HOLDER, 1000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
+    core_meet_holder(f, 1000);
     assert_answer(f, 1, FENCE_EHELD);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(3));
-    const struct fence_view view = raised(2);
+    const struct fence_view view = core_view_after(2, 10);
     stale(f, 0, &view);
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_SET(0));
@@ -173,17 +150,16 @@ static void clean_up_that_is_refused_for_the_view_that_holds_is_not_told_again(v
     struct core_fixture *f = core_fixture_new(state, 3);
     const struct fence_view view = core_facts(0).view;
     core_acquire(f, 1, 0);
-    core_held(f, 0, CORE_OTHER_HOLDER, 1000);
-    core_held(f, 1, CORE_OTHER_HOLDER, 1000);
+    core_meet_holder(f, 1000);
     core_reply(f, 0, (struct fence_reply){.kind = FENCE_REPLY_STALE, .view = &view});
-    assert_true(fence_core_deadline(f->core) > f->now_us);
+    assert_false(core_is_due(f));
 }
 
 /* A leader broke off after one master had recorded. The member may never come back. */
 static void what_one_master_says_of_a_member_that_is_gone_is_named_to_it_alone(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    const struct fence_view view = raised(2);
+    const struct fence_view view = core_view_after(2, 10);
     core_down(f, 2);
     core_acquire(f, 1, 0);
     core_number(f, 0, 7);
@@ -192,8 +168,7 @@ static void what_one_master_says_of_a_member_that_is_gone_is_named_to_it_alone(v
     assert_int_equal(fleet->master[1].named.incarnation[2], view.incarnation[2]);
     assert_int_equal(fleet->master[0].named.incarnation[2], core_facts(0).view.incarnation[2]);
     core_tick(f);
-    core_number(f, 0, 8);
-    core_number(f, 1, 8);
+    core_numbers(f, 8, 8);
     assert_answer(f, 1, 0);
 
     /* It is back, as it was: it votes, and the other is refused what it says of it. */

@@ -24,8 +24,7 @@ static void waiter_looks_again_after_a_random_while(void **state)
     uint64_t least_us = FENCE_NEVER;
     uint64_t most_us = 0;
     for (uint64_t random = 0; random < 64; random++) {
-        struct core_fixture *f = core_fixture_new(state, 3);
-        core_acquire(f, 1, 5000);
+        struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
         f->random = random << 32;
         meet_holder_everywhere(f, 10000);
         assert_int_equal(core_answers(f), 0);
@@ -44,8 +43,7 @@ static void waiter_looks_again_after_a_random_while(void **state)
 
 static void waiter_looks_again_at_the_end_of_the_lease_if_that_is_sooner(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_meet_holder(f, 2);
     uint64_t paused_us = f->now_us;
     core_tick(f);
@@ -58,8 +56,7 @@ static void a_holder_whose_lease_never_ends_is_looked_at_less_and_less_often(voi
 {
     static const uint64_t remaining_ms[] = {0, 1, 5, UINT64_MAX};
     for (unsigned i = 0; i < sizeof(remaining_ms) / sizeof(remaining_ms[0]); i++) {
-        struct core_fixture *f = core_fixture_new(state, 3);
-        core_acquire(f, 1, 5000);
+        struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
         const uint64_t began_us = f->now_us;
         unsigned looks = 0;
         while (f->now_us - began_us < 1000000) {
@@ -76,8 +73,7 @@ static void a_holder_whose_lease_never_ends_is_looked_at_less_and_less_often(voi
 
 static void waiter_tries_more_often_than_one_that_does_not_wait(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     for (unsigned t = 0; t < 3 * FENCE_TRIES_MAX; t++) {
         if (t % 2)
             core_meet_contenders(f);
@@ -93,8 +89,7 @@ static void waiter_tries_more_often_than_one_that_does_not_wait(void **state)
 
 static void wait_ends_on_time(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 4);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 4);
     uint64_t arrived_us = f->now_us;
     core_meet_holder(f, 1000);
     core_tick(f);
@@ -108,13 +103,11 @@ static void wait_ends_on_time(void **state)
 
 static void attempt_that_ends_after_the_wait_is_the_last(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 4);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 4);
     core_later_us(f, 4000);
     core_meet_holder(f, 1000);
     assert_answer(f, 1, FENCE_EWAITTIMEOUT);
-    f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 4);
+    f = core_fixture_acquiring(state, 3, 4);
     core_later_us(f, 4000);
     core_meet_contenders(f);
     assert_answer(f, 1, FENCE_EWAITTIMEOUT);
@@ -122,8 +115,7 @@ static void attempt_that_ends_after_the_wait_is_the_last(void **state)
 
 static void only_the_first_in_line_troubles_the_masters(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_acquire(f, 2, 5000);
     assert_no_effects(f);
     core_acquire(f, 3, 0);
@@ -133,24 +125,17 @@ static void only_the_first_in_line_troubles_the_masters(void **state)
 
 static void other_resources_are_not_held_up(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_ACQUIRE,
-                     .client = 2,
-                     .resource = "orders/43",
-                     .lock_id = core_lock_id(2),
-                     .owner = "",
-                     .ttl_ms = CORE_TTL_MS,
-                 });
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, 2);
+    call.resource = "orders/43";
+    core_call(f, call);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->resource, "orders/43");
 }
 
 static void those_behind_a_winner_are_told_held_without_asking_the_masters(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
     core_acquire(f, 2, 0);
     core_acquire(f, 3, 0);
     core_grant(f, 7);
@@ -167,8 +152,7 @@ static void those_behind_a_winner_are_told_held_without_asking_the_masters(void 
 
 static void those_behind_one_that_was_told_held_are_told_so_too(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
     core_acquire(f, 2, 0);
     core_meet_holder(f, 1000);
     assert_answer(f, 1, FENCE_EHELD);
@@ -180,8 +164,7 @@ static void those_behind_one_that_was_told_held_are_told_so_too(void **state)
 
 static void who_comes_while_a_waiter_knows_the_holder_is_told_held(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_meet_holder(f, 1000);
     core_acquire(f, 2, 0);
     assert_answer(f, 2, FENCE_EHELD);
@@ -191,11 +174,9 @@ static void who_comes_while_a_waiter_knows_the_holder_is_told_held(void **state)
 
 static void those_behind_a_failure_try_for_themselves(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
     core_acquire(f, 2, 0);
-    core_reply_kind(f, 0, FENCE_REPLY_LOST);
-    core_reply_kind(f, 1, FENCE_REPLY_LOST);
+    core_both_reply(f, FENCE_REPLY_LOST);
     assert_answer(f, 1, FENCE_ENOQUORUM);
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
@@ -205,8 +186,7 @@ static void those_behind_a_failure_try_for_themselves(void **state)
 
 static void those_that_may_wait_are_counted_until_they_have_their_answer(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_acquire(f, 2, 0);
     core_acquire(f, 3, 5000);
     assert_int_equal(fence_core_calls(f->core), 3);
@@ -234,8 +214,7 @@ static void waiters_are_served_in_the_order_they_came(void **state)
 
 static void waiter_in_line_times_out_without_holding_up_the_rest(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_acquire(f, 2, 2);
     core_acquire(f, 3, 5000);
     core_tick(f);
@@ -249,28 +228,22 @@ static void waiter_in_line_times_out_without_holding_up_the_rest(void **state)
 
 static void release_by(struct core_fixture *f, uint64_t client)
 {
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_RELEASE,
-                     .client = 100 + client,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = core_lock_id(client),
-                 });
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    struct fence_call call = core_call_of(FENCE_CALL_RELEASE, client);
+    call.client += 100;
+    core_call(f, call);
+    core_both_reply(f, FENCE_REPLY_YES);
     assert_answer(f, 100 + client, 0);
 }
 
 /* Three masters, of which two say that @client holds the lock. */
 static void meet(struct core_fixture *f, uint64_t client)
 {
-    core_held(f, 0, core_lock_id(client), 20000);
-    core_held(f, 1, core_lock_id(client), 20000);
+    core_both_held(f, core_lock_id(client), 20000);
 }
 
 static void release_wakes_the_first_in_line_and_nobody_else(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
     core_grant(f, 7);
     core_acquire(f, 2, 5000);
     core_acquire(f, 3, 5000);
@@ -295,11 +268,9 @@ static void after_a_release_the_lock_is_not_taken_for_held(void **state)
 
 static void no_wait_caller_behind_a_waiter_is_told_held_when_the_waiter_is(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 300000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 300000);
     core_acquire(f, 2, 0);
-    core_held(f, 0, CORE_OTHER_HOLDER, 60000);
-    core_held(f, 1, CORE_OTHER_HOLDER, 60000);
+    core_meet_holder(f, 60000);
     if (core_answers(f) == 0)
         core_tick(f);
     assert_answer(f, 2, FENCE_EHELD);
@@ -307,24 +278,14 @@ static void no_wait_caller_behind_a_waiter_is_told_held_when_the_waiter_is(void 
 
 static void released(struct core_fixture *f, uint64_t client)
 {
-    core_give(f, (struct fence_event){
-                     .kind = FENCE_EVENT_RELEASED,
-                     .released = {.resource = CORE_RESOURCE, .lock_id = core_lock_id(client)},
-                 });
-}
-
-static bool is_due(const struct core_fixture *f)
-{
-    return fence_core_deadline(f->core) <= f->now_us;
+    core_tell_released(f, CORE_RESOURCE, core_lock_id(client));
 }
 
 static void who_waits_says_so_to_the_masters(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
-    f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
+    f = core_fixture_acquiring(state, 3, 0);
     assert_false(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
 }
 
@@ -334,9 +295,9 @@ static void first_in_line_is_woken_by_what_a_master_publishes(void **state)
     core_acquire(f, 2, 5000);
     core_acquire(f, 3, 5000);
     meet(f, 1);
-    assert_false(is_due(f));
+    assert_false(core_is_due(f));
     released(f, 1);
-    assert_true(is_due(f));
+    assert_true(core_is_due(f));
     core_tick(f);
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(2));
 }
@@ -348,9 +309,9 @@ static void late_word_of_an_earlier_holder_wakes_nobody(void **state)
     core_acquire(f, 3, 5000);
     core_grant(f, 7); /* 2 has it now; the other masters tell of 1 */
     released(f, 1);
-    assert_false(is_due(f));
+    assert_false(core_is_due(f));
     released(f, 2);
-    assert_true(is_due(f));
+    assert_true(core_is_due(f));
 }
 
 /* The others still had it when they were asked, and their word came first. */
@@ -378,8 +339,7 @@ static void word_about_what_nobody_waits_for_is_nothing(void **state)
  * waits. */
 static void new_first_in_line_looks_soon(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 5000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
     core_acquire(f, 2, 5000);
     core_grant(f, 7);
     const uint64_t soon_us =
@@ -392,8 +352,7 @@ static void new_first_in_line_looks_soon(void **state)
 /* pawld init made the fleet anew, with shorter leases, while somebody waited. */
 static void waiter_is_not_granted_a_longer_lease_than_the_fleet_allows_by_then(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 60000);
+    struct core_fixture *f = core_fixture_acquiring(state, 3, 60000);
     core_meet_holder(f, 1000);
     struct fence_facts anew[3];
     for (unsigned i = 0; i < 3; i++) {
