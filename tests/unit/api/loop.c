@@ -11,10 +11,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     SLICE_MS = 50, /* how long one turn may sleep */
 };
+
+struct loop_case loop;
 
 static int64_t now_ms(void)
 {
@@ -151,4 +154,46 @@ void loop_turn_for(struct api_http *http, unsigned ms)
 {
     for (int64_t until = now_ms() + ms; now_ms() < until;)
         turn(http, -1);
+}
+
+void loop_begin(struct api_http *http)
+{
+    loop.http = http;
+    loop.fd = loop_connect(http);
+}
+
+int loop_end(void **state)
+{
+    api_http_free(loop.http);
+    (void)close(loop.fd);
+    return 0;
+}
+
+int loop_ask(const char *text)
+{
+    loop_send(loop.http, loop.fd, text);
+    return loop_receive(loop.http, loop.fd, loop.response);
+}
+
+bool loop_says(const char *text)
+{
+    return strstr(loop.response, text) != NULL;
+}
+
+void assert_said(const char *text)
+{
+    if (!loop_says(text))
+        fail_msg("no word of \"%s\" in %s", text, loop.response);
+}
+
+void assert_answered(const char *request, int status, const char *text)
+{
+    assert_int_equal(loop_ask(request), status);
+    assert_said(text);
+}
+
+void loop_answer(struct api_request *request, const char *text)
+{
+    const struct api_answer answer = {.status = 200, .body = text, .len = strlen(text)};
+    api_request_answer(request, &answer);
 }

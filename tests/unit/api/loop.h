@@ -12,6 +12,28 @@ enum {
     LOOP_RESPONSE_MAX = 8192,
 };
 
+/* The server of a case, a client of it, and the last response to that client. */
+struct loop_case {
+    struct api_http *http;
+    int fd;
+    char response[LOOP_RESPONSE_MAX];
+};
+
+extern struct loop_case loop;
+
+/* What a case begins with: a new client of @http. And the teardown of a case. */
+void loop_begin(struct api_http *http);
+int loop_end(void **state);
+
+/* The client asks @text; returns the status. And whether the response has @text in it. */
+int loop_ask(const char *text);
+bool loop_says(const char *text);
+void assert_said(const char *text);
+void assert_answered(const char *request, int status, const char *text);
+
+/* Answers 200 with @text. */
+void loop_answer(struct api_request *request, const char *text);
+
 /* A door on a free port of loopback. */
 struct api_door loop_door(void);
 

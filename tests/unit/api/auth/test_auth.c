@@ -14,17 +14,11 @@ static struct api_request *kept; /* the request that POST left unanswered */
 static bool sees_key;            /* of "deploy", by the last caller of GET */
 static char caller[FENCE_KEY_ID_MAX + 1];
 
-static void answer_done(struct api_request *request)
-{
-    const struct api_answer answer = {.status = 200, .body = "{}", .len = 2};
-    api_request_answer(request, &answer);
-}
-
 static void show(struct api_request *request, void *context)
 {
     sees_key = api_auth_sees_key(request, "deploy");
     (void)snprintf(caller, sizeof(caller), "%s", api_request_caller(request));
-    answer_done(request);
+    loop_answer(request, "{}");
 }
 
 static void keep(struct api_request *request, void *context)
@@ -36,7 +30,7 @@ static void keep(struct api_request *request, void *context)
 static void change(struct api_request *request, void *context)
 {
     if (api_auth_require(request, API_RIGHT_ADMIN, "a") == 0)
-        answer_done(request);
+        loop_answer(request, "{}");
 }
 
 static const struct api_route items[] = {
@@ -142,7 +136,7 @@ static void parked_request_keeps_the_key_that_it_came_with(void **state)
     assert_string_equal(api_request_caller(kept), "deploy");
     assert_true(api_auth_sees_key(kept, "deploy"));
     api_auth_granted(kept, "lock-id", "a", 1000);
-    answer_done(kept);
+    loop_answer(kept, "{}");
     assert_int_equal(loop_receive(http, fd, response), 200);
 }
 
@@ -154,13 +148,13 @@ static void place_of_a_request_that_is_over_is_free_again(void **state)
     /* Loaded again, it has used up the same. */
     api_keyring_swap(ring, make_keys("deploy", "role=lock held=1"));
     assert_int_equal(ask_on(other_fd, "POST /keep", "deploy"), 409);
-    answer_done(kept);
+    loop_answer(kept, "{}");
     assert_int_equal(loop_receive(http, fd, response), 200);
     kept = NULL;
     loop_send(http, other_fd, request("POST /keep", "deploy"));
     loop_turn_for(http, 10);
     assert_non_null(kept);
-    answer_done(kept);
+    loop_answer(kept, "{}");
     assert_int_equal(loop_receive(http, other_fd, response), 200);
 }
 

@@ -23,12 +23,6 @@ static struct api_request *begun[CLIENTS]; /* in the order in which their handle
 static unsigned begun_count;
 static size_t body_len; /* of what /body was given last */
 
-static void answer_text(struct api_request *request, const char *text)
-{
-    const struct api_answer answer = {.status = 200, .body = text, .len = strlen(text)};
-    api_request_answer(request, &answer);
-}
-
 static void begin_costly(struct api_request *request, void *context)
 {
     assert_in_range(begun_count, 0, CLIENTS - 1);
@@ -37,13 +31,13 @@ static void begin_costly(struct api_request *request, void *context)
 
 static void at_once(struct api_request *request, void *context)
 {
-    answer_text(request, "\"at once\"");
+    loop_answer(request, "\"at once\"");
 }
 
 static void take_body(struct api_request *request, void *context)
 {
     (void)api_request_body(request, &body_len);
-    answer_text(request, "\"taken\"");
+    loop_answer(request, "\"taken\"");
 }
 
 static const struct api_route items[] = {
@@ -109,7 +103,7 @@ static void few_are_served_at_a_time_in_the_order_in_which_they_came(void **stat
         loop_turn_for(http, RESTED_MS);
         const unsigned expected = ended + API_COSTLY_SERVED;
         assert_int_equal(begun_count, expected < CLIENTS ? expected : CLIENTS);
-        answer_text(begun[ended], "\"served\"");
+        loop_answer(begun[ended], "\"served\"");
         assert_int_equal(loop_receive(http, fds[ended], response), 200);
     }
 }
@@ -152,10 +146,10 @@ static void one_that_left_while_it_stood_in_the_line_is_not_served(void **state)
     close(fds[API_COSTLY_SERVED]);
     fds[API_COSTLY_SERVED] = loop_connect(http);
     loop_turn_for(http, RESTED_MS);
-    answer_text(begun[0], "\"served\"");
+    loop_answer(begun[0], "\"served\"");
     loop_turn_for(http, RESTED_MS);
     assert_int_equal(begun_count, API_COSTLY_SERVED + 1);
-    answer_text(begun[API_COSTLY_SERVED], "\"served\"");
+    loop_answer(begun[API_COSTLY_SERVED], "\"served\"");
     assert_int_equal(loop_receive(http, fds[API_COSTLY_SERVED + 1], response), 200);
 }
 
@@ -168,7 +162,7 @@ static void large_body_stands_in_the_line_with_them(void **state)
     ask_at_once();
     assert_int_equal(body_len, 0);
     for (unsigned ended = 0; ended < CLIENTS; ended++) {
-        answer_text(begun[ended], "\"served\"");
+        loop_answer(begun[ended], "\"served\"");
         loop_turn_for(http, RESTED_MS);
     }
     assert_int_equal(loop_receive(http, fd, response), 200);
@@ -191,7 +185,7 @@ static void body_in_small_chunks_stands_in_the_line_with_them(void **state)
     loop_turn_for(http, RESTED_MS);
     assert_int_equal(body_len, 0);
     for (unsigned ended = 0; ended < CLIENTS; ended++) {
-        answer_text(begun[ended], "\"served\"");
+        loop_answer(begun[ended], "\"served\"");
         loop_turn_for(http, RESTED_MS);
     }
     assert_int_equal(loop_receive(http, fd, response), 200);

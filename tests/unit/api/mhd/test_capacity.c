@@ -26,15 +26,9 @@ static struct api_http *http;
 static struct api_request *kept[CROWD];
 static unsigned kept_count;
 
-static void answer(struct api_request *request)
-{
-    const struct api_answer done = {.status = 200, .body = "{}", .len = 2};
-    api_request_answer(request, &done);
-}
-
 static void at_once(struct api_request *request, void *context)
 {
-    answer(request);
+    loop_answer(request, "{}");
 }
 
 static void keep(struct api_request *request, void *context)
@@ -102,7 +96,7 @@ static void parked_requests_of_all_rooms_are_answered(void **state)
     assert_int_equal(kept_count, CROWD);
     assert_int_equal(api_http_parked(http), CROWD);
     for (int i = 0; i < CROWD; i++) {
-        answer(kept[i]);
+        loop_answer(kept[i], "{}");
         expect_200(fds[i]);
     }
     assert_int_equal(api_http_parked(http), 0);
@@ -148,10 +142,10 @@ static void answer_leaves_in_its_turn_although_another_request_hovers(void **sta
         api_http_turn(http);
 
     char byte;
-    answer(kept[0]);
+    loop_answer(kept[0], "{}");
     api_http_turn(http);
     assert_int_equal(recv(suspended, &byte, 1, MSG_DONTWAIT), 1);
-    answer(kept[1]);
+    loop_answer(kept[1], "{}");
     expect_200(hovering);
     close(suspended);
     close(hovering);

@@ -18,15 +18,9 @@
 static struct api_request *kept; /* the request that /keep left unanswered */
 static size_t body_len;          /* of what /body was given */
 
-static void answer_text(struct api_request *request, const char *text)
-{
-    const struct api_answer answer = {.status = 200, .body = text, .len = strlen(text)};
-    api_request_answer(request, &answer);
-}
-
 static void at_once(struct api_request *request, void *context)
 {
-    answer_text(request, "\"at once\"");
+    loop_answer(request, "\"at once\"");
 }
 
 static void keep(struct api_request *request, void *context)
@@ -37,21 +31,21 @@ static void keep(struct api_request *request, void *context)
 /* Answers the kept request from inside the handler of another, and before it. */
 static void release_kept(struct api_request *request, void *context)
 {
-    answer_text(kept, "\"kept\"");
+    loop_answer(kept, "\"kept\"");
     kept = NULL;
-    answer_text(request, "\"released\"");
+    loop_answer(request, "\"released\"");
 }
 
 static void take_body(struct api_request *request, void *context)
 {
     (void)api_request_body(request, &body_len);
-    answer_text(request, "\"taken\"");
+    loop_answer(request, "\"taken\"");
 }
 
 static void show_header(struct api_request *request, void *context)
 {
     const char *token = api_request_header(request, API_HEADER_FENCING_TOKEN);
-    answer_text(request, token != NULL ? token : "\"none\"");
+    loop_answer(request, token != NULL ? token : "\"none\"");
 }
 
 static const struct api_route items[] = {
@@ -64,44 +58,34 @@ static const struct api_route items[] = {
 };
 static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
 
-static struct api_http *http;
-static int fd;
-static char response[LOOP_RESPONSE_MAX];
-
 static int setup(void **state)
 {
     kept = NULL;
     body_len = 0;
-    http = loop_serve(&routes, 1);
-    fd = loop_connect(http);
+    loop_begin(loop_serve(&routes, 1));
     return 0;
 }
 
-static int teardown(void **state)
+/* The client at @fd asks for what is kept, and its request is parked; or was a moment ago. */
+static void park(int fd)
 {
-    api_http_free(http);
-    (void)close(fd);
-    return 0;
+    loop_send(loop.http, fd, HEAD("GET", "/keep") "\r\n");
+    loop_turn_for(loop.http, 20);
 }
 
-static int ask(const char *request)
+static void hover(void)
 {
-    loop_send(http, fd, request);
-    return loop_receive(http, fd, response);
-}
-
-static bool says(const char *text)
-{
-    return strstr(response, text) != NULL;
+    loop_send(loop.http, loop.fd, HEAD("GET", "/keep") "\r\n");
+    while (api_http_parked(loop.http) == 0)
+        api_http_turn(loop.http);
 }
 
 /* Connections count as idle much later than a test waits for their end. */
 static void serve_without_haste(void)
 {
-    (void)close(fd);
-    api_http_free(http);
-    http = loop_serve(&routes, 0);
-    fd = loop_connect(http);
+    (void)close(loop.fd);
+    api_http_free(loop.http);
+    loop_begin(loop_serve(&routes, 0));
 }
 
 /* Both are there before the server looks. */
@@ -109,11 +93,11 @@ static void connection_ends_with_the_client_whose_end_came_with_its_request(void
 {
     static const char again[] = HEAD("GET", "/at-once") "\r\n";
     serve_without_haste();
-    assert_int_equal(ask(again), 200);
-    assert_int_equal(send(fd, again, strlen(again), 0), strlen(again));
-    assert_int_equal(shutdown(fd, SHUT_WR), 0);
-    assert_int_equal(loop_receive(http, fd, response), 200);
-    assert_true(loop_closed(http, fd));
+    assert_int_equal(loop_ask(again), 200);
+    assert_int_equal(send(loop.fd, again, strlen(again), 0), strlen(again));
+    assert_int_equal(shutdown(loop.fd, SHUT_WR), 0);
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
+    assert_true(loop_closed(loop.http, loop.fd));
 }
 
 /* Two requests and the end, all at once. */
@@ -121,44 +105,40 @@ static void requests_before_the_end_of_a_client_are_all_answered(void **state)
 {
     static const char two[] = HEAD("GET", "/at-once") "\r\n" HEAD("GET", "/at-once") "\r\n";
     serve_without_haste();
-    assert_int_equal(send(fd, two, strlen(two), 0), strlen(two));
-    assert_int_equal(shutdown(fd, SHUT_WR), 0);
-    assert_int_equal(loop_receive(http, fd, response), 200);
-    if (strstr(response + 1, "HTTP/1.1 200") == NULL) /* the second came with the first, or: */
-        assert_int_equal(loop_receive(http, fd, response), 200);
-    assert_true(loop_closed(http, fd));
+    assert_int_equal(send(loop.fd, two, strlen(two), 0), strlen(two));
+    assert_int_equal(shutdown(loop.fd, SHUT_WR), 0);
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
+    if (strstr(loop.response + 1, "HTTP/1.1 200") == NULL) /* the second came with the first, or: */
+        assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
+    assert_true(loop_closed(loop.http, loop.fd));
 }
 
 static void request_is_answered_in_its_handler(void **state)
 {
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
-    assert_true(says("\"at once\""));
-    assert_true(says("Cache-Control: no-store\r\n"));
-    assert_int_equal(api_http_parked(http), 0);
+    assert_answered(HEAD("GET", "/at-once") "\r\n", 200, "\"at once\"");
+    assert_said("Cache-Control: no-store\r\n");
+    assert_int_equal(api_http_parked(loop.http), 0);
 }
 
 static void request_is_parked_until_it_is_answered(void **state)
 {
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
-    loop_turn_for(http, 20);
-    assert_int_equal(api_http_parked(http), 1);
-    answer_text(kept, "\"late\"");
-    assert_int_equal(api_http_parked(http), 0);
-    assert_int_equal(loop_receive(http, fd, response), 200);
-    assert_true(says("\"late\""));
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+    park(loop.fd);
+    assert_int_equal(api_http_parked(loop.http), 1);
+    loop_answer(kept, "\"late\"");
+    assert_int_equal(api_http_parked(loop.http), 0);
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
+    assert_said("\"late\"");
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "\r\n"), 200);
 }
 
 /* Before it is suspended, a parked request is looked at in a few turns more. */
 static void request_parked_a_moment_ago_is_answered_at_the_next_look(void **state)
 {
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
-    while (api_http_parked(http) == 0)
-        api_http_turn(http);
-    answer_text(kept, "\"soon\"");
-    assert_int_equal(loop_receive(http, fd, response), 200);
-    assert_true(says("\"soon\""));
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+    hover();
+    loop_answer(kept, "\"soon\"");
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
+    assert_said("\"soon\"");
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "\r\n"), 200);
 }
 
 /* A turn for answers alone leaves what came to the turn that looks. */
@@ -166,136 +146,126 @@ static void turn_that_sends_an_answer_leaves_requests_for_the_next_look(void **s
 {
     static const char other_request[] = HEAD("GET", "/at-once") "\r\n";
     char other_response[LOOP_RESPONSE_MAX];
-    struct pollfd readable = {.fd = api_http_fd(http), .events = POLLIN};
-    const int other = loop_connect(http);
-    loop_send(http, other, other_request); /* so that it is let in */
-    assert_int_equal(loop_receive(http, other, other_response), 200);
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
-    while (api_http_parked(http) == 0)
-        api_http_turn(http);
+    struct pollfd readable = {.fd = api_http_fd(loop.http), .events = POLLIN};
+    const int other = loop_connect(loop.http);
+    loop_send(loop.http, other, other_request); /* so that it is let in */
+    assert_int_equal(loop_receive(loop.http, other, other_response), 200);
+    hover();
     assert_int_equal(send(other, other_request, strlen(other_request), 0), strlen(other_request));
-    answer_text(kept, "\"soon\"");
-    api_http_send(http);
-    assert_true(recv(fd, response, sizeof(response) - 1, MSG_DONTWAIT) > 0);
+    loop_answer(kept, "\"soon\"");
+    api_http_send(loop.http);
+    assert_true(recv(loop.fd, loop.response, sizeof(loop.response) - 1, MSG_DONTWAIT) > 0);
     assert_int_equal(recv(other, other_response, 1, MSG_DONTWAIT), -1);
     assert_int_equal(poll(&readable, 1, 0), 1);
-    assert_int_equal(loop_receive(http, other, other_response), 200);
+    assert_int_equal(loop_receive(loop.http, other, other_response), 200);
     (void)close(other);
 }
 
 static void client_that_leaves_a_moment_after_it_was_parked_does_no_harm(void **state)
 {
     struct linger reset = {.l_onoff = 1};
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
-    while (api_http_parked(http) == 0)
-        api_http_turn(http);
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
-    (void)close(fd);
+    hover();
+    assert_int_equal(setsockopt(loop.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+    (void)close(loop.fd);
     for (int i = 0; i < 8; i++)
-        api_http_turn(http);
-    answer_text(kept, "\"to nobody\"");
-    assert_int_equal(api_http_parked(http), 0);
-    fd = loop_connect(http);
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+        api_http_turn(loop.http);
+    loop_answer(kept, "\"to nobody\"");
+    assert_int_equal(api_http_parked(loop.http), 0);
+    loop.fd = loop_connect(loop.http);
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "\r\n"), 200);
 }
 
 static void request_is_answered_from_the_handler_of_another(void **state)
 {
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
-    loop_turn_for(http, 20);
-    int other = loop_connect(http);
-    loop_send(http, other, HEAD("GET", "/release") "\r\n");
-    assert_int_equal(loop_receive(http, other, response), 200);
-    assert_true(says("\"released\""));
-    assert_int_equal(loop_receive(http, fd, response), 200);
-    assert_true(says("\"kept\""));
+    park(loop.fd);
+    int other = loop_connect(loop.http);
+    loop_send(loop.http, other, HEAD("GET", "/release") "\r\n");
+    assert_int_equal(loop_receive(loop.http, other, loop.response), 200);
+    assert_said("\"released\"");
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
+    assert_said("\"kept\"");
     (void)close(other);
 }
 
 static void parked_request_is_not_idle(void **state)
 {
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
-    loop_turn_for(http, 2200); /* the server of these tests allows one second of idleness */
-    answer_text(kept, "\"late\"");
-    assert_int_equal(loop_receive(http, fd, response), 200);
+    loop_send(loop.http, loop.fd, HEAD("GET", "/keep") "\r\n");
+    loop_turn_for(loop.http, 2200); /* the server of these tests allows one second of idleness */
+    loop_answer(kept, "\"late\"");
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
 }
 
 static void idle_connection_is_closed(void **state)
 {
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
-    assert_true(loop_closed(http, fd));
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "\r\n"), 200);
+    assert_true(loop_closed(loop.http, loop.fd));
 }
 
 static void client_that_leaves_while_parked_does_no_harm(void **state)
 {
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
-    loop_turn_for(http, 20);
-    (void)close(fd);
-    loop_turn_for(http, 20);
-    answer_text(kept, "\"to nobody\"");
-    loop_turn_for(http, 20);
-    fd = loop_connect(http);
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+    park(loop.fd);
+    (void)close(loop.fd);
+    loop_turn_for(loop.http, 20);
+    loop_answer(kept, "\"to nobody\"");
+    loop_turn_for(loop.http, 20);
+    loop.fd = loop_connect(loop.http);
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "\r\n"), 200);
 }
 
 static void pipelined_request_waits_for_the_one_before(void **state)
 {
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n" HEAD("GET", "/at-once") "\r\n");
-    loop_turn_for(http, 20);
-    assert_int_equal(api_http_parked(http), 1);
-    answer_text(kept, "\"first\"");
-    assert_int_equal(loop_receive(http, fd, response), 200);
-    assert_true(says("\"first\""));
-    if (!says("\"at once\""))
-        assert_int_equal(loop_receive(http, fd, response), 200);
-    assert_true(says("\"at once\""));
+    loop_send(loop.http, loop.fd, HEAD("GET", "/keep") "\r\n" HEAD("GET", "/at-once") "\r\n");
+    loop_turn_for(loop.http, 20);
+    assert_int_equal(api_http_parked(loop.http), 1);
+    loop_answer(kept, "\"first\"");
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
+    assert_said("\"first\"");
+    if (!loop_says("\"at once\""))
+        assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
+    assert_said("\"at once\"");
 }
 
 static void free_answers_what_is_parked(void **state)
 {
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
-    loop_turn_for(http, 20);
-    api_http_free(http);
-    ssize_t got = read(fd, response, sizeof(response) - 1);
+    park(loop.fd);
+    api_http_free(loop.http);
+    ssize_t got = read(loop.fd, loop.response, sizeof(loop.response) - 1);
     assert_true(got > 0);
-    response[got] = '\0';
-    assert_true(says("HTTP/1.1 503 "));
-    assert_true(says("urn:pawl:stopping"));
-    assert_true(says("Connection: close\r\n"));
-    http = NULL;
+    loop.response[got] = '\0';
+    assert_said("HTTP/1.1 503 ");
+    assert_said("urn:pawl:stopping");
+    assert_said("Connection: close\r\n");
+    loop.http = NULL;
 }
 
 static void quiesced_server_refuses_new_requests_and_ends_old_ones(void **state)
 {
-    int other = loop_connect(http);
-    loop_send(http, other, HEAD("GET", "/keep") "\r\n");
-    loop_turn_for(http, 20);
-    api_http_quiesce(http);
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 503);
-    assert_true(loop_closed(http, fd));
-    answer_text(kept, "\"still\"");
-    assert_int_equal(loop_receive(http, other, response), 200);
+    int other = loop_connect(loop.http);
+    park(other);
+    api_http_quiesce(loop.http);
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "\r\n"), 503);
+    assert_true(loop_closed(loop.http, loop.fd));
+    loop_answer(kept, "\"still\"");
+    assert_int_equal(loop_receive(loop.http, other, loop.response), 200);
     (void)close(other);
 }
 
 static void server_that_leaves_ends_each_connection_with_its_next_answer(void **state)
 {
-    int other = loop_connect(http);
-    loop_send(http, other, HEAD("GET", "/keep") "\r\n");
-    loop_turn_for(http, 20);
-    api_http_leave(http);
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
-    assert_true(says("Connection: close\r\n"));
-    assert_true(loop_closed(http, fd));
-    answer_text(kept, "\"still\"");
-    assert_int_equal(loop_receive(http, other, response), 200);
-    assert_true(says("Connection: close\r\n"));
-    assert_true(loop_closed(http, other));
+    int other = loop_connect(loop.http);
+    park(other);
+    api_http_leave(loop.http);
+    assert_answered(HEAD("GET", "/at-once") "\r\n", 200, "Connection: close\r\n");
+    assert_true(loop_closed(loop.http, loop.fd));
+    loop_answer(kept, "\"still\"");
+    assert_int_equal(loop_receive(loop.http, other, loop.response), 200);
+    assert_said("Connection: close\r\n");
+    assert_true(loop_closed(loop.http, other));
     (void)close(other);
-    other = loop_connect(http); /* new ones are served in the same way */
-    loop_send(http, other, HEAD("GET", "/at-once") "\r\n");
-    assert_int_equal(loop_receive(http, other, response), 200);
-    assert_true(says("Connection: close\r\n"));
+    other = loop_connect(loop.http); /* new ones are served in the same way */
+    loop_send(loop.http, other, HEAD("GET", "/at-once") "\r\n");
+    assert_int_equal(loop_receive(loop.http, other, loop.response), 200);
+    assert_said("Connection: close\r\n");
     (void)close(other);
 }
 
@@ -307,21 +277,21 @@ static void socket_that_stays_is_let_be_with_who_knocks(void **state)
     door.stays = true;
     const struct api_http_config config = {
         .doors = &door, .doors_count = 1, .routes = &routes, .routes_count = 1};
-    api_http_free(http);
-    assert_int_equal(api_http_new(&config, &http), 0);
-    (void)close(fd);
-    fd = loop_connect(http);
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+    api_http_free(loop.http);
+    assert_int_equal(api_http_new(&config, &loop.http), 0);
+    (void)close(loop.fd);
+    loop.fd = loop_connect(loop.http);
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "\r\n"), 200);
 
     const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_port = htons(api_http_port(http)),
+                                        .sin_port = htons(api_http_port(loop.http)),
                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    assert_true(api_http_is_open(http));
-    api_http_leave(http);
-    assert_false(api_http_is_open(http));
+    assert_true(api_http_is_open(loop.http));
+    api_http_leave(loop.http);
+    assert_false(api_http_is_open(loop.http));
     const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(client, (const struct sockaddr *)&address, sizeof(address)), 0);
-    struct pollfd watched = {.fd = api_http_watch_fd(http), .events = POLLIN};
+    struct pollfd watched = {.fd = api_http_watch_fd(loop.http), .events = POLLIN};
     assert_int_equal(poll(&watched, 1, 0), 0);
     const int accepted = accept(others, NULL, NULL);
     assert_true(accepted >= 0);
@@ -332,13 +302,12 @@ static void socket_that_stays_is_let_be_with_who_knocks(void **state)
 
 static void only_requests_that_may_wait_long_are_told_of(void **state)
 {
-    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
-    loop_turn_for(http, 20);
-    assert_null(api_http_waiting(http));
+    park(loop.fd);
+    assert_null(api_http_waiting(loop.http));
     api_request_may_wait(kept, 1);
-    assert_ptr_equal(api_http_waiting(http), kept);
-    answer_text(kept, "\"kept\"");
-    assert_null(api_http_waiting(http));
+    assert_ptr_equal(api_http_waiting(loop.http), kept);
+    loop_answer(kept, "\"kept\"");
+    assert_null(api_http_waiting(loop.http));
 }
 
 /* The kernel has accepted them, and would reset them with the listening socket. */
@@ -349,31 +318,31 @@ static void clients_that_nobody_let_in_yet_are_answered_at_the_end(void **state)
     };
     int crowd[CROWD];
     for (int i = 0; i < CROWD; i++) {
-        crowd[i] = loop_connect(http);
+        crowd[i] = loop_connect(loop.http);
         assert_true(send(crowd[i], HEAD("GET", "/at-once") "\r\n",
                          strlen(HEAD("GET", "/at-once") "\r\n"), 0) > 0);
     }
-    api_http_quiesce(http);
+    api_http_quiesce(loop.http);
     for (int i = 0; i < CROWD; i++) {
-        assert_int_equal(loop_receive(http, crowd[i], response), 503);
-        assert_true(says("urn:pawl:stopping"));
+        assert_int_equal(loop_receive(loop.http, crowd[i], loop.response), 503);
+        assert_said("urn:pawl:stopping");
         (void)close(crowd[i]);
     }
 }
 
 static void length_beside_coding_ends_the_connection(void **state)
 {
-    assert_int_equal(ask(HEAD("POST", "/body") "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"
-                                               "\r\n0\r\n\r\n" HEAD("GET", "/at-once") "\r\n"),
-                     400);
-    assert_false(says("at once"));
-    assert_true(loop_closed(http, fd));
+    assert_int_equal(
+        loop_ask(HEAD("POST", "/body") "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"
+                                       "\r\n0\r\n\r\n" HEAD("GET", "/at-once") "\r\n"),
+        400);
+    assert_false(loop_says("at once"));
+    assert_true(loop_closed(loop.http, loop.fd));
 }
 
 static void missing_host_is_refused(void **state)
 {
-    assert_int_equal(ask("GET /at-once HTTP/1.1\r\n\r\n"), 400);
-    assert_true(says("Host"));
+    assert_answered("GET /at-once HTTP/1.1\r\n\r\n", 400, "Host");
 }
 
 /* A POST of @len blanks. */
@@ -386,7 +355,7 @@ static int post_blanks(size_t len, bool chunked)
                         len);
     memset(text + head, ' ', len);
     (void)snprintf(text + head + len, 16, "%s", chunked ? "\r\n0\r\n\r\n" : "");
-    return ask(text);
+    return loop_ask(text);
 }
 
 static void body_of_64_kib_is_taken_whole(void **state)
@@ -401,58 +370,58 @@ static void larger_body_is_413_and_the_connection_goes_on(void **state)
 {
     assert_int_equal(post_blanks(API_BODY_MAX + 1, false), 413);
     assert_int_equal(post_blanks(API_BODY_MAX + 1, true), 413);
-    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "\r\n"), 200);
     assert_int_equal(body_len, 0);
 }
 
 static void huge_body_is_refused_unread(void **state)
 {
-    assert_int_equal(ask(HEAD("POST", "/body") "Content-Length: 99999999\r\n\r\n"), 413);
-    assert_true(loop_closed(http, fd));
+    assert_int_equal(loop_ask(HEAD("POST", "/body") "Content-Length: 99999999\r\n\r\n"), 413);
+    assert_true(loop_closed(loop.http, loop.fd));
 }
 
 static void unwanted_body_is_refused_where_the_client_asks_first(void **state)
 {
     assert_int_equal(
-        ask(HEAD("POST", "/body") "Expect: 100-continue\r\nContent-Length: 65537\r\n\r\n"), 413);
+        loop_ask(HEAD("POST", "/body") "Expect: 100-continue\r\nContent-Length: 65537\r\n\r\n"),
+        413);
 }
 
 static void other_media_types_are_415(void **state)
 {
     assert_int_equal(
-        ask(HEAD("POST", "/body") "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}"), 415);
-    assert_true(says("Content-Type: application/json."));
-    assert_int_equal(ask(HEAD("POST", "/body") "Content-Type: Application/JSON ;charset=utf-8\r\n"
-                                               "Content-Length: 2\r\n\r\n{}"),
-                     200);
+        loop_ask(HEAD("POST", "/body") "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}"),
+        415);
+    assert_said("Content-Type: application/json.");
+    assert_int_equal(
+        loop_ask(HEAD("POST", "/body") "Content-Type: Application/JSON ;charset=utf-8\r\n"
+                                       "Content-Length: 2\r\n\r\n{}"),
+        200);
 }
 
 static void header_sent_twice_is_refused_by_name(void **state)
 {
-    assert_int_equal(ask(HEAD("GET", "/header") "Fencing-Token: 1\r\nfencing-token: 1\r\n\r\n"),
-                     400);
-    assert_true(says("Fencing-Token"));
-    assert_int_equal(ask(HEAD("GET", "/header") "Fencing-Token: 34  \r\n\r\n"), 200);
-    assert_true(says("\r\n\r\n34"));
+    assert_int_equal(
+        loop_ask(HEAD("GET", "/header") "Fencing-Token: 1\r\nfencing-token: 1\r\n\r\n"), 400);
+    assert_said("Fencing-Token");
+    assert_answered(HEAD("GET", "/header") "Fencing-Token: 34  \r\n\r\n", 200, "\r\n\r\n34");
 }
 
 static void query_is_refused_by_name(void **state)
 {
-    assert_int_equal(ask(HEAD("GET", "/at-once?a=1&b") "\r\n"), 400);
-    assert_true(says("\\\"a\\\""));
+    assert_answered(HEAD("GET", "/at-once?a=1&b") "\r\n", 400, "\\\"a\\\"");
 }
 
 static void body_of_a_call_without_one_is_refused_unless_it_is_an_empty_object(void **state)
 {
-    assert_int_equal(ask(HEAD("GET", "/at-once") "Content-Length: 7\r\n\r\n{\"a\":1}"), 400);
-    assert_int_equal(ask(HEAD("GET", "/at-once") "Content-Length: 2\r\n\r\n{}"), 200);
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "Content-Length: 7\r\n\r\n{\"a\":1}"), 400);
+    assert_int_equal(loop_ask(HEAD("GET", "/at-once") "Content-Length: 2\r\n\r\n{}"), 200);
 }
 
 static void unknown_path_is_404_and_other_method_405_with_allow(void **state)
 {
-    assert_int_equal(ask(HEAD("GET", "/nowhere") "\r\n"), 404);
-    assert_int_equal(ask(HEAD("DELETE", "/at-once") "\r\n"), 405);
-    assert_true(says("Allow: GET, HEAD\r\n"));
+    assert_int_equal(loop_ask(HEAD("GET", "/nowhere") "\r\n"), 404);
+    assert_answered(HEAD("DELETE", "/at-once") "\r\n", 405, "Allow: GET, HEAD\r\n");
 }
 
 /* The answer's head has what the request's left, and gives the id back. */
@@ -466,10 +435,10 @@ static void longest_request_id_fits_behind_the_longest_head(void **state)
         (void)snprintf(request, sizeof(request),
                        HEAD("DELETE", "/at-once") "X-Request-Id: %s\r\nX-Fill: %0*d\r\n\r\n", id,
                        (int)fill, 0);
-        status = ask(request) == 405 && says(id) ? 200 : 0;
+        status = loop_ask(request) == 405 && loop_says(id) ? 200 : 0;
         assert_in_range(fill, 0, API_HTTP_HEAD_MAX);
     }
-    assert_true(says("HTTP/1.1 431 ")); /* up to the first that is refused, all had their answer */
+    assert_said("HTTP/1.1 431 "); /* up to the first that is refused, all had their answer */
 }
 
 static void long_head_is_431(void **state)
@@ -478,11 +447,10 @@ static void long_head_is_431(void **state)
     int head = snprintf(text, sizeof(text), HEAD("GET", "/at-once") "X: ");
     memset(text + head, 'x', API_HTTP_HEAD_MAX);
     (void)snprintf(text + head + API_HTTP_HEAD_MAX, 8, "\r\n\r\n");
-    assert_int_equal(ask(text), 431);
-    assert_true(says("urn:pawl:headers-too-large"));
+    assert_answered(text, 431, "urn:pawl:headers-too-large");
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, loop_end)
 
 static const struct CMUnitTest cases[] = {
     CASE(connection_ends_with_the_client_whose_end_came_with_its_request),

@@ -63,9 +63,6 @@ static struct fence_fleet fleet;
 static struct api_backend backend = {
     .call = take_call, .fleet = &fleet, .new_lock_id = new_lock_id};
 static struct api_routes routes;
-static struct api_http *http;
-static int fd;
-static char response[LOOP_RESPONSE_MAX];
 
 static int setup(void **state)
 {
@@ -87,15 +84,7 @@ static int setup(void **state)
         .parts = {FENCE_PART_GRANTED, FENCE_PART_DOWN, FENCE_PART_TIMEOUT},
     };
     routes = api_locks_routes(&backend);
-    http = loop_serve(&routes, 0);
-    fd = loop_connect(http);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    api_http_free(http);
-    (void)close(fd);
+    loop_begin(loop_serve(&routes, 0));
     return 0;
 }
 
@@ -119,20 +108,9 @@ static const char *request_several(const char *body)
     return text;
 }
 
-static int ask(const char *text)
-{
-    loop_send(http, fd, text);
-    return loop_receive(http, fd, response);
-}
-
-static bool says(const char *text)
-{
-    return strstr(response, text) != NULL;
-}
-
 static void acquire_without_a_body_takes_the_defaults(void **state)
 {
-    assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
+    assert_int_equal(loop_ask(request("POST", "orders/42", "", "")), 201);
     assert_int_equal(seen.kind, FENCE_CALL_ACQUIRE);
     assert_string_equal(seen_resource, "orders/42");
     assert_string_equal(seen_lock_id, LOCK_ID);
@@ -144,17 +122,17 @@ static void acquire_without_a_body_takes_the_defaults(void **state)
 static void default_ttl_is_no_longer_than_the_fleet_allows(void **state)
 {
     fleet.ttl_max_ms = 2000;
-    assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
+    assert_int_equal(loop_ask(request("POST", "orders/42", "", "")), 201);
     assert_int_equal(seen.ttl_ms, 2000);
     fleet.ttl_max_ms = 300000;
-    assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
+    assert_int_equal(loop_ask(request("POST", "orders/42", "", "")), 201);
     assert_int_equal(seen.ttl_ms, 30000);
 }
 
 static void acquire_passes_on_what_the_body_says(void **state)
 {
-    assert_int_equal(ask(request("POST", "a%2Fb", "",
-                                 "{\"ttl_ms\":  100,\"wait_ms\":300000,\"owner\":\"w-7\"}")),
+    assert_int_equal(loop_ask(request("POST", "a%2Fb", "",
+                                      "{\"ttl_ms\":  100,\"wait_ms\":300000,\"owner\":\"w-7\"}")),
                      201);
     assert_string_equal(seen_resource, "a/b");
     assert_string_equal(seen_owner, "w-7");
@@ -164,10 +142,10 @@ static void acquire_passes_on_what_the_body_says(void **state)
 
 static void acquire_passes_on_the_lock_id_of_the_client(void **state)
 {
-    assert_int_equal(ask(request("POST", "x", "", "")), 201);
+    assert_int_equal(loop_ask(request("POST", "x", "", "")), 201);
     assert_false(seen.idempotent);
-    assert_int_equal(ask(request("POST", "x", "", "{\"lock_id\":\"0123456789012345678901-_\"}")),
-                     201);
+    assert_int_equal(
+        loop_ask(request("POST", "x", "", "{\"lock_id\":\"0123456789012345678901-_\"}")), 201);
     assert_string_equal(seen_lock_id, "0123456789012345678901-_");
     assert_true(seen.idempotent);
 }
@@ -185,7 +163,7 @@ static void wait_before_this_call_is_taken_from_a_header(void **state)
         {"Waited-Ms: 99999999999999999999999999\r\n", FENCE_WAITED_MAX_MS},
     };
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_int_equal(ask(request("POST", "x", rows[i].header, "")), 201);
+        assert_int_equal(loop_ask(request("POST", "x", rows[i].header, "")), 201);
         assert_int_equal(seen.waited_ms, rows[i].waited_ms);
     }
 }
@@ -193,13 +171,13 @@ static void wait_before_this_call_is_taken_from_a_header(void **state)
 static void lock_that_was_found_is_answered_with_200(void **state)
 {
     next.found = true;
-    assert_int_equal(ask(request("POST", "x", "", "")), 200);
-    assert_true(says("\"token\":34"));
+    assert_answered(request("POST", "x", "", ""), 200, "\"token\":34");
 }
 
 static void acquire_of_several_passes_on_all_of_them(void **state)
 {
-    assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a/x\"],\"ttl_ms\":500}")), 201);
+    assert_int_equal(loop_ask(request_several("{\"resources\":[\"b\",\"a/x\"],\"ttl_ms\":500}")),
+                     201);
     assert_int_equal(seen_group.count, 2);
     assert_string_equal(seen_resource, "b");
     assert_string_equal(seen_group.locks[1].resource, "a/x");
@@ -210,17 +188,17 @@ static void acquire_of_several_passes_on_all_of_them(void **state)
 static void grant_of_several_has_a_token_for_each(void **state)
 {
     next.extensions_left = -1; /* not known */
-    assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a\"]}")), 201);
-    assert_true(says("{\"lock_id\":\"" LOCK_ID "\",\"ttl_ms\":30000,\"validity_ms\":29687,"
-                     "\"served_ms\":2,\"masters\":{\"granted\":3,\"total\":3},"
-                     "\"extensions_left\":null,\"grants\":[{\"resource\":\"b\",\"token\":100},"
-                     "{\"resource\":\"a\",\"token\":101}]}"));
+    assert_int_equal(loop_ask(request_several("{\"resources\":[\"b\",\"a\"]}")), 201);
+    assert_said("{\"lock_id\":\"" LOCK_ID "\",\"ttl_ms\":30000,\"validity_ms\":29687,"
+                "\"served_ms\":2,\"masters\":{\"granted\":3,\"total\":3},"
+                "\"extensions_left\":null,\"grants\":[{\"resource\":\"b\",\"token\":100},"
+                "{\"resource\":\"a\",\"token\":101}]}");
 }
 
 static void extend_passes_on_id_token_and_ttl(void **state)
 {
-    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 9007199254740991\r\n",
-                                 "{\"ttl_ms\":5000}")),
+    assert_int_equal(loop_ask(request("PATCH", "x", ID_LINE "Fencing-Token: 9007199254740991\r\n",
+                                      "{\"ttl_ms\":5000}")),
                      200);
     assert_int_equal(seen.kind, FENCE_CALL_EXTEND);
     assert_string_equal(seen_lock_id, LOCK_ID);
@@ -231,56 +209,54 @@ static void extend_passes_on_id_token_and_ttl(void **state)
 static void release_passes_on_the_id(void **state)
 {
     next.released = true;
-    assert_int_equal(ask(request("DELETE", "x", ID_LINE, "")), 200);
+    assert_int_equal(loop_ask(request("DELETE", "x", ID_LINE, "")), 200);
     assert_int_equal(seen.kind, FENCE_CALL_RELEASE);
     assert_string_equal(seen_lock_id, LOCK_ID);
-    assert_true(says("{\"resource\":\"x\",\"released\":true}"));
+    assert_said("{\"resource\":\"x\",\"released\":true}");
 }
 
 /* Nobody is to believe that the token was looked at. */
 static void release_with_if_match_is_refused(void **state)
 {
-    assert_int_equal(ask(request("DELETE", "x", ID_LINE "If-Match: \"34\"\r\n", "")), 400);
-    assert_true(says("If-Match is for a break, with ?force=true"));
-    assert_int_equal(ask(request("DELETE", "x", "If-Match: *\r\n", "")), 400);
-    assert_true(says("If-Match is for a break, with ?force=true"));
+    assert_int_equal(loop_ask(request("DELETE", "x", ID_LINE "If-Match: \"34\"\r\n", "")), 400);
+    assert_said("If-Match is for a break, with ?force=true");
+    assert_int_equal(loop_ask(request("DELETE", "x", "If-Match: *\r\n", "")), 400);
+    assert_said("If-Match is for a break, with ?force=true");
     assert_int_equal(calls, 0);
 }
 
 static void token_of_a_release_is_well_formed(void **state)
 {
-    assert_int_equal(ask(request("DELETE", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
+    assert_int_equal(loop_ask(request("DELETE", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
     assert_int_equal(seen.kind, FENCE_CALL_RELEASE);
     assert_int_equal(calls, 1);
-    assert_int_equal(ask(request("DELETE", "x", ID_LINE "Fencing-Token: \"34\"\r\n", "")), 400);
-    assert_true(says("The Fencing-Token header must be a whole number"));
+    assert_int_equal(loop_ask(request("DELETE", "x", ID_LINE "Fencing-Token: \"34\"\r\n", "")),
+                     400);
+    assert_said("The Fencing-Token header must be a whole number");
     assert_int_equal(calls, 1);
 }
 
 static void break_passes_on_the_token(void **state)
 {
     next.released = true;
-    assert_int_equal(ask(request("DELETE", "x?force=true", "If-Match: \"34\"\r\n", "")), 200);
+    assert_int_equal(loop_ask(request("DELETE", "x?force=true", "If-Match: \"34\"\r\n", "")), 200);
     assert_int_equal(seen.kind, FENCE_CALL_BREAK);
     assert_int_equal(seen.token, 34);
-    assert_true(says("{\"resource\":\"x\",\"released\":true,\"token\":34}"));
+    assert_said("{\"resource\":\"x\",\"released\":true,\"token\":34}");
 }
 
 static void break_needs_the_token_in_if_match(void **state)
 {
     static const char *const bad[] = {"34", "\"\"", "\"0\"", "\"034\"", "W/\"34\"", "*", "\""};
     char line[64];
-    assert_int_equal(ask(request("DELETE", "x?force=true", ID_LINE, "")), 428);
-    assert_true(says("urn:pawl:token-required"));
+    assert_answered(request("DELETE", "x?force=true", ID_LINE, ""), 428, "urn:pawl:token-required");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         (void)snprintf(line, sizeof(line), "If-Match: %s\r\n", bad[i]);
-        assert_int_equal(ask(request("DELETE", "x?force=true", line, "")), 400);
+        assert_int_equal(loop_ask(request("DELETE", "x?force=true", line, "")), 400);
     }
-    assert_int_equal(ask(request("DELETE", "x?force=1234", ID_LINE, "")), 400);
-    assert_true(says("force must be true"));
-    assert_int_equal(ask(request("DELETE", "x?force=false", ID_LINE, "")), 400);
-    assert_true(says("force must be true"));
-    assert_int_equal(ask(request("DELETE", "x?other=true", ID_LINE, "")), 400);
+    assert_answered(request("DELETE", "x?force=1234", ID_LINE, ""), 400, "force must be true");
+    assert_answered(request("DELETE", "x?force=false", ID_LINE, ""), 400, "force must be true");
+    assert_int_equal(loop_ask(request("DELETE", "x?other=true", ID_LINE, "")), 400);
     assert_int_equal(calls, 0);
 }
 
@@ -288,81 +264,78 @@ static void broken_lock_names_the_breaker(void **state)
 {
     next.error = FENCE_EBROKEN;
     next.owner = "ops";
-    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 409);
-    assert_true(says("urn:pawl:lock-broken"));
-    assert_true(says("\"by\":\"ops\""));
+    assert_int_equal(loop_ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 409);
+    assert_said("urn:pawl:lock-broken");
+    assert_said("\"by\":\"ops\"");
     next.owner = "";
-    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 409);
-    assert_true(says("\"by\":null"));
+    assert_answered(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", ""), 409, "\"by\":null");
 }
 
 static void mismatch_names_the_token_that_has_the_lock(void **state)
 {
     next.error = FENCE_EMISMATCH;
-    assert_int_equal(ask(request("DELETE", "x?force=true", "If-Match: \"7\"\r\n", "")), 412);
-    assert_true(says("urn:pawl:token-mismatch"));
-    assert_true(says("\"token\":34"));
+    assert_int_equal(loop_ask(request("DELETE", "x?force=true", "If-Match: \"7\"\r\n", "")), 412);
+    assert_said("urn:pawl:token-mismatch");
+    assert_said("\"token\":34");
     next.token = 0; /* the masters differ */
-    assert_int_equal(ask(request("DELETE", "x?force=true", "If-Match: \"7\"\r\n", "")), 412);
-    assert_true(says("\"token\":null"));
+    assert_int_equal(loop_ask(request("DELETE", "x?force=true", "If-Match: \"7\"\r\n", "")), 412);
+    assert_said("\"token\":null");
 }
 
 static void inspect_needs_the_name_alone(void **state)
 {
-    assert_int_equal(ask(request("GET", "x", "", "")), 200);
+    assert_int_equal(loop_ask(request("GET", "x", "", "")), 200);
     assert_int_equal(seen.kind, FENCE_CALL_INSPECT);
-    assert_true(says("{\"resource\":\"x\",\"held\":false}"));
+    assert_said("{\"resource\":\"x\",\"held\":false}");
 }
 
 static void grant_says_all_that_the_holder_needs(void **state)
 {
-    assert_int_equal(ask(request("POST", "x", "", "")), 201);
-    assert_true(says("Fencing-Token: 34\r\n"));
-    assert_true(says("{\"resource\":\"x\",\"lock_id\":\"" LOCK_ID "\",\"token\":34,"
-                     "\"ttl_ms\":30000,\"validity_ms\":29687,\"served_ms\":2,"
-                     "\"masters\":{\"granted\":3,\"total\":3},\"extensions_left\":999}"));
+    assert_answered(request("POST", "x", "", ""), 201, "Fencing-Token: 34\r\n");
+    assert_said("{\"resource\":\"x\",\"lock_id\":\"" LOCK_ID "\",\"token\":34,"
+                "\"ttl_ms\":30000,\"validity_ms\":29687,\"served_ms\":2,"
+                "\"masters\":{\"granted\":3,\"total\":3},\"extensions_left\":999}");
 }
 
 static void extension_leaves_out_the_token(void **state)
 {
-    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
-    assert_true(says("{\"resource\":\"x\",\"ttl_ms\":30000,\"validity_ms\":29687,\"served_ms\":2,"
-                     "\"masters\":{\"granted\":3,\"total\":3},\"extensions_left\":999}"));
+    assert_int_equal(loop_ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
+    assert_said("{\"resource\":\"x\",\"ttl_ms\":30000,\"validity_ms\":29687,\"served_ms\":2,"
+                "\"masters\":{\"granted\":3,\"total\":3},\"extensions_left\":999}");
 }
 
 static void inspection_of_a_held_lock_never_shows_its_id(void **state)
 {
     next.held = true;
     next.waiters = 2;
-    assert_int_equal(ask(request("GET", "x", ID_LINE, "")), 200);
-    assert_true(says("{\"resource\":\"x\",\"held\":true,\"token\":34,\"owner\":\"w-1\","
-                     "\"remaining_ms\":1001,\"waiters\":2}"));
-    assert_false(says(LOCK_ID));
+    assert_int_equal(loop_ask(request("GET", "x", ID_LINE, "")), 200);
+    assert_said("{\"resource\":\"x\",\"held\":true,\"token\":34,\"owner\":\"w-1\","
+                "\"remaining_ms\":1001,\"waiters\":2}");
+    assert_false(loop_says(LOCK_ID));
 }
 
 static void inspection_has_no_token_where_the_masters_differ(void **state)
 {
     next.held = true;
     next.token = 0;
-    assert_int_equal(ask(request("GET", "x", "", "")), 200);
-    assert_true(says("\"token\":null"));
+    assert_answered(request("GET", "x", "", ""), 200, "\"token\":null");
 }
 
 static void held_says_when_to_retry_rounded_up(void **state)
 {
     next.error = FENCE_EHELD;
-    assert_int_equal(ask(request("POST", "x", "", "")), 409);
-    assert_true(says("Content-Type: application/problem+json\r\n"));
-    assert_true(says("Retry-After: 2\r\n"));
-    assert_true(says("\"type\":\"urn:pawl:held\""));
-    assert_true(says("\"retry_after_ms\":1001,\"owner\":\"w-1\""));
+    assert_int_equal(loop_ask(request("POST", "x", "", "")), 409);
+    assert_said("Content-Type: application/problem+json\r\n");
+    assert_said("Retry-After: 2\r\n");
+    assert_said("\"type\":\"urn:pawl:held\"");
+    assert_said("\"retry_after_ms\":1001,\"owner\":\"w-1\"");
 }
 
 static void no_quorum_names_each_masters_part(void **state)
 {
     next.error = FENCE_ENOQUORUM;
-    assert_int_equal(ask(request("POST", "x", "", "")), 503);
-    assert_true(says("\"masters\":[\"granted\",\"down\",\"timeout\"]"));
+    assert_int_equal(loop_ask(request("POST", "x", "", "")), 503);
+    assert_said("\"masters\":[\"granted\",\"down\",\"timeout\"]");
 }
 
 /* Its request is out of libmicrohttpd's hands by then, and it sends no more, but would still read.
@@ -370,13 +343,14 @@ static void no_quorum_names_each_masters_part(void **state)
 static void expect_nothing_granted_to_who_left(const char *text)
 {
     parks = true;
-    loop_send(http, fd, text);
-    loop_turn_for(http, 50);
-    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    loop_send(loop.http, loop.fd, text);
+    loop_turn_for(loop.http, 50);
+    assert_int_equal(shutdown(loop.fd, SHUT_WR), 0);
     assert_false(answer_seen()); /* so what was granted is taken back ... */
-    assert_int_equal(loop_receive(http, fd, response), 503); /* ... and it has to be told so */
-    assert_true(says("client-left"));
-    assert_false(says("token"));
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response),
+                     503); /* ... and it has to be told so */
+    assert_said("client-left");
+    assert_false(loop_says("token"));
 }
 
 static void client_that_left_is_not_told_of_a_lock_that_is_taken_back(void **state)
@@ -387,37 +361,36 @@ static void client_that_left_is_not_told_of_a_lock_that_is_taken_back(void **sta
 static void service_that_drains_grants_nothing_and_serves_holders(void **state)
 {
     backend.draining = true;
-    assert_int_equal(ask(request("POST", "x", "", "")), 503);
-    assert_true(says("urn:pawl:stopping"));
-    assert_true(says("Retry-After: "));
-    assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a\"]}")), 503);
+    assert_answered(request("POST", "x", "", ""), 503, "urn:pawl:stopping");
+    assert_said("Retry-After: ");
+    assert_int_equal(loop_ask(request_several("{\"resources\":[\"b\",\"a\"]}")), 503);
     assert_int_equal(calls, 0);
-    assert_int_equal(ask(request("POST", "x", "", "{\"ttl_ms\":1}")), 400);
-    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
-    assert_int_equal(ask(request("DELETE", "x", ID_LINE, "")), 200);
-    assert_int_equal(ask(request("GET", "x", "", "")), 200);
+    assert_int_equal(loop_ask(request("POST", "x", "", "{\"ttl_ms\":1}")), 400);
+    assert_int_equal(loop_ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
+    assert_int_equal(loop_ask(request("DELETE", "x", ID_LINE, "")), 200);
+    assert_int_equal(loop_ask(request("GET", "x", "", "")), 200);
     assert_int_equal(calls, 3);
 }
 
 static void wait_that_was_ended_for_the_client_is_a_stop(void **state)
 {
     parks = true;
-    loop_send(http, fd, request("POST", "x", "", "{\"wait_ms\": 60000}"));
-    loop_turn_for(http, 50);
-    assert_non_null(api_http_waiting(http));
+    loop_send(loop.http, loop.fd, request("POST", "x", "", "{\"wait_ms\": 60000}"));
+    loop_turn_for(loop.http, 50);
+    assert_non_null(api_http_waiting(loop.http));
     next.error = FENCE_ELEFT;
     assert_true(answer_seen());
-    assert_int_equal(loop_receive(http, fd, response), 503);
-    assert_true(says("urn:pawl:stopping"));
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 503);
+    assert_said("urn:pawl:stopping");
 }
 
 static void acquire_that_does_not_wait_is_not_told_first(void **state)
 {
     parks = true;
-    loop_send(http, fd, request("POST", "x", "", ""));
-    loop_turn_for(http, 50);
-    assert_int_equal(api_http_parked(http), 1);
-    assert_null(api_http_waiting(http));
+    loop_send(loop.http, loop.fd, request("POST", "x", "", ""));
+    loop_turn_for(loop.http, 50);
+    assert_int_equal(api_http_parked(loop.http), 1);
+    assert_null(api_http_waiting(loop.http));
     assert_true(answer_seen());
 }
 
@@ -430,24 +403,22 @@ static void client_that_left_is_not_told_of_several_that_are_taken_back(void **s
 static void ttl_beyond_the_fleets_names_its_bound(void **state)
 {
     next.error = FENCE_ETTL;
-    assert_int_equal(ask(request("POST", "x", "", "")), 400);
-    assert_true(says("ttl_ms is longer than the fleet allows; ask for at most 300000."));
-    assert_true(says("\"ttl_max_ms\":300000"));
+    assert_int_equal(loop_ask(request("POST", "x", "", "")), 400);
+    assert_said("ttl_ms is longer than the fleet allows; ask for at most 300000.");
+    assert_said("\"ttl_max_ms\":300000");
 }
 
 static void busy_says_when_to_retry(void **state)
 {
     next.error = FENCE_EBUSY;
-    assert_int_equal(ask(request("POST", "x", "", "")), 429);
-    assert_true(says("Retry-After: 1\r\n"));
+    assert_answered(request("POST", "x", "", ""), 429, "Retry-After: 1\r\n");
 }
 
 static void assert_refused(const char *text, const char *word)
 {
-    assert_int_equal(ask(text), 400);
+    assert_int_equal(loop_ask(text), 400);
     assert_int_equal(calls, 0);
-    if (!says(word))
-        fail_msg("no word of \"%s\" in %s", word, response);
+    assert_said(word);
 }
 
 static void bad_names_are_refused(void **state)
@@ -527,7 +498,7 @@ static void extend_needs_a_token_in_plain_digits(void **state)
     }
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, loop_end)
 
 static const struct CMUnitTest cases[] = {
     CASE(acquire_without_a_body_takes_the_defaults),

@@ -34,9 +34,6 @@ static struct api_backend backend = {
     .workers = WORKERS,
 };
 static struct api_routes routes;
-static struct api_http *http;
-static int fd;
-static char response[LOOP_RESPONSE_MAX];
 
 static int setup(void **state)
 {
@@ -46,28 +43,14 @@ static int setup(void **state)
     for (unsigned i = 0; i < MASTERS; i++)
         known[i] = (struct api_master_status){.address = "here", .last_failure = ""};
     routes = api_service_routes(&backend);
-    http = loop_serve(&routes, 0);
-    fd = loop_connect(http);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    api_http_free(http);
-    (void)close(fd);
+    loop_begin(loop_serve(&routes, 0));
     return 0;
 }
 
 static void show_fleet(void)
 {
-    loop_send(http, fd, "GET /v1/fleet HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    assert_int_equal(loop_receive(http, fd, response), 200);
-}
-
-static void expect_said(const char *text)
-{
-    if (strstr(response, text) == NULL)
-        fail_msg("no word of %s in %s", text, response);
+    loop_send(loop.http, loop.fd, "GET /v1/fleet HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_int_equal(loop_receive(loop.http, loop.fd, loop.response), 200);
 }
 
 static void numbers_are_sums_over_all_workers(void **state)
@@ -82,7 +65,7 @@ static void numbers_are_sums_over_all_workers(void **state)
         api_counter_set(&of->grants[API_GRANT_FOUND], 1);
     }
     show_fleet();
-    expect_said("\"workers\":2,\"connections\":21,\"calls\":41,\"waiting\":61,\"grants\":102,"
+    assert_said("\"workers\":2,\"connections\":21,\"calls\":41,\"waiting\":61,\"grants\":102,"
                 "\"hedges\":81");
 }
 
@@ -96,19 +79,19 @@ static void status_of_a_master_is_its_own(void **state)
         .returns_in_us = 1001,
     };
     show_fleet();
-    expect_said("\"member\":2,\"address\":\"10.0.0.2:6379\"");
-    expect_said("\"back_in_ms\":2,\"last_failure\":\"Connection refused\"");
-    expect_said("\"round_trip_us\":321");
+    assert_said("\"member\":2,\"address\":\"10.0.0.2:6379\"");
+    assert_said("\"back_in_ms\":2,\"last_failure\":\"Connection refused\"");
+    assert_said("\"round_trip_us\":321");
 }
 
 static void nothing_known_of_a_master_is_null(void **state)
 {
     show_fleet();
-    expect_said("\"back_in_ms\":null,\"last_failure\":null");
-    expect_said("\"round_trip_us\":null");
+    assert_said("\"back_in_ms\":null,\"last_failure\":null");
+    assert_said("\"round_trip_us\":null");
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, loop_end)
 
 static const struct CMUnitTest cases[] = {
     CASE(numbers_are_sums_over_all_workers),
