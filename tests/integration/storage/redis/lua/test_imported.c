@@ -13,11 +13,7 @@ enum {
     NO = 0,
     YES = 1,
     ADOPTED = 2,
-    EXHAUSTED = -1,
-    SUPERSEDED = -2,
     UNCOUNTED = -3,
-    PAST = -4,
-    TAKEN = -5,
 };
 
 static redisReply *ask(const char *request)
@@ -49,17 +45,6 @@ static void expect_extended(const char *request)
     assert_int_equal(extended->elements, 2);
     assert_int_equal(extended->element[0]->integer, 3);
     assert_string_equal(extended->element[1]->str, "me");
-    freeReplyObject(reply);
-}
-
-/* It is answered as held, with the lock as it is. */
-static void expect_held(const char *request, const char *value)
-{
-    redisReply *reply = ask(request);
-    const redisReply *held = reply->element[0];
-    assert_int_equal(held->type, REDIS_REPLY_ARRAY);
-    assert_true(held->elements >= 2);
-    assert_string_equal(held->element[1]->str, value);
     freeReplyObject(reply);
 }
 
@@ -98,17 +83,6 @@ static void tombstone_is_not_extended_released_confirmed_or_taken_back(void **st
     script_assert_field("7", NULL);
 }
 
-static void tombstone_is_held_by_nobody(void **state)
-{
-    put("~:0:0:0:");
-    expect_held("T " A ".1 7 30000 me", "~:0:0:0:");
-    expect_held("F " A ".1 7 30000 me a 0", "~:0:0:0:");
-    expect_held("G 1 a " A ".1 30000 me 7 0", "~:0:0:0:");
-    expect_held("I", "~:0:0:0:");
-    assert_lock("~:0:0:0:");
-    script_assert_field("7", NULL);
-}
-
 /* Nobody's lock id begins so, but a request is what its sender makes it. */
 static void tombstone_does_not_obey_who_calls_itself_one(void **state)
 {
@@ -137,69 +111,6 @@ static void imported_lock_is_extended_where_a_majority_had_it(void **state)
         }
         assert_lock(value);
     }
-}
-
-static void imported_lock_above_the_token_supersedes_nothing(void **state)
-{
-    put(A ".1:8:2:5:me");
-    assert_int_equal(answer("E " A " 7 30000 1000 7"), UNCOUNTED);
-    assert_lock(A ".1:8:2:5:me");
-    put(A ".1:8:2::me");
-    assert_int_equal(answer("E " A " 7 30000 1000 7"), SUPERSEDED);
-}
-
-static void imported_lock_is_extended_so_often_and_no_more(void **state)
-{
-    put(A ".1:7:1000:5:me");
-    assert_int_equal(answer("E " A " 7 30000 1000 7"), EXHAUSTED);
-}
-
-static void imported_lock_of_another_id_is_not_the_one_asked_for(void **state)
-{
-    put(A ".1:7:2:5:me");
-    assert_int_equal(answer("E " B " 7 30000 1000 7"), TAKEN);
-    assert_int_equal(answer("J " B ".2 7 30000 1000 7 1 me"), TAKEN);
-    script_redis("HSET pawl:fleet 7 8");
-    assert_int_equal(answer("E " B " 7 30000 1000 7"), PAST);
-    assert_int_equal(answer("J " B ".2 7 30000 1000 7 1 me"), PAST);
-    assert_int_equal(answer("R " B), NO);
-    expect_held("T " B ".1 7 30000 me", A ".1:7:2:5:me");
-}
-
-static void imported_lock_is_released_wherever_it_was_had(void **state)
-{
-    put(A ".1:7:2:0:me");
-    assert_int_equal(answer("R " A), ADOPTED);
-    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
-}
-
-static void clean_up_takes_back_an_imported_lock_of_its_attempt_only(void **state)
-{
-    put(A ".1:7:2:0:me");
-    assert_int_equal(answer("U " A ".2"), NO);
-    assert_int_equal(answer("U " A ".1"), YES);
-    put(A ".*:7:2:0:me");
-    assert_int_equal(answer("U " A ".1"), NO);
-}
-
-static void imported_lock_is_shown_with_its_holder(void **state)
-{
-    put(A ".1:7:2:1:me");
-    expect_held("I", A ".1:7:2:1:me");
-}
-
-/* A group finds them as a single acquire does: counted anew, with the least of what is left. */
-static void imported_locks_of_a_group_are_counted_anew(void **state)
-{
-    put(A ".1:7:2:5:me");
-    redisReply *reply = ask("G 1 a " A ".1 30000 me 7 0");
-    const redisReply *numbers = reply->element[0];
-    assert_int_equal(numbers->elements, 3);
-    assert_in_range(numbers->element[1]->integer, 4000, 5000);
-    assert_int_equal(numbers->element[2]->integer, 1);
-    freeReplyObject(reply);
-    assert_lock(A ".1:1:2::me");
-    script_assert_field("7", "1");
 }
 
 /* As install.lua leaves it: without an expiry. */
@@ -320,16 +231,8 @@ static void imported_lock_whose_time_is_over_is_free(void **state)
 
 static const struct CMUnitTest cases[] = {
     CASE(tombstone_is_not_extended_released_confirmed_or_taken_back),
-    CASE(tombstone_is_held_by_nobody),
     CASE(tombstone_does_not_obey_who_calls_itself_one),
     CASE(imported_lock_is_extended_where_a_majority_had_it),
-    CASE(imported_lock_above_the_token_supersedes_nothing),
-    CASE(imported_lock_is_extended_so_often_and_no_more),
-    CASE(imported_lock_of_another_id_is_not_the_one_asked_for),
-    CASE(imported_lock_is_released_wherever_it_was_had),
-    CASE(clean_up_takes_back_an_imported_lock_of_its_attempt_only),
-    CASE(imported_lock_is_shown_with_its_holder),
-    CASE(imported_locks_of_a_group_are_counted_anew),
     CASE(imported_lock_gets_its_expiry_when_somebody_takes_it),
     CASE(imported_lock_gets_its_expiry_when_it_is_confirmed),
     CASE(imported_lock_gets_its_expiry_when_it_is_extended),

@@ -45,19 +45,13 @@ static struct fence_page page_of(const char *const items[])
     return (struct fence_page){.bytes = bytes, .len = len};
 }
 
-static enum fence_rejoin_outcome install_after(uint32_t steps, unsigned source,
-                                               const char *const items[])
-{
-    const struct fence_page page = page_of(items);
-    const struct fence_rejoin_request request = {
-        .step = FENCE_REJOIN_INSTALL, .page = &page, .source = source, .steps = steps};
-    return script_step(request, SCRIPT_ME).outcome;
-}
-
 /* As the next step. */
 static enum fence_rejoin_outcome install(unsigned source, const char *const items[])
 {
-    return install_after(script_progress(), source, items);
+    const struct fence_page page = page_of(items);
+    const struct fence_rejoin_request request = {
+        .step = FENCE_REJOIN_INSTALL, .page = &page, .source = source, .steps = script_progress()};
+    return script_step(request, SCRIPT_ME).outcome;
 }
 
 /* The lock KEY, as master @source has it: from "" where it gave the number, or of the masters of
@@ -118,13 +112,6 @@ static void lease_is_what_was_read_and_a_millisecond(void **state)
                     after_ms + MINUTE_MS + 1);
 }
 
-static void same_lock_of_two_masters_gets_a_bit_for_each(void **state)
-{
-    merge(FIRST, A ".7:5:2::me");
-    merge(THIRD, A ".7:5:2::me");
-    assert_lock("005@" A ".7:5:2::me");
-}
-
 static void of_one_id_the_highest_number_counts(void **state)
 {
     merge(FIRST, A ".7:5:0::me");
@@ -140,25 +127,6 @@ static void of_one_id_the_most_extensions_count(void **state)
     merge(THIRD, A ".*:5:10::");
     merge(FIRST, A ".*:5:2::");
     assert_lock("005@" A ".*:5:10::");
-}
-
-static void of_one_id_the_longest_lease_counts(void **state)
-{
-    merge_for(FIRST, A ".7:5:0::", MINUTE_MS);
-    merge_for(THIRD, A ".7:5:0::", 1000);
-    assert_in_range(remaining_ms(), MINUTE_MS / 2, MINUTE_MS + 1);
-    merge_for(THIRD, A ".7:5:0::", TWO_MINUTES_MS);
-    assert_in_range(remaining_ms(), MINUTE_MS + 2, TWO_MINUTES_MS + 1);
-}
-
-/* No clean-up by attempt may take it any more. */
-static void two_attempts_of_one_id_become_that_of_any(void **state)
-{
-    merge(FIRST, A ".7:5:0::");
-    merge(THIRD, A ".8:6:0::");
-    assert_lock("005@" A ".*:6:0::");
-    merge(FIRST, A ".8:6:0::");
-    assert_lock("005@" A ".*:6:0::");
 }
 
 /* It counted nowhere but where it came from: one step more does not make it count. */
@@ -180,32 +148,11 @@ static void imported_lock_of_a_majority_brings_a_bit(void **state)
     assert_lock("005@" A ".7:5:0::");
 }
 
-static void two_ids_become_a_tombstone_with_the_longest_lease(void **state)
-{
-    merge_for(FIRST, A ".7:5:0::me", 1000);
-    merge_for(THIRD, B ".8:9:0::you", MINUTE_MS);
-    assert_lock("005@~:0:0::");
-    assert_in_range(remaining_ms(), MINUTE_MS / 2, MINUTE_MS + 1);
-
-    script_redis("DEL " KEY);
-    merge_for(FIRST, A ".7:5:0::me", MINUTE_MS);
-    merge_for(THIRD, B ".8:9:0::you", 1000);
-    assert_lock("005@~:0:0::");
-    assert_in_range(remaining_ms(), MINUTE_MS / 2, MINUTE_MS + 1);
-}
-
 static void id_that_begins_like_another_is_another(void **state)
 {
     merge(FIRST, A ".7:5:0::");
     merge(THIRD, A "a.7:5:0::");
     assert_lock("005@~:0:0::");
-}
-
-static void tombstone_is_copied(void **state)
-{
-    merge_from(FIRST, "~:0:0::", "0");
-    assert_lock("000@~:0:0::");
-    assert_in_range(remaining_ms(), MINUTE_MS / 2, MINUTE_MS + 1);
 }
 
 static void lock_beside_a_tombstone_is_one(void **state)
@@ -263,30 +210,7 @@ static void any_order_of_pages_and_any_copies_give_the_same(void **state)
     }
 }
 
-/* SCAN may name a key twice, and the lock may have changed in between. */
-/* Of a step before, on its way for long. What it brings was merged then, and is older now. */
-static void copy_of_a_page_does_nothing(void **state)
-{
-    static const char lock[] = A ".7:5:0::";
-    static const char *const items[] = {"locks", KEY, lock, "", "#60000", NULL};
-    script_redis("HSET pawl:fleet progress 3");
-    assert_int_equal(install_after(2, FIRST, items), FENCE_REJOIN_DONE);
-    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
-    script_assert_field("progress", "3");
-}
-
-/* The master forgot in between, and a late copy of the mark brought the nonce back. */
-static void page_is_not_merged_where_those_before_it_are_missing(void **state)
-{
-    static const char lock[] = A ".7:5:0::";
-    static const char *const items[] = {"locks", KEY, lock, "", "#60000", NULL};
-    script_redis("HSET pawl:fleet progress 3");
-    assert_int_equal(install_after(4, FIRST, items), FENCE_REJOIN_CHANGED);
-    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
-    script_assert_field("progress", "3");
-}
-
-/* It was read in one step, so it is the same lock. */
+/* SCAN may name a key twice. It was read in one step, so it is the same lock. */
 static void key_that_is_twice_in_a_page_is_one_lock(void **state)
 {
     static const char lock[] = A ".7:5:0::";
@@ -348,72 +272,24 @@ static void counters_of_slots_are_no_names(void **state)
     script_assert_field("names", NULL);
 }
 
-static void expect_not_installed(void)
-{
-    static const char lock[] = A ".7:5:0::";
-    const char *const locks[] = {"locks", KEY, lock, "", "#60000", NULL};
-    const char *const counters[] = {"counters", "70", "1", "5", NULL};
-    assert_int_equal(install(FIRST, locks), FENCE_REJOIN_CHANGED);
-    assert_int_equal(install(FIRST, counters), FENCE_REJOIN_CHANGED);
-    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
-    script_assert_field("1", NULL);
-    script_assert_field("floor", NULL);
-}
-
-static void install_needs_the_mark_of_its_own_leader(void **state)
-{
-    script_redis("HSET pawl:fleet next 26");
-    expect_not_installed();
-    script_redis("HSET pawl:fleet next 25 state active"); /* it was admitted meanwhile */
-    expect_not_installed();
-    script_redis("FLUSHALL");
-    expect_not_installed();
-}
-
-static void install_under_another_lineage_does_nothing(void **state)
-{
-    script_redis("REPLICAOF 127.0.0.1 1");
-    script_redis("REPLICAOF NO ONE");
-    expect_not_installed();
-    script_assert_field("progress", "0");
-}
-
-static void empty_page_only_shows_that_the_leader_lives(void **state)
-{
-    const struct fence_rejoin_request alive = {.step = FENCE_REJOIN_INSTALL};
-    assert_int_equal(script_step(alive, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
-    script_assert_field("progress", "1");
-    assert_int_equal(redis_fleet_integer(script_fleet, 0, "DBSIZE"), 1);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start_joining, script_stop)
 
 static const struct CMUnitTest cases[] = {
     CASE(free_name_gets_the_lock_with_a_bit_for_its_master),
     CASE(lease_is_what_was_read_and_a_millisecond),
-    CASE(same_lock_of_two_masters_gets_a_bit_for_each),
     CASE(of_one_id_the_highest_number_counts),
     CASE(of_one_id_the_most_extensions_count),
-    CASE(of_one_id_the_longest_lease_counts),
-    CASE(two_attempts_of_one_id_become_that_of_any),
     CASE(imported_lock_of_less_than_a_majority_brings_no_bit),
     CASE(imported_lock_of_a_majority_brings_a_bit),
-    CASE(two_ids_become_a_tombstone_with_the_longest_lease),
     CASE(id_that_begins_like_another_is_another),
-    CASE(tombstone_is_copied),
     CASE(lock_beside_a_tombstone_is_one),
     CASE(any_order_of_pages_and_any_copies_give_the_same),
-    CASE(copy_of_a_page_does_nothing),
-    CASE(page_is_not_merged_where_those_before_it_are_missing),
     CASE(key_that_is_twice_in_a_page_is_one_lock),
     CASE(lock_without_an_end_gets_the_longest_lease),
     CASE(lease_above_the_longest_is_cut),
     CASE(counters_rise_and_never_fall),
     CASE(named_counters_are_merged_and_each_new_one_is_one_more),
     CASE(counters_of_slots_are_no_names),
-    CASE(install_needs_the_mark_of_its_own_leader),
-    CASE(install_under_another_lineage_does_nothing),
-    CASE(empty_page_only_shows_that_the_leader_lives),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -32,16 +32,6 @@ static void mark_of_a_blank_master_says_joining_and_its_lineage(void **state)
     script_assert_field("init", NULL);
 }
 
-static void mark_of_a_master_that_is_not_blank_any_more_changes_nothing(void **state)
-{
-    const struct fence_facts blank = {.server_id = SCRIPT_RUN};
-    script_mark_active("2", "yes");
-    struct fence_rejoin_request request = {.step = FENCE_REJOIN_MARK, .seen = &blank};
-    assert_int_equal(script_step(request, SCRIPT_ME).outcome, FENCE_REJOIN_CHANGED);
-    script_assert_field("state", "active");
-    script_assert_field("next", NULL);
-}
-
 static void mark_wants_the_marker_as_it_was_seen(void **state)
 {
     static const char *const changes[] = {"fleet other",  "member 3",      "run another",
@@ -69,13 +59,6 @@ static void mark_of_a_server_ends_what_a_move_noted_and_that_of_a_bootstrap_does
         assert_int_equal(script_step(request, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
         script_assert_field("closed", by_move ? "a:1:2:b" : NULL);
     }
-}
-
-static void mark_is_written_once(void **state)
-{
-    script_mark_active("2", "yes");
-    assert_int_equal(mark(), FENCE_REJOIN_DONE);
-    assert_int_equal(mark(), FENCE_REJOIN_CHANGED); /* a late copy of it */
 }
 
 static void mark_keeps_what_the_master_recorded_of_others(void **state)
@@ -219,18 +202,6 @@ static void clear_removes_all_locks_and_nothing_else(void **state)
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "DBSIZE"), 2);
 }
 
-static void clear_under_another_incarnation_removes_nothing(void **state)
-{
-    const struct fence_rejoin_request clear = {.step = FENCE_REJOIN_CLEAR};
-    script_mark_active("2", "no");
-    script_add_locks(1);
-    assert_int_equal(script_step(clear, SCRIPT_ME).outcome, FENCE_REJOIN_CHANGED);
-    script_redis("HSET pawl:fleet state joining next 26");
-    assert_int_equal(script_step(clear, SCRIPT_ME).outcome, FENCE_REJOIN_CHANGED);
-    script_assert_field("progress", NULL);
-    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS pawl:lock:1"), 1);
-}
-
 static void clear_keeps_the_locks_of_an_intact_master_as_ones_that_count_for_nobody(void **state)
 {
     const struct fence_rejoin_request clear = {.step = FENCE_REJOIN_CLEAR};
@@ -263,26 +234,10 @@ static void clear_removes_what_pawl_did_not_write_of_an_intact_master_too(void *
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "DBSIZE"), 2);
 }
 
-/* What it would remove was imported since. */
-static void late_copy_of_clear_does_nothing(void **state)
-{
-    struct fence_rejoin_request clear = {.step = FENCE_REJOIN_CLEAR};
-    script_mark_joining("no");
-    assert_int_equal(script_step(clear, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
-    script_add_locks(1);
-    assert_int_equal(script_step(clear, SCRIPT_ME).outcome, FENCE_REJOIN_CHANGED);
-    script_assert_field("progress", "1");
-    clear.steps = 2;
-    assert_int_equal(script_step(clear, SCRIPT_ME).outcome, FENCE_REJOIN_CHANGED);
-    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS pawl:lock:1"), 1);
-}
-
 static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(mark_of_a_blank_master_says_joining_and_its_lineage),
-    SCRIPT_CASE(mark_of_a_master_that_is_not_blank_any_more_changes_nothing),
     SCRIPT_CASE(mark_wants_the_marker_as_it_was_seen),
     SCRIPT_CASE(mark_of_a_server_ends_what_a_move_noted_and_that_of_a_bootstrap_does_not),
-    SCRIPT_CASE(mark_is_written_once),
     SCRIPT_CASE(mark_keeps_what_the_master_recorded_of_others),
     SCRIPT_CASE(mark_says_durable_as_the_server_is_now),
     SCRIPT_DURABLE(mark_during_a_rewrite_after_config_set_notes_no_complete_file),
@@ -297,8 +252,6 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(clear_removes_all_locks_and_nothing_else),
     SCRIPT_CASE(clear_keeps_the_locks_of_an_intact_master_as_ones_that_count_for_nobody),
     SCRIPT_CASE(clear_removes_what_pawl_did_not_write_of_an_intact_master_too),
-    SCRIPT_CASE(late_copy_of_clear_does_nothing),
-    SCRIPT_CASE(clear_under_another_incarnation_removes_nothing),
 };
 
 CASE_MAIN(cases, NULL, NULL)

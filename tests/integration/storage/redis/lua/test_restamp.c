@@ -136,21 +136,6 @@ static void restamp_of_an_intact_joining_master_admits_it_as_what_it_was_to_be(v
     script_assert_field("unswept", "0"); /* its locks are imported ones */
 }
 
-static void restamp_refuses_a_joining_master_that_is_not_intact(void **state)
-{
-    static const char *const intact[] = {"intact no", "x x"};
-    for (size_t i = 0; i < 2; i++) {
-        script_redis("DEL pawl:fleet");
-        script_mark_active("1", "yes");
-        script_redis("HSET pawl:fleet lineage " THEN " state joining next 25 %s", intact[i]);
-        assert_int_equal(restamp(THEN, script_lineage()), 0);
-        script_assert_field("state", "joining");
-        script_assert_field("view", "10,20,30");
-        script_assert_field("lineage", THEN);
-        script_assert_field("next", "25");
-    }
-}
-
 /* A cursor means something to the process that gave it. */
 static void restamp_begins_a_sweep_anew_and_begins_none(void **state)
 {
@@ -231,7 +216,6 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_DURABLE(restamp_is_written_though_memory_is_out),
     SCRIPT_DURABLE(late_restamp_after_a_reset_changes_nothing),
     SCRIPT_DURABLE(restamp_of_an_intact_joining_master_admits_it_as_what_it_was_to_be),
-    SCRIPT_DURABLE(restamp_refuses_a_joining_master_that_is_not_intact),
     SCRIPT_DURABLE(restamp_begins_a_sweep_anew_and_begins_none),
     SCRIPT_DURABLE(restamp_wants_the_marker_as_it_was_seen),
     SCRIPT_DURABLE(restamp_wants_the_lineage_that_was_judged),
