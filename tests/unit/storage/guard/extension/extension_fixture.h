@@ -20,6 +20,10 @@ struct extension_fixture {
 int extension_fixture_setup(void **state);
 int extension_fixture_teardown(void **state);
 
+/* A case over a fixture of its own, which is in *@state. */
+#define EXTENSION_CASE(name)                                                                       \
+    cmocka_unit_test_setup_teardown(name, extension_fixture_setup, extension_fixture_teardown)
+
 /* With the extension. The caller closes it. */
 sqlite3 *extension_open(const char *path);
 

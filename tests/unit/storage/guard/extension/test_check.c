@@ -137,12 +137,9 @@ static void each_damage_is_told(void **state)
     print_message("%zu damages\n", sizeof(rows) / sizeof(rows[0]));
 }
 
-#define CASE(test)                                                                                 \
-    cmocka_unit_test_setup_teardown(test, extension_fixture_setup, extension_fixture_teardown)
-
 static const struct CMUnitTest cases[] = {
-    CASE(intact_table_is_told_so),
-    CASE(each_damage_is_told),
+    EXTENSION_CASE(intact_table_is_told_so),
+    EXTENSION_CASE(each_damage_is_told),
 };
 
 CASE_MAIN(cases, NULL, NULL)

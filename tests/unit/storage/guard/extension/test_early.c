@@ -196,15 +196,12 @@ static void what_the_page_says_is_left_is_left(void **state)
         assert_int_equal(rows_left(f, &rows[i]), 1);
 }
 
-#define CASE(test)                                                                                 \
-    cmocka_unit_test_setup_teardown(test, extension_fixture_setup, extension_fixture_teardown)
-
 static const struct CMUnitTest cases[] = {
-    CASE(row_without_a_claim_does_not_stay_where_a_trigger_ends_the_statement),
-    CASE(statement_that_fails_later_keeps_claimed_rows_only),
-    CASE(row_that_changes_until_it_is_stored_is_judged_as_stored),
-    CASE(key_that_nobody_claimed_is_refused_before_sqlite_chooses_it),
-    CASE(what_the_page_says_is_left_is_left),
+    EXTENSION_CASE(row_without_a_claim_does_not_stay_where_a_trigger_ends_the_statement),
+    EXTENSION_CASE(statement_that_fails_later_keeps_claimed_rows_only),
+    EXTENSION_CASE(row_that_changes_until_it_is_stored_is_judged_as_stored),
+    EXTENSION_CASE(key_that_nobody_claimed_is_refused_before_sqlite_chooses_it),
+    EXTENSION_CASE(what_the_page_says_is_left_is_left),
 };
 
 CASE_MAIN(cases, NULL, NULL)

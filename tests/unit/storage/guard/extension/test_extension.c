@@ -247,26 +247,23 @@ static void temporary_table_of_the_name_does_not_stand_in(void **state)
     assert_int_equal(extension_number(f->b, "SELECT pawl_token('a')"), 9);
 }
 
-#define FIXED(name)                                                                                \
-    cmocka_unit_test_setup_teardown(name, extension_fixture_setup, extension_fixture_teardown)
-
 static const struct CMUnitTest cases[] = {
-    FIXED(token_is_a_whole_number_and_no_text),
-    FIXED(resource_is_a_text_with_the_form_of_a_name),
-    FIXED(connection_that_would_forget_is_refused),
-    FIXED(synchronous_below_full_is_refused),
-    FIXED(database_without_the_tables_says_what_to_call),
-    FIXED(check_outside_of_a_transaction_is_refused),
-    FIXED(claim_by_itself_is_committed_when_it_answers),
-    FIXED(refused_call_leaves_the_transaction_as_it_was),
-    FIXED(transaction_that_was_overtaken_begins_anew),
-    FIXED(check_of_an_equal_token_takes_the_write_lock),
-    FIXED(statement_that_writes_cannot_claim),
-    FIXED(library_and_extension_guard_one_file),
-    FIXED(refusal_is_recorded_after_the_rollback_only),
-    FIXED(functions_that_write_are_not_for_views_and_triggers),
-    FIXED(authorizer_of_the_program_may_deny_any_step),
-    FIXED(temporary_table_of_the_name_does_not_stand_in),
+    EXTENSION_CASE(token_is_a_whole_number_and_no_text),
+    EXTENSION_CASE(resource_is_a_text_with_the_form_of_a_name),
+    EXTENSION_CASE(connection_that_would_forget_is_refused),
+    EXTENSION_CASE(synchronous_below_full_is_refused),
+    EXTENSION_CASE(database_without_the_tables_says_what_to_call),
+    EXTENSION_CASE(check_outside_of_a_transaction_is_refused),
+    EXTENSION_CASE(claim_by_itself_is_committed_when_it_answers),
+    EXTENSION_CASE(refused_call_leaves_the_transaction_as_it_was),
+    EXTENSION_CASE(transaction_that_was_overtaken_begins_anew),
+    EXTENSION_CASE(check_of_an_equal_token_takes_the_write_lock),
+    EXTENSION_CASE(statement_that_writes_cannot_claim),
+    EXTENSION_CASE(library_and_extension_guard_one_file),
+    EXTENSION_CASE(refusal_is_recorded_after_the_rollback_only),
+    EXTENSION_CASE(functions_that_write_are_not_for_views_and_triggers),
+    EXTENSION_CASE(authorizer_of_the_program_may_deny_any_step),
+    EXTENSION_CASE(temporary_table_of_the_name_does_not_stand_in),
 };
 
 CASE_MAIN(cases, NULL, NULL)

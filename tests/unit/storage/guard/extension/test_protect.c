@@ -310,32 +310,29 @@ static void row_whose_resource_is_no_name_is_refused(void **state)
     extension_refuses(f->a, "INSERT INTO t VALUES (1, 'a')", "invalid resource");
 }
 
-#define FIXED(name)                                                                                \
-    cmocka_unit_test_setup_teardown(name, extension_fixture_setup, extension_fixture_teardown)
-
 static const struct CMUnitTest cases[] = {
-    FIXED(row_is_judged_as_it_was_and_as_it_becomes),
-    FIXED(row_that_a_replace_deletes_has_to_be_claimed),
-    FIXED(row_that_the_schema_writes_has_to_be_claimed),
-    FIXED(writer_without_recursive_triggers_is_refused),
-    FIXED(upsert_is_judged_as_what_it_does),
-    FIXED(refused_statement_leaves_no_row_in_a_transaction_that_commits),
-    FIXED(key_that_sqlite_chooses_is_known_to_the_expression),
-    FIXED(connection_without_the_extension_is_closed_out),
-    FIXED(function_of_the_name_that_answers_nothing_opens_no_row),
-    FIXED(triggers_run_whether_the_schema_is_trusted_or_not),
-    FIXED(claim_that_a_savepoint_took_back_opens_no_row),
-    FIXED(connection_forgets_the_oldest_claim_beyond_its_bound),
-    FIXED(next_user_of_a_connection_has_no_claims_after_forget),
-    FIXED(extension_that_is_loaded_again_has_no_claims),
-    FIXED(attached_table_is_judged_by_the_guard_beside_it),
-    FIXED(names_with_quotes_and_spaces_are_names),
-    FIXED(table_may_change_after_it_is_protected),
-    FIXED(table_that_is_protected_again_has_the_new_expression),
-    FIXED(table_of_an_old_name_is_protected_beside_the_renamed_one),
-    FIXED(row_of_the_guard_is_not_lowered_or_deleted_by_hand),
-    FIXED(wrong_table_or_expression_leaves_all_as_it_was),
-    FIXED(row_whose_resource_is_no_name_is_refused),
+    EXTENSION_CASE(row_is_judged_as_it_was_and_as_it_becomes),
+    EXTENSION_CASE(row_that_a_replace_deletes_has_to_be_claimed),
+    EXTENSION_CASE(row_that_the_schema_writes_has_to_be_claimed),
+    EXTENSION_CASE(writer_without_recursive_triggers_is_refused),
+    EXTENSION_CASE(upsert_is_judged_as_what_it_does),
+    EXTENSION_CASE(refused_statement_leaves_no_row_in_a_transaction_that_commits),
+    EXTENSION_CASE(key_that_sqlite_chooses_is_known_to_the_expression),
+    EXTENSION_CASE(connection_without_the_extension_is_closed_out),
+    EXTENSION_CASE(function_of_the_name_that_answers_nothing_opens_no_row),
+    EXTENSION_CASE(triggers_run_whether_the_schema_is_trusted_or_not),
+    EXTENSION_CASE(claim_that_a_savepoint_took_back_opens_no_row),
+    EXTENSION_CASE(connection_forgets_the_oldest_claim_beyond_its_bound),
+    EXTENSION_CASE(next_user_of_a_connection_has_no_claims_after_forget),
+    EXTENSION_CASE(extension_that_is_loaded_again_has_no_claims),
+    EXTENSION_CASE(attached_table_is_judged_by_the_guard_beside_it),
+    EXTENSION_CASE(names_with_quotes_and_spaces_are_names),
+    EXTENSION_CASE(table_may_change_after_it_is_protected),
+    EXTENSION_CASE(table_that_is_protected_again_has_the_new_expression),
+    EXTENSION_CASE(table_of_an_old_name_is_protected_beside_the_renamed_one),
+    EXTENSION_CASE(row_of_the_guard_is_not_lowered_or_deleted_by_hand),
+    EXTENSION_CASE(wrong_table_or_expression_leaves_all_as_it_was),
+    EXTENSION_CASE(row_whose_resource_is_no_name_is_refused),
 };
 
 CASE_MAIN(cases, NULL, NULL)
