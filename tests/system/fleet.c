@@ -19,6 +19,14 @@ int fleet_setup(void **state)
     return 0;
 }
 
+int fleet_setup_row(void **state)
+{
+    const struct fleet_row *row = *state;
+    fleet_start(row->wanted.n, row->wanted.persistence);
+    *state = row->row;
+    return 0;
+}
+
 int fleet_teardown(void **state)
 {
     (void)state;
@@ -47,9 +55,14 @@ void fleet_init(unsigned ttl_max_ms)
     assert_int_equal(pawl_init(fleet, options), 0);
 }
 
+struct pawl_service fleet_serve_early(void)
+{
+    return pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
+}
+
 struct pawl_service fleet_serve(void)
 {
-    struct pawl_service service = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
+    struct pawl_service service = fleet_serve_early();
     pawl_wait_ready(service);
     return service;
 }

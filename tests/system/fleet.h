@@ -28,6 +28,17 @@ struct fleet_wanted {
     cmocka_unit_test_prestate_setup_teardown(name, fleet_setup, fleet_teardown,                    \
                                              &((struct fleet_wanted){n, persistence}))
 
+/* The same for a row of a table: @test finds @row in *@state. */
+struct fleet_row {
+    struct fleet_wanted wanted;
+    void *row;
+};
+#define FLEET_ROW(name, test, n, persistence, row)                                                 \
+    {                                                                                              \
+        name, test, fleet_setup_row, fleet_teardown, &((struct fleet_row){{n, persistence}, row})  \
+    }
+int fleet_setup_row(void **state);
+
 /* The setup of FLEET_CASE(), which finds a struct fleet_wanted in *@state; and its teardown, also
  * for whoever called fleet_start(). */
 int fleet_setup(void **state);
@@ -52,6 +63,9 @@ void fleet_init(unsigned ttl_max_ms);
 
 /* pawld over the fleet that was made, when it is ready. With FLEET_PROBE. */
 struct pawl_service fleet_serve(void);
+
+/* The same over a fleet that may not be made, or not be whole: it is not waited for. */
+struct pawl_service fleet_serve_early(void);
 
 /* Waits until every master votes at each of the @workers (more than one) of @service. */
 void fleet_wait_workers(struct pawl_service service, int workers);

@@ -3,6 +3,7 @@
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,4 +107,25 @@ int64_t masters_back_in_ms(uint16_t port, unsigned i)
 int64_t masters_active(uint16_t port)
 {
     return http_integer(show(port), "active");
+}
+
+bool masters_is_marked(unsigned i)
+{
+    redisReply *reply = redis_fleet_command(fleet, i, "HMGET pawl:fleet state next");
+    const char *state = reply->element[0]->str, *next = reply->element[1]->str;
+    const bool marked = state && strcmp(state, "active") == 0 && !next;
+    freeReplyObject(reply);
+    return marked;
+}
+
+static bool is_marked(void *arg)
+{
+    const unsigned *i = arg;
+    return masters_is_marked(*i);
+}
+
+void masters_wait_marked(unsigned i, unsigned timeout_ms)
+{
+    if (!wait_until(is_marked, &i, timeout_ms))
+        fail_msg("master %u is not taken back within %u ms", i + 1, timeout_ms);
 }
