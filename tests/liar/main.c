@@ -14,6 +14,7 @@
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/sim/world/rng.h"
+#include "tests/system/usage.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -265,21 +266,6 @@ static void take_turn(struct pawl_service service, uint64_t turn)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static long memory_kb(struct pawl_service service)
-{
-    char path[64];
-    char line[256];
-    long kb = 0;
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)process_id(service.process));
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    while (kb == 0 && fgets(line, sizeof(line), file))
-        if (strncmp(line, "VmRSS:", 6) == 0)
-            kb = strtol(line + 6, NULL, 10);
-    fclose(file);
-    return kb;
-}
-
 static void run(void **state)
 {
     (void)state;
@@ -301,9 +287,9 @@ static void run(void **state)
     for (uint64_t turn = 0; wait_now_ms() < end_ms; turn++) {
         take_turn(service, turn);
         if (before_kb == 0 && wait_now_ms() > began_ms + WARM_UP_MS)
-            before_kb = memory_kb(service);
+            before_kb = usage_memory_kb(service.process, "VmRSS:");
     }
-    long after_kb = memory_kb(service);
+    long after_kb = usage_memory_kb(service.process, "VmRSS:");
     printf("%u s, seed %" PRIu64 ": %" PRIu64 " answers of the liar, %" PRIu64 " of them lies; "
            "%" PRIu64 " requests, %" PRIu64 " grants; memory %ld kB, then %ld kB\n",
            options.seconds, options.seed, (uint64_t)lies.heard, (uint64_t)lies.told, clients.asked,

@@ -6,6 +6,7 @@
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/masters.h"
+#include "tests/system/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ static int start(void **state)
     liar = liar_start(fleet->master[LIES].port, NULL, NULL);
     snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)liar_port(liar));
     redis_fleet_readdress(fleet, LIES, url);
-    service = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
+    service = fleet_serve_early();
     masters_wait_all_active(service.port, MASTERS);
     return 0;
 }
@@ -161,21 +162,6 @@ static void expect_dropped(const struct lie *lie, const char *words)
     liar_tells(liar, NULL, NULL);
     masters_wait_within(service.port, LIES, "active", NULL, MASTERS_WAIT_LONG_MS);
     expect_alive(lie);
-}
-
-static long memory_kb(void)
-{
-    char path[64];
-    char line[256];
-    long kb = -1;
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)process_id(service.process));
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    while (kb < 0 && fgets(line, sizeof(line), file))
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            kb = strtol(line + 6, NULL, 10);
-    fclose(file);
-    return kb;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -325,13 +311,13 @@ static void a_reply_of_enormous_size_is_not_begun(void **state)
         LIE_ENDLESS("*1"),
     };
     (void)state;
-    const long before_kb = memory_kb();
+    const long before_kb = usage_memory_kb(service.process, "VmHWM:");
     for (size_t i = 0; i < COUNT_OF(lies); i++) {
         expect_dropped(&lies[i], "at most");
         if (liar_longest(liar) > READ_MAX)
             fail_msg("pawld read %zu bytes of %.20s", liar_longest(liar), lies[i].bytes);
     }
-    assert_in_range(memory_kb() - before_kb, 0, GROWTH_MAX_KB);
+    assert_in_range(usage_memory_kb(service.process, "VmHWM:") - before_kb, 0, GROWTH_MAX_KB);
 }
 
 /* A connection of pawld init reads nothing but replies, one for each question. */

@@ -5,18 +5,17 @@
 #include "tests/lib/liar.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/certificates.h"
 #include "tests/system/fleet.h"
 #include "tests/system/line.h"
 #include "tests/system/masters.h"
+#include "tests/system/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     MASTERS = 3,
@@ -95,6 +94,16 @@ static uint16_t serve_over_tls(void)
     return start_over_tls().port;
 }
 
+/* A fleet of masters that are reached at @host with TLS, and a pawld that all of them serve. */
+static uint16_t serve_from(const char *host)
+{
+    secure_all(host, "no");
+    init_over_tls();
+    const uint16_t port = serve_over_tls();
+    masters_wait_all_active(port, MASTERS);
+    return port;
+}
+
 static void expect_locks(uint16_t port)
 {
     struct grant grant = call_grant(port, "orders", NULL);
@@ -109,10 +118,7 @@ static void expect_locks(uint16_t port)
 static void rediss_masters_grant_and_release(void **state)
 {
     (void)state;
-    secure_all("127.0.0.1", "no");
-    init_over_tls();
-    const uint16_t port = serve_over_tls();
-    masters_wait_all_active(port, MASTERS);
+    const uint16_t port = serve_from("127.0.0.1");
     expect_locks(port);
     assert_non_null(strstr(call(port, "GET", "/v1/fleet", NULL, NULL)->body, "rediss://127.0.0.1"));
 }
@@ -120,10 +126,7 @@ static void rediss_masters_grant_and_release(void **state)
 static void rediss_master_may_have_a_name(void **state)
 {
     (void)state;
-    secure_all("localhost", "no");
-    init_over_tls();
-    const uint16_t port = serve_over_tls();
-    masters_wait_all_active(port, MASTERS);
+    const uint16_t port = serve_from("localhost");
     expect_locks(port);
 }
 
@@ -196,27 +199,6 @@ static void rediss_handshake_may_come_in_pieces(void **state)
     expect_locks(port);
 }
 
-/* Milliseconds of a processor that @service has used (proc(5): the 12th and 13th word behind the
- * name). */
-static long used_ms(struct pawl_service service)
-{
-    char path[PATH_BYTES];
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)process_id(service.process));
-    char *stat = text_read(path, 0);
-    char *at = strrchr(stat, ')');
-    assert_non_null(at);
-    for (unsigned skipped = 0; skipped < 12 && at; skipped++)
-        at = strchr(at + 1, ' ');
-    if (!at) {
-        fail_msg("%s is too short", path);
-        return 0;
-    }
-    const unsigned long user = strtoul(at, &at, 10);
-    const unsigned long kernel = strtoul(at, &at, 10);
-    free(stat);
-    return (long)(user + kernel) * 1000 / sysconf(_SC_CLK_TCK);
-}
-
 /* A poll for what nobody waits for would be answered at once, again and again. */
 static void rediss_connections_at_rest_take_no_time(void **state)
 {
@@ -226,9 +208,9 @@ static void rediss_connections_at_rest_take_no_time(void **state)
     const struct pawl_service service = start_over_tls();
     masters_wait_all_active(service.port, MASTERS);
     expect_locks(service.port);
-    const long before_ms = used_ms(service);
+    const long before_ms = usage_cpu_ms(service.process);
     wait_ms(REST_MS);
-    assert_in_range(used_ms(service) - before_ms, 0, REST_MS / 4);
+    assert_in_range(usage_cpu_ms(service.process) - before_ms, 0, REST_MS / 4);
 }
 
 static int stop_liars(void **state)
@@ -244,10 +226,7 @@ static int stop_liars(void **state)
 static void rediss_carries_long_pages(void **state)
 {
     (void)state;
-    secure_all("127.0.0.1", "no");
-    init_over_tls();
-    const uint16_t port = serve_over_tls();
-    masters_wait_all_active(port, MASTERS);
+    const uint16_t port = serve_from("127.0.0.1");
     char name[FENCE_RESOURCE_MAX + 1];
     for (unsigned i = 0; i < LOCKS; i++) {
         snprintf(name, sizeof(name), "long/%0200u", i);
@@ -262,10 +241,7 @@ static void rediss_carries_long_pages(void **state)
 static void rediss_connection_that_ends_is_opened_anew(void **state)
 {
     (void)state;
-    secure_all("127.0.0.1", "no");
-    init_over_tls();
-    const uint16_t port = serve_over_tls();
-    masters_wait_all_active(port, MASTERS);
+    const uint16_t port = serve_from("127.0.0.1");
     for (unsigned i = 0; i < MASTERS; i++)
         fleet_command(i, "CLIENT KILL TYPE normal");
     expect_locks(port);
@@ -344,7 +320,7 @@ static void rediss_master_needs_an_authority(void **state)
     (void)state;
     secure_all("127.0.0.1", "no");
     init_over_tls();
-    const uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    const uint16_t port = fleet_serve_early().port;
     masters_wait(port, 0, "down", "unreachable");
 }
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define FLEET_REQUEST "GET /v1/fleet HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

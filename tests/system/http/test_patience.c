@@ -2,18 +2,17 @@
  * else pays for one that does not come. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
-#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/line.h"
+#include "tests/system/usage.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define HALF "POST /v1/locks/free HTTP/1.1\r\nHost: local"
 #define CHUNKED                                                                                    \
@@ -62,32 +61,11 @@ static void send_text(struct http *http, const char *text)
     (void)http_send(http, text, strlen(text));
 }
 
-/* The time that a process has used so far. */
-static long cpu_ms(const struct process *process)
-{
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)process_id(process));
-    char *text = text_read(path, 0);
-    const char *at = strrchr(text, ')');
-    assert_non_null(at);
-    for (int field = 2; field < 14 && at != NULL; field++)
-        at = strchr(at + 1, ' ');
-    if (at == NULL) {
-        fail_msg("no times in %s: %s", path, text);
-        return 0;
-    }
-    char *rest = NULL;
-    const long user = strtol(at, &rest, 10);
-    const long system = strtol(rest, NULL, 10);
-    free(text);
-    return (user + system) * 1000 / sysconf(_SC_CLK_TCK);
-}
-
 static void expect_at_rest(struct pawl_service of)
 {
-    const long before_ms = cpu_ms(of.process);
+    const long before_ms = usage_cpu_ms(of.process);
     wait_ms(1000);
-    const long used_ms = cpu_ms(of.process) - before_ms;
+    const long used_ms = usage_cpu_ms(of.process) - before_ms;
     if (used_ms > 300)
         fail_msg("%ld ms of processor time in a second in which nothing is asked", used_ms);
 }
@@ -100,13 +78,20 @@ static bool is_over(void *arg)
 
 /* ---- a line that does not end ---------------------------------------------------------------- */
 
-static void expect_lines_without_end_to_cost_nothing(struct pawl_service of, bool kept_alive)
+struct endless {
+    const struct pawl_service *of;
+    bool kept_alive; /* the connection was used before */
+};
+
+static void lines_without_end_cost_nothing(void **state)
 {
+    const struct endless *endless = *state;
+    const struct pawl_service of = *endless->of;
     static char line[LINE];
     memset(line, 'a', sizeof(line));
     for (int i = 0; i < CROWD; i++) {
         crowd[i] = http_connect(of.port);
-        if (kept_alive) {
+        if (endless->kept_alive) {
             struct http_response first;
             http_request(crowd[i], "GET", "/livez", NULL, NULL, &first);
             http_response_fini(&first);
@@ -117,24 +102,6 @@ static void expect_lines_without_end_to_cost_nothing(struct pawl_service of, boo
     expect_at_rest(of);
     for (int i = 0; i < CROWD; i += 10)
         assert_true(wait_until(is_over, crowd[i], 1000));
-}
-
-static void chunk_line_without_end_costs_nothing(void **state)
-{
-    (void)state;
-    expect_lines_without_end_to_cost_nothing(service, false);
-}
-
-static void chunk_line_without_end_on_a_used_connection_costs_nothing(void **state)
-{
-    (void)state;
-    expect_lines_without_end_to_cost_nothing(service, true);
-}
-
-static void chunk_line_without_end_costs_the_ledger_nothing(void **state)
-{
-    (void)state;
-    expect_lines_without_end_to_cost_nothing(ledger, false);
 }
 
 /* ---- clients that go ------------------------------------------------------------------------- */
@@ -274,11 +241,15 @@ static void request_that_waits_is_not_timed(void **state)
 }
 
 #define CASE(name) cmocka_unit_test_teardown(name, disperse)
+#define ENDLESS(name, ...)                                                                         \
+    {                                                                                              \
+        name, lines_without_end_cost_nothing, NULL, disperse, &((struct endless){__VA_ARGS__})     \
+    }
 
 static const struct CMUnitTest cases[] = {
-    CASE(chunk_line_without_end_costs_nothing),
-    CASE(chunk_line_without_end_on_a_used_connection_costs_nothing),
-    CASE(chunk_line_without_end_costs_the_ledger_nothing),
+    ENDLESS("chunk_line_without_end_costs_nothing", &service, false),
+    ENDLESS("chunk_line_without_end_on_a_used_connection_costs_nothing", &service, true),
+    ENDLESS("chunk_line_without_end_costs_the_ledger_nothing", &ledger, false),
     CASE(client_that_leaves_within_a_request_is_gone_at_once),
     CASE(head_that_drips_is_408),
     CASE(body_that_drips_is_408),

@@ -7,6 +7,7 @@
 #include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/lib/tls.h"
+#include "tests/system/workdir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,10 +78,7 @@ static void write_text(const char *name, const char *text)
 {
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof(path), "%s/%s", https.certs, name);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    (void)fputs(text, file);
-    assert_int_equal(fclose(file), 0);
+    workdir_write(path, text);
 }
 
 int https_make_certificates(void **state)
@@ -125,12 +123,21 @@ int https_setup(void **state)
     (void)snprintf(https.cert, sizeof(https.cert), "%s/cert.pem", https.folder);
     (void)snprintf(https.key, sizeof(https.key), "%s/key.pem", https.folder);
     (void)snprintf(https.ca, sizeof(https.ca), "%s/ours.pem", https.certs);
+    https_install("first", "first");
+    return 0;
+}
+
+int https_setup_served(void **state)
+{
+    (void)https_setup(state);
+    https_serve(NULL);
     return 0;
 }
 
 int https_teardown(void **state)
 {
     (void)state;
+    https_stop();
     process_kill_all();
     tempdir_remove(https.folder);
     return 0;
@@ -167,6 +174,12 @@ void https_serve(const char *const options[])
     https.pawld = process_start(arguments(program, listen, options), https.log);
     process_wait_line(https.pawld, "votes$", TIMEOUT_MS, NULL, 0);
     free(program);
+}
+
+void https_stop(void)
+{
+    assert_int_equal(process_stop(https.pawld), 0);
+    https.pawld = NULL;
 }
 
 void https_expect_no_start(const char *const options[], int status, const char *words)

@@ -26,8 +26,10 @@ extern struct https {
 int https_make_certificates(void **state);
 int https_remove_certificates(void **state);
 
-/* Of each case. */
+/* Of each case. https_setup() installs "first"; https_setup_served() starts pawld with it, too.
+ * pawld has to end cleanly. */
 int https_setup(void **state);
+int https_setup_served(void **state);
 int https_teardown(void **state);
 
 /* Runs a line of shell in @folder, which has to succeed. */
@@ -43,6 +45,9 @@ void https_install(const char *cert, const char *key);
 /* Starts pawld with @options (NULL: none more), and waits until it votes. */
 void https_serve(const char *const options[]);
 
+/* Stops pawld, which has to end cleanly. */
+void https_stop(void);
+
 /* Expects pawld not to start, and to say @words. */
 void https_expect_no_start(const char *const options[], int status, const char *words);
 
@@ -52,6 +57,7 @@ struct http *https_connect(const char *name, const char *priorities);
 /* The status of the answer to GET /livez; 0: there is none. Closes. */
 int https_ask(struct http *http);
 
-#define HTTPS_CASE(name) cmocka_unit_test_setup_teardown(name, https_setup, https_teardown)
+#define HTTPS_CASE(name)   cmocka_unit_test_setup_teardown(name, https_setup, https_teardown)
+#define HTTPS_SERVED(name) cmocka_unit_test_setup_teardown(name, https_setup_served, https_teardown)
 
 #endif

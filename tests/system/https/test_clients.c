@@ -21,7 +21,6 @@ enum {
 static void client_has_to_show_a_certificate_of_the_authority(void **state)
 {
     (void)state;
-    https_install("first", "first");
     https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
     assert_int_equal(https_ask(https_connect("app", NULL)), 200);
     assert_int_equal(https_ask(https_connect("app", "NORMAL:-VERS-ALL:+VERS-TLS1.2")), 200);
@@ -40,19 +39,16 @@ static void client_has_to_show_a_certificate_of_the_authority(void **state)
         process_wait_line(https.pawld, "certificate is refused: .*issuer is unknown", TIMEOUT_MS,
                           NULL, 0);
     }
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static void certificate_that_is_optional_has_to_be_good_all_the_same(void **state)
 {
     (void)state;
-    https_install("first", "first");
     https_serve(
         (const char *const[]){"--tls-client-ca", https.ca, "--tls-client", "optional", NULL});
     assert_int_equal(https_ask(https_connect(NULL, NULL)), 200);
     assert_int_equal(https_ask(https_connect("app", NULL)), 200);
     assert_int_equal(https_ask(https_connect("expired", NULL)), 0);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* ---- our own clients ------------------------------------------------------------------------- */
@@ -108,7 +104,6 @@ static void our_clients_show_their_certificates(void **state)
     const char *const by_python[] = {"python3", "-B", "-c", python_script, NULL};
     const char *const by_node[] = {"node", "--input-type=module", "-e", node_script, NULL};
     (void)state;
-    https_install("first", "first");
     https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
     (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", (unsigned)https.port);
     expect_client(by_pawl, "app", url, true);
@@ -118,7 +113,6 @@ static void our_clients_show_their_certificates(void **state)
     expect_client(by_node, "app", url, true);
     expect_client(by_node, NULL, url, false);
     free(pawl);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static void client_without_a_certificate_is_told_so(void **state)
@@ -128,7 +122,6 @@ static void client_without_a_certificate_is_told_so(void **state)
     const char *const words[] = {pawl, "fleet", "--server", NULL};
     int status = 0;
     (void)state;
-    https_install("first", "first");
     https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
     (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", (unsigned)https.port);
     char *said = run_client(words, NULL, url, &status);
@@ -136,7 +129,6 @@ static void client_without_a_certificate_is_told_so(void **state)
         fail_msg("ended with %d and said: %s", status, said);
     free(said);
     free(pawl);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* Options of pawl go before the environment, and its command has them. */
@@ -145,7 +137,6 @@ static void options_of_pawl_are_for_its_command_too(void **state)
     char command[COMMAND_BYTES], log[PATH_BYTES];
     char *pawl = pawl_program("pawl");
     (void)state;
-    https_install("first", "first");
     https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
     (void)snprintf(log, sizeof(log), "%s/client.log", https.folder);
     (void)snprintf(command, sizeof(command),
@@ -158,7 +149,6 @@ static void options_of_pawl_are_for_its_command_too(void **state)
     assert_non_null(strstr(said, "token"));
     free(said);
     free(pawl);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static void server_of_another_authority_is_not_believed(void **state)
@@ -166,8 +156,6 @@ static void server_of_another_authority_is_not_believed(void **state)
     char url[64], theirs[PATH_BYTES], log[PATH_BYTES];
     char *pawl = pawl_program("pawl");
     (void)state;
-    https_install("first", "first");
-    https_serve(NULL);
     (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", (unsigned)https.port);
     (void)snprintf(theirs, sizeof(theirs), "%s/theirs.pem", https.certs);
     (void)snprintf(log, sizeof(log), "%s/client.log", https.folder);
@@ -183,7 +171,6 @@ static void server_of_another_authority_is_not_believed(void **state)
                                  log, TIMEOUT_MS),
                      125);
     free(pawl);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static const struct CMUnitTest cases[] = {
@@ -192,7 +179,7 @@ static const struct CMUnitTest cases[] = {
     HTTPS_CASE(our_clients_show_their_certificates),
     HTTPS_CASE(client_without_a_certificate_is_told_so),
     HTTPS_CASE(options_of_pawl_are_for_its_command_too),
-    HTTPS_CASE(server_of_another_authority_is_not_believed),
+    HTTPS_SERVED(server_of_another_authority_is_not_believed),
 };
 
 CASE_MAIN(cases, https_make_certificates, https_remove_certificates)

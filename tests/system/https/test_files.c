@@ -32,6 +32,7 @@ static void files_that_cannot_be_used_are_told(void **state)
     char ca[PATH_BYTES];
     (void)state;
     (void)snprintf(ca, sizeof(ca), "%s/no.pem", https.folder);
+    https_shell(https.folder, "rm cert.pem key.pem");
     https_expect_no_start(NULL, 1, "No such file");
     https_install("first", "second");
     https_expect_no_start(NULL, 1, "does not match");
@@ -105,7 +106,6 @@ static void bad_files_leave_the_old_ones(void **state)
     (void)snprintf(ca, sizeof(ca), "%s/clients.pem", https.folder);
     (void)snprintf(command, sizeof(command), "cp %s clients.pem", https.ca);
     https_shell(https.folder, command);
-    https_install("first", "first");
     https_serve((const char *const[]){"--tls-client-ca", ca, "--tls-client", "optional", NULL});
     https_install("second", "first");
     reload("the certificates stay as they are: the key ");
@@ -127,7 +127,6 @@ static void bad_files_leave_the_old_ones(void **state)
     https_shell(https.folder, command);
     reload("reloaded: certificates");
     expect_shown("second");
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* A chain that is cut between two certificates is whole as far as anybody can see, but for what it
@@ -154,7 +153,6 @@ static void chain_that_lost_its_authority_leaves_the_old_one(void **state)
     reload("reloaded: certificates");
     https_install("first", "first"); /* of another authority: nothing is missing */
     reload("reloaded: certificates");
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* Another authority of clients holds for those that come later. */
@@ -165,7 +163,6 @@ static void authority_of_clients_is_read_again(void **state)
     (void)snprintf(ca, sizeof(ca), "%s/clients.pem", https.folder);
     (void)snprintf(command, sizeof(command), "cp %s/theirs.pem clients.pem", https.certs);
     https_shell(https.folder, command);
-    https_install("first", "first");
     https_serve((const char *const[]){"--tls-client-ca", ca, NULL});
     struct http *stays = https_connect("stranger", NULL);
     assert_int_equal(https_ask(https_connect("app", NULL)), 0);
@@ -176,7 +173,6 @@ static void authority_of_clients_is_read_again(void **state)
     assert_int_equal(https_ask(https_connect("app", NULL)), 200);
     assert_int_equal(https_ask(https_connect("stranger", NULL)), 0);
     assert_int_equal(https_ask(stays), 200);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static atomic_bool over;
@@ -202,7 +198,6 @@ static void reload_under_load_drops_nobody(void **state)
 {
     pthread_t crowd[CROWD];
     (void)state;
-    https_install("first", "first");
     https_serve((const char *const[]){"--workers", "2", NULL});
     atomic_store(&over, false);
     atomic_store(&asked, 0);
@@ -221,10 +216,7 @@ static void reload_under_load_drops_nobody(void **state)
         assert_int_equal(pthread_join(crowd[i], NULL), 0);
     assert_int_equal(atomic_load(&dropped), 0);
     assert_true(atomic_load(&asked) > CROWD * RELOADS);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
-
-#define HTTPS_CASE(name) cmocka_unit_test_setup_teardown(name, https_setup, https_teardown)
 
 static const struct CMUnitTest cases[] = {
     HTTPS_CASE(files_that_cannot_be_used_are_told),

@@ -1,8 +1,6 @@
 /* What is served over TLS and what is refused, and clients that stall. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tls.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/https/https.h"
@@ -13,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum {
     TIMEOUT_MS = 20000,
@@ -27,8 +24,6 @@ static void locks_are_granted_over_tls(void **state)
 {
     struct http_response response;
     (void)state;
-    https_install("first", "first");
-    https_serve(NULL);
     assert_true(process_wrote(https.pawld, "listening on 127.0.0.1:[0-9]+, TLS$"));
     struct http *holder = https_connect(NULL, NULL);
     struct http *waiter = https_connect(NULL, NULL);
@@ -50,7 +45,6 @@ static void locks_are_granted_over_tls(void **state)
     http_response_fini(&response);
     http_close(holder);
     http_close(waiter);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static bool nobody_waits(void *arg)
@@ -74,8 +68,6 @@ static void waiter_that_leaves_is_out_of_the_line(void **state)
                                "Content-Length: 18\r\n\r\n{\"wait_ms\": 60000}";
     struct http_response response;
     (void)state;
-    https_install("first", "first");
-    https_serve(NULL);
     struct http *holder = https_connect(NULL, NULL);
     http_request(holder, "POST", "/v1/locks/orders", NULL, "{\"ttl_ms\": 60000}", &response);
     assert_int_equal(response.status, 201);
@@ -91,7 +83,6 @@ static void waiter_that_leaves_is_out_of_the_line(void **state)
         assert_true(wait_until(nobody_waits, holder, TIMEOUT_MS));
     }
     http_close(holder);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* A body of one record is 16 KiB at most: these come in several. */
@@ -100,8 +91,6 @@ static void bodies_of_any_size_are_read(void **state)
     static const size_t sizes[] = {1000, 16 * 1024 - 10, 16 * 1024 + 10, BODY_MAX, BODY_MAX + 1};
     static char body[BODY_MAX + 2];
     (void)state;
-    https_install("first", "first");
-    https_serve(NULL);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct http_response response;
         struct http *http = https_connect(NULL, NULL);
@@ -113,7 +102,6 @@ static void bodies_of_any_size_are_read(void **state)
         http_response_fini(&response);
         http_close(http);
     }
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* One record with many requests, more than the buffer of a connection: what GnuTLS has left is not
@@ -126,8 +114,6 @@ static void requests_of_one_record_are_all_answered(void **state)
     static const char one[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
     static char all[REQUESTS * sizeof(one) + 1];
     (void)state;
-    https_install("first", "first");
-    https_serve(NULL);
     size_t len = 0;
     for (int i = 0; i < REQUESTS; i++)
         len += (size_t)snprintf(all + len, sizeof(all) - len, "%s", one);
@@ -140,7 +126,6 @@ static void requests_of_one_record_are_all_answered(void **state)
         http_response_fini(&response);
     }
     http_close(http);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* Records that were there before the service looked: the kernel tells of them once. */
@@ -151,7 +136,6 @@ static void records_that_come_together_are_all_answered(void **state)
     };
     static const char one[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
     (void)state;
-    https_install("first", "first");
     https_serve((const char *const[]){"--workers", "1", NULL});
     struct http *http = https_connect(NULL, NULL);
     for (int records = 1; records <= RECORDS; records += 11) {
@@ -167,7 +151,6 @@ static void records_that_come_together_are_all_answered(void **state)
         }
     }
     http_close(http);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* The last answer of a connection, and the goodbye behind it. */
@@ -178,8 +161,6 @@ static void connection_ends_with_a_goodbye(void **state)
     static const char bad[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n: x\r\n\r\n";
     char bytes[4096];
     (void)state;
-    https_install("first", "first");
-    https_serve(NULL);
     for (int i = 0; i < 2; i++) {
         struct http *http = https_connect(NULL, NULL);
         const char *request = i == 0 ? last : bad;
@@ -195,26 +176,21 @@ static void connection_ends_with_a_goodbye(void **state)
         assert_int_equal(got, 0); /* and not a connection that was cut */
         http_close(http);
     }
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static void plain_http_is_told_to_speak_tls(void **state)
 {
     (void)state;
-    https_install("first", "first");
-    https_serve(NULL);
     const struct http_response *response = call(https.port, "POST", "/v1/locks/a", NULL, "{}");
     EXPECT_PROBLEM(response, 400, "invalid", 0);
     assert_non_null(strstr(http_string(response, "detail"), "https://"));
     assert_int_equal(https_ask(https_connect(NULL, NULL)), 200);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static void one_port_can_stay_plain(void **state)
 {
     char plain[32], said[NAME_BYTES];
     (void)state;
-    https_install("first", "first");
     (void)snprintf(plain, sizeof(plain), "http://127.0.0.1:0");
     https_serve((const char *const[]){"--listen", plain, NULL});
     process_wait_line(https.pawld, "listening on 127.0.0.1:([0-9]+)$", TIMEOUT_MS, said,
@@ -222,14 +198,11 @@ static void one_port_can_stay_plain(void **state)
     const uint16_t other = (uint16_t)strtoul(said, NULL, 10);
     assert_int_equal(call(other, "GET", "/livez", NULL, NULL)->status, 200);
     assert_int_equal(https_ask(https_connect(NULL, NULL)), 200);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static void old_protocols_are_refused(void **state)
 {
     (void)state;
-    https_install("first", "first");
-    https_serve(NULL);
     assert_int_equal(https_ask(https_connect(NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.3")), 200);
     assert_int_equal(https_ask(https_connect(NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.2")), 200);
     assert_int_equal(https_ask(https_connect(NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.1")), 0);
@@ -239,17 +212,15 @@ static void old_protocols_are_refused(void **state)
     assert_int_equal(https_ask(https_connect(NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.2:-CIPHER-ALL:"
                                                    "+AES-128-CBC")),
                      0);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static void priorities_can_be_narrowed_and_not_lowered(void **state)
 {
     (void)state;
-    https_install("first", "first");
     https_serve((const char *const[]){"--tls-priorities", "NORMAL:-VERS-ALL:+VERS-TLS1.3", NULL});
     assert_int_equal(https_ask(https_connect(NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.2")), 0);
     assert_int_equal(https_ask(https_connect(NULL, NULL)), 200);
-    assert_int_equal(process_stop(https.pawld), 0);
+    https_stop();
     https_expect_no_start((const char *const[]){"--tls-priorities", "NORMAL:+VERS-TLS1.1", NULL}, 1,
                           "TLS before 1.2");
     https_expect_no_start((const char *const[]){"--tls-priorities", "NONSENSE", NULL}, 1,
@@ -269,7 +240,6 @@ static void handshake_that_stalls_is_ended(void **state)
 {
     static const unsigned char hello[] = {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3};
     (void)state;
-    https_install("first", "first");
     https_serve((const char *const[]){"--head-timeout-ms", "800", NULL});
     const uint64_t began_ms = wait_now_ms();
     struct http *stalled[3];
@@ -286,7 +256,6 @@ static void handshake_that_stalls_is_ended(void **state)
     }
     assert_true(wait_now_ms() - began_ms >= 700);
     assert_int_equal(https_ask(https_connect(NULL, NULL)), 200);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* Those that stall in a handshake make room for others. */
@@ -298,7 +267,6 @@ static void handshakes_that_stall_are_ended_for_others(void **state)
     };
     struct http *stalled[STALLED];
     (void)state;
-    https_install("first", "first");
     https_serve((const char *const[]){"--max-connections", "32", "--workers", "1", NULL});
     for (int i = 0; i < STALLED; i++) {
         stalled[i] = http_connect(https.port);
@@ -313,19 +281,18 @@ static void handshakes_that_stall_are_ended_for_others(void **state)
         http_close(stalled[i]);
     }
     assert_in_range(ended, STALLED - ROOM + 1, STALLED);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static const struct CMUnitTest cases[] = {
-    HTTPS_CASE(locks_are_granted_over_tls),
-    HTTPS_CASE(waiter_that_leaves_is_out_of_the_line),
-    HTTPS_CASE(bodies_of_any_size_are_read),
-    HTTPS_CASE(requests_of_one_record_are_all_answered),
+    HTTPS_SERVED(locks_are_granted_over_tls),
+    HTTPS_SERVED(waiter_that_leaves_is_out_of_the_line),
+    HTTPS_SERVED(bodies_of_any_size_are_read),
+    HTTPS_SERVED(requests_of_one_record_are_all_answered),
     HTTPS_CASE(records_that_come_together_are_all_answered),
-    HTTPS_CASE(connection_ends_with_a_goodbye),
-    HTTPS_CASE(plain_http_is_told_to_speak_tls),
+    HTTPS_SERVED(connection_ends_with_a_goodbye),
+    HTTPS_SERVED(plain_http_is_told_to_speak_tls),
     HTTPS_CASE(one_port_can_stay_plain),
-    HTTPS_CASE(old_protocols_are_refused),
+    HTTPS_SERVED(old_protocols_are_refused),
     HTTPS_CASE(priorities_can_be_narrowed_and_not_lowered),
     HTTPS_CASE(handshake_that_stalls_is_ended),
     HTTPS_CASE(handshakes_that_stall_are_ended_for_others),

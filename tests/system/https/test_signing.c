@@ -67,7 +67,6 @@ static void serve_clients_of(const char *authority)
 {
     char ca[PATH_BYTES];
     (void)snprintf(ca, sizeof(ca), "%s/%s.pem", https.certs, authority);
-    https_install("first", "first");
     https_serve((const char *const[]){"--tls-client-ca", ca, NULL});
 }
 
@@ -90,7 +89,6 @@ static void client_cannot_make_itself_another_one(void **state)
     expect_served("forged", false);
     process_wait_line(https.pawld, "no authority of the CA file signed it itself", TIMEOUT_MS, NULL,
                       0);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static void client_that_may_sign_is_refused_by_its_name(void **state)
@@ -101,7 +99,6 @@ static void client_that_may_sign_is_refused_by_its_name(void **state)
     expect_served("only-signs", false);
     process_wait_line(https.pawld, "'orders' may sign others .CA:TRUE.; make it again", TIMEOUT_MS,
                       NULL, 0);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static void authority_between_is_believed_only_from_the_file(void **state)
@@ -109,12 +106,11 @@ static void authority_between_is_believed_only_from_the_file(void **state)
     (void)state;
     serve_clients_of("root");
     expect_served("below", false);
-    assert_int_equal(process_stop(https.pawld), 0);
+    https_stop();
     serve_clients_of("both");
     expect_served("below", true);
     expect_served("honest", true);
     expect_served("forged", false);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -206,7 +202,6 @@ static void client_has_one_common_name_of_plain_text(void **state)
         expect_served("odd", false);
     }
     process_wait_line(https.pawld, "no plain text", TIMEOUT_MS, NULL, 0);
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 /* ---- services -------------------------------------------------------------------------------- */
@@ -220,11 +215,10 @@ static void service_that_may_sign_is_warned_of_and_serves(void **state)
     https_serve((const char *const[]){"--tls-client-ca", ca, "--tls-client", "optional", NULL});
     assert_true(process_wrote(https.pawld, "warning .*cert.pem: it may sign others .CA:TRUE."));
     assert_true(process_wrote(https.pawld, "warning .*root.pem: it has no path length"));
-    assert_int_equal(process_stop(https.pawld), 0);
+    https_stop();
     https_install("first", "first");
     https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
     assert_false(process_wrote(https.pawld, "may sign|path length"));
-    assert_int_equal(process_stop(https.pawld), 0);
 }
 
 static const char python_script[] =
@@ -266,7 +260,7 @@ static void expect_believed(const char *service, bool believed)
         free(said);
     }
     free(pawl);
-    assert_int_equal(process_stop(https.pawld), 0);
+    https_stop();
 }
 
 static void our_clients_refuse_a_service_that_a_service_made(void **state)
