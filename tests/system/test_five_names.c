@@ -10,13 +10,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     MASTERS = 5,
     NAMES = 5,
     TTL_MAX_MS = 60000,
-    TTL_MS = 3000,
     PAUSE_MS = 100, /* between two extensions of a name */
     HEADERS_MAX = 256,
     SAID_MAX = 512,
@@ -122,8 +120,9 @@ static void replace(unsigned i)
     masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
 }
 
-static void expect_held_while_every_master_is_replaced(const char *ask)
+static void expect_held_while_every_master_is_replaced(void **state)
 {
+    const char *ask = *state;
     fleet_init(TTL_MAX_MS);
     port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, "--ask", ask, NULL}).port;
     masters_wait_all_active(port, MASTERS);
@@ -146,22 +145,11 @@ static void expect_held_while_every_master_is_replaced(const char *ask)
         call_expect_held(port, holders[k].name, &holders[k].grant);
 }
 
-static void five_names_are_held_while_every_master_is_replaced(void **state)
-{
-    (void)state;
-    expect_held_while_every_master_is_replaced("majority");
-}
-
-static void five_names_that_spread_are_held_while_every_master_is_replaced(void **state)
-{
-    (void)state;
-    expect_held_while_every_master_is_replaced("spread");
-}
-
 static const struct CMUnitTest cases[] = {
-    FLEET_CASE(five_names_are_held_while_every_master_is_replaced, MASTERS, REDIS_VOLATILE),
-    FLEET_CASE(five_names_that_spread_are_held_while_every_master_is_replaced, MASTERS,
-               REDIS_VOLATILE),
+    FLEET_ROW("five_names_are_held_while_every_master_is_replaced",
+              expect_held_while_every_master_is_replaced, MASTERS, REDIS_VOLATILE, "majority"),
+    FLEET_ROW("five_names_that_spread_are_held_while_every_master_is_replaced",
+              expect_held_while_every_master_is_replaced, MASTERS, REDIS_VOLATILE, "spread"),
 };
 
 CASE_MAIN(cases, NULL, NULL)

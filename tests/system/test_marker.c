@@ -204,24 +204,13 @@ static void start(void)
     service = fleet_init_and_serve(300000);
 }
 
-static void suffer_all(void)
+static void suffer_all(void **state)
 {
+    (void)state;
     start();
     for (size_t k = 0; k < sizeof(harms) / sizeof(harms[0]); k++)
         suffer(&harms[k]);
     assert_int_equal(failures, 0);
-}
-
-static void master_with_a_field_by_hand_is_whole_again_or_says_what_to_do(void **state)
-{
-    (void)state;
-    suffer_all();
-}
-
-static void durable_master_with_a_field_by_hand_is_whole_again_or_says_what_to_do(void **state)
-{
-    (void)state;
-    suffer_all();
 }
 
 static void key_of_another_type_says_what_to_do(void **state)
@@ -240,15 +229,6 @@ static void key_of_another_type_says_what_to_do(void **state)
     assert_int_equal(failures, 0);
 }
 
-static bool is_admitted(void *arg)
-{
-    (void)arg;
-    redisReply *reply = redis_fleet_command(fleet, 2, "HGET pawl:fleet state");
-    const bool is = reply->str && strcmp(reply->str, "active") == 0;
-    freeReplyObject(reply);
-    return is;
-}
-
 /* A value that one master missed is at the two others. One of these does not know how many names it
  * has, and the third is wiped: it has to be told the value all the same. */
 static void names_are_handed_over_whatever_is_said_of_their_number(void **state)
@@ -264,7 +244,7 @@ static void names_are_handed_over_whatever_is_said_of_their_number(void **state)
                                   (long long)(i == 1 ? value - 1 : value));
     fleet_command(0, "HDEL pawl:fleet names");
     fleet_command(2, "FLUSHALL");
-    assert_true(wait_until(is_admitted, NULL, TIMEOUT_MS));
+    masters_wait_marked(2, TIMEOUT_MS);
     redisReply *reply = redis_fleet_command(fleet, 2, "HGET pawl:fleet n:counted");
     assert_non_null(reply->str);
     assert_true(strtoll(reply->str, NULL, 10) >= value);
@@ -273,10 +253,10 @@ static void names_are_handed_over_whatever_is_said_of_their_number(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    FLEET_CASE(master_with_a_field_by_hand_is_whole_again_or_says_what_to_do, MASTERS,
-               REDIS_VOLATILE),
-    FLEET_CASE(durable_master_with_a_field_by_hand_is_whole_again_or_says_what_to_do, MASTERS,
-               REDIS_ALWAYS),
+    FLEET_ROW("master_with_a_field_by_hand_is_whole_again_or_says_what_to_do", suffer_all, MASTERS,
+              REDIS_VOLATILE, NULL),
+    FLEET_ROW("durable_master_with_a_field_by_hand_is_whole_again_or_says_what_to_do", suffer_all,
+              MASTERS, REDIS_ALWAYS, NULL),
     FLEET_CASE(names_are_handed_over_whatever_is_said_of_their_number, MASTERS, REDIS_VOLATILE),
     FLEET_CASE(key_of_another_type_says_what_to_do, MASTERS, REDIS_VOLATILE),
 };

@@ -1,6 +1,5 @@
 /* /readyz of a service that nobody asks for locks: it follows what happens to its masters. */
 #include "tests/lib/case.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
@@ -64,53 +63,21 @@ static void serve(void)
 
 /* ---- what is taken away and given back ------------------------------------------------------- */
 
-static void expect_unready_between(const char *fault, const char *mend)
+struct fault {
+    const char *harm, *mend;
+};
+
+static void idle_service_is_not_ready_until_a_majority_is_mended(void **state)
 {
+    const struct fault *fault = *state;
     serve();
-    on_failing(fault);
+    on_failing(fault->harm);
     expect_noticed(503);
     expect_steadily_unready();
-    on_failing(mend);
+    on_failing(fault->mend);
     expect_noticed(200);
     masters_wait_all_active(port, MASTERS);
     call_grant(port, "afterwards", NULL);
-}
-
-static void idle_service_is_not_ready_while_a_majority_may_not_run_scripts(void **state)
-{
-    (void)state;
-    expect_unready_between("ACL SETUSER default -@scripting", "ACL SETUSER default +@scripting");
-}
-
-static void idle_service_is_not_ready_while_a_majority_may_not_run_this_script(void **state)
-{
-    (void)state;
-    expect_unready_between("ACL SETUSER default -evalsha", "ACL SETUSER default +evalsha");
-}
-
-static void idle_service_is_not_ready_while_a_majority_may_not_count(void **state)
-{
-    (void)state;
-    expect_unready_between("ACL SETUSER default -hincrby", "ACL SETUSER default +hincrby");
-}
-
-static void idle_service_is_not_ready_while_a_majority_may_not_lock(void **state)
-{
-    (void)state;
-    expect_unready_between("ACL SETUSER default -set", "ACL SETUSER default +set");
-}
-
-static void idle_service_is_not_ready_while_a_majority_wants_replicas(void **state)
-{
-    (void)state;
-    expect_unready_between("CONFIG SET min-replicas-to-write 1",
-                           "CONFIG SET min-replicas-to-write 0");
-}
-
-static void idle_service_is_not_ready_while_memory_is_out_on_a_majority(void **state)
-{
-    (void)state;
-    expect_unready_between("CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0");
 }
 
 static void unready_service_names_maxmemory_where_that_is_it(void **state)
@@ -242,17 +209,26 @@ static void idle_service_is_not_ready_after_full_disks_ended_a_majority(void **s
 }
 
 #define READY_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
+#define UNREADY(name, ...)                                                                         \
+    FLEET_ROW(#name, idle_service_is_not_ready_until_a_majority_is_mended, MASTERS, REDIS_ALWAYS,  \
+              &((struct fault){__VA_ARGS__}))
 #define DISK_CASE(name, persistence)                                                               \
     cmocka_unit_test_prestate_setup_teardown(name, fleet_setup, take_disks,                        \
                                              &((struct fleet_wanted){MASTERS, persistence}))
 
 static const struct CMUnitTest cases[] = {
-    READY_CASE(idle_service_is_not_ready_while_a_majority_may_not_run_scripts),
-    READY_CASE(idle_service_is_not_ready_while_a_majority_may_not_run_this_script),
-    READY_CASE(idle_service_is_not_ready_while_a_majority_may_not_count),
-    READY_CASE(idle_service_is_not_ready_while_a_majority_may_not_lock),
-    READY_CASE(idle_service_is_not_ready_while_a_majority_wants_replicas),
-    READY_CASE(idle_service_is_not_ready_while_memory_is_out_on_a_majority),
+    UNREADY(idle_service_is_not_ready_while_a_majority_may_not_run_scripts,
+            "ACL SETUSER default -@scripting", "ACL SETUSER default +@scripting"),
+    UNREADY(idle_service_is_not_ready_while_a_majority_may_not_run_this_script,
+            "ACL SETUSER default -evalsha", "ACL SETUSER default +evalsha"),
+    UNREADY(idle_service_is_not_ready_while_a_majority_may_not_count,
+            "ACL SETUSER default -hincrby", "ACL SETUSER default +hincrby"),
+    UNREADY(idle_service_is_not_ready_while_a_majority_may_not_lock, "ACL SETUSER default -set",
+            "ACL SETUSER default +set"),
+    UNREADY(idle_service_is_not_ready_while_a_majority_wants_replicas,
+            "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
+    UNREADY(idle_service_is_not_ready_while_memory_is_out_on_a_majority, "CONFIG SET maxmemory 1",
+            "CONFIG SET maxmemory 0"),
     READY_CASE(unready_service_names_maxmemory_where_that_is_it),
     READY_CASE(one_master_without_memory_takes_nothing_from_readiness),
     READY_CASE(idle_service_is_not_ready_while_a_majority_are_replicas),

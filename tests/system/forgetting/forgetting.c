@@ -2,6 +2,7 @@
 
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
+#include "tests/system/forgetting/redis_files.h"
 #include "tests/system/masters.h"
 
 #include <stdarg.h>
@@ -290,4 +291,23 @@ void forgetting_judge_all(const struct forgetting *forgetting, bool may_refuse)
     }
     contend(forgetting);
     tell();
+}
+
+/* ---- a copy ---------------------------------------------------------------------------------- */
+
+struct redis_fleet *forgetting_copy;
+
+void forgetting_copy_master(void)
+{
+    forgetting_copy = redis_fleet_new(1, REDIS_ALWAYS);
+    redis_follow(forgetting_copy, 0, fleet, 0);
+    redis_wait_rewritten(forgetting_copy, 0);
+    freeReplyObject(redis_fleet_command(forgetting_copy, 0, "REPLICAOF NO ONE"));
+}
+
+int forgetting_teardown(void **state)
+{
+    redis_fleet_free(forgetting_copy);
+    forgetting_copy = NULL;
+    return fleet_teardown(state);
 }

@@ -69,4 +69,15 @@ void forgetting_judge(const struct forgetting *forgetting);
  */
 void forgetting_judge_all(const struct forgetting *forgetting, bool may_refuse);
 
+/* A copy of master 0 as it was, on its own; NULL while there is none. As replicas are made, it
+ * follows for a while, and is promoted by then. */
+extern struct redis_fleet *forgetting_copy;
+void forgetting_copy_master(void);
+
+/* A case that may make one: it ends with the case. */
+#define FORGETTING_COPY_CASE(name, n)                                                              \
+    cmocka_unit_test_prestate_setup_teardown(name, fleet_setup, forgetting_teardown,               \
+                                             &((struct fleet_wanted){n, REDIS_ALWAYS}))
+int forgetting_teardown(void **state);
+
 #endif

@@ -2,7 +2,6 @@
  * configuration. Their files are all there is, and they must have everything that was granted. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
-#include "tests/lib/wait.h"
 #include "tests/system/forgetting/forgetting.h"
 #include "tests/system/forgetting/redis_files.h"
 #include "tests/system/masters.h"
@@ -51,8 +50,9 @@ static void masters_that_forget_nothing_are_judged_well(void **state)
 
 /* ---- switched off ---------------------------------------------------------------------------- */
 
-static void switch_off_and_restart_all(void)
+static void switch_off_and_restart_all(void **state)
 {
+    (void)state;
     struct forgetting forgetting = forgetting_serve();
     tell_all("CONFIG SET appendonly no");
     forgetting_grant_at_all(&forgetting);
@@ -60,18 +60,6 @@ static void switch_off_and_restart_all(void)
     restart_all();
     forgetting_judge_all(&forgetting, false);
     assert_false(forgetting.granted);
-}
-
-static void masters_without_their_files_grant_nothing_that_their_restart_forgets(void **state)
-{
-    (void)state;
-    switch_off_and_restart_all();
-}
-
-static void only_master_without_its_file_grants_nothing_that_its_restart_forgets(void **state)
-{
-    (void)state;
-    switch_off_and_restart_all();
 }
 
 /* pawld is restarted too. */
@@ -85,7 +73,7 @@ masters_without_their_files_grant_nothing_that_is_forgotten_with_pawld_restarted
     assert_int_equal(process_stop(forgetting.process), 0);
     kill_all();
     restart_all();
-    forgetting.port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    forgetting.port = fleet_serve_early().port;
     forgetting_judge_all(&forgetting, false);
     assert_false(forgetting.granted);
 }
@@ -143,8 +131,9 @@ static void old_files_are_not_trusted_after_a_time_without_files(void **state)
 
 /* ---- not synced ------------------------------------------------------------------------------ */
 
-static void weaken_and_lose_power(const char *weaken)
+static void weaken_and_lose_power(void **state)
 {
+    const char *weaken = *state;
     struct forgetting forgetting = forgetting_serve();
     off_t size[MASTERS_MAX] = {0};
     for (unsigned i = 0; i < fleet->n; i++)
@@ -158,31 +147,23 @@ static void weaken_and_lose_power(const char *weaken)
     forgetting_judge_all(&forgetting, true);
 }
 
-static void masters_that_sync_each_second_grant_nothing_that_a_power_loss_takes(void **state)
-{
-    (void)state;
-    weaken_and_lose_power("CONFIG SET appendfsync everysec");
-}
-
-static void masters_that_never_sync_grant_nothing_that_a_power_loss_takes(void **state)
-{
-    (void)state;
-    weaken_and_lose_power("CONFIG SET appendfsync no");
-}
-
 #define ALL_CASE(name, n) FLEET_CASE(name, n, REDIS_ALWAYS)
 
 static const struct CMUnitTest cases[] = {
     ALL_CASE(master_that_forgets_nothing_is_judged_well, 3),
     ALL_CASE(masters_that_forget_nothing_are_judged_well, 3),
-    ALL_CASE(masters_without_their_files_grant_nothing_that_their_restart_forgets, 5),
-    ALL_CASE(only_master_without_its_file_grants_nothing_that_its_restart_forgets, 1),
+    FLEET_ROW("masters_without_their_files_grant_nothing_that_their_restart_forgets",
+              switch_off_and_restart_all, 5, REDIS_ALWAYS, NULL),
+    FLEET_ROW("only_master_without_its_file_grants_nothing_that_its_restart_forgets",
+              switch_off_and_restart_all, 1, REDIS_ALWAYS, NULL),
     ALL_CASE(masters_without_their_files_grant_nothing_that_is_forgotten_with_pawld_restarted, 3),
     ALL_CASE(majority_without_its_files_grants_nothing_that_its_restart_forgets, 3),
     ALL_CASE(masters_before_their_first_rewrite_grant_nothing_that_a_crash_forgets, 3),
     ALL_CASE(old_files_are_not_trusted_after_a_time_without_files, 3),
-    ALL_CASE(masters_that_sync_each_second_grant_nothing_that_a_power_loss_takes, 3),
-    ALL_CASE(masters_that_never_sync_grant_nothing_that_a_power_loss_takes, 5),
+    FLEET_ROW("masters_that_sync_each_second_grant_nothing_that_a_power_loss_takes",
+              weaken_and_lose_power, 3, REDIS_ALWAYS, "CONFIG SET appendfsync everysec"),
+    FLEET_ROW("masters_that_never_sync_grant_nothing_that_a_power_loss_takes",
+              weaken_and_lose_power, 5, REDIS_ALWAYS, "CONFIG SET appendfsync no"),
 };
 
 CASE_MAIN(cases, NULL, NULL)

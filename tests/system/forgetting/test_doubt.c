@@ -7,15 +7,6 @@
 #include "tests/system/forgetting/redis_files.h"
 #include "tests/system/masters.h"
 
-static struct redis_fleet *copy;
-
-static int teardown(void **state)
-{
-    redis_fleet_free(copy);
-    copy = NULL;
-    return fleet_teardown(state);
-}
-
 static struct forgetting evict_seen(void)
 {
     struct forgetting forgetting = forgetting_serve();
@@ -48,12 +39,10 @@ static void master_demoted_to_an_older_copy_is_not_trusted_after_a_restart(void 
 {
     (void)state;
     struct forgetting forgetting = forgetting_serve();
-    copy = redis_fleet_new(1, REDIS_ALWAYS);
-    redis_follow(copy, 0, fleet, 0);
-    freeReplyObject(redis_fleet_command(copy, 0, "REPLICAOF NO ONE"));
+    forgetting_copy_master();
     masters_wait(forgetting.port, 0, "active", NULL);
     assert_true(forgetting_grant_at_all(&forgetting));
-    redis_follow(fleet, 0, copy, 0);
+    redis_follow(fleet, 0, forgetting_copy, 0);
     fleet_command(0, "REPLICAOF NO ONE");
     masters_wait(forgetting.port, 0, "refused", "forgot");
     redis_fleet_kill(fleet, 0);
@@ -71,14 +60,12 @@ static void master_told_things_long_ago_lives_through_a_backup(void **state)
     fleet_command(0, "CONFIG RESETSTAT");
     forgetting_wait_noticed(&forgetting, 0);
     assert_true(forgetting_grant_at_all(&forgetting));
-    copy = redis_fleet_new(1, REDIS_ALWAYS);
-    redis_follow(copy, 0, fleet, 0);
+    forgetting_copy = redis_fleet_new(1, REDIS_ALWAYS);
+    redis_follow(forgetting_copy, 0, fleet, 0);
     forgetting_judge_all(&forgetting, false);
 }
 
-#define DOUBT_CASE(name)                                                                           \
-    cmocka_unit_test_prestate_setup_teardown(name, fleet_setup, teardown,                          \
-                                             &((struct fleet_wanted){1, REDIS_ALWAYS}))
+#define DOUBT_CASE(name) FORGETTING_COPY_CASE(name, 1)
 
 static const struct CMUnitTest cases[] = {
     DOUBT_CASE(master_that_evicted_locks_is_not_trusted_after_a_restart),

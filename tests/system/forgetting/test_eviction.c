@@ -11,32 +11,13 @@ enum {
 };
 
 /* The limit is lifted before anybody asks for a lock. */
-static void evict_and_lift(const char *policy)
+static void evict_and_lift(void **state)
 {
+    const char *policy = *state;
     struct forgetting forgetting = forgetting_begin();
     evict_locks(policy);
     evict_no_more();
     forgetting_judge(&forgetting);
-}
-
-/* ---- rules ----------------------------------------------------------------------------------- */
-
-static void master_that_evicted_locks_under_volatile_ttl_is_taken_back(void **state)
-{
-    (void)state;
-    evict_and_lift("volatile-ttl");
-}
-
-static void master_that_evicted_locks_under_volatile_lru_is_taken_back(void **state)
-{
-    (void)state;
-    evict_and_lift("volatile-lru");
-}
-
-static void master_that_evicted_locks_under_volatile_random_is_taken_back(void **state)
-{
-    (void)state;
-    evict_and_lift("volatile-random");
 }
 
 static void master_that_evicted_locks_does_not_vote_while_the_policy_stands(void **state)
@@ -77,12 +58,13 @@ static void master_that_may_evict_does_not_vote_until_it_may_not(void **state)
     forgetting_judge(&forgetting);
 }
 
-#define EVICTION_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
+#define EVICTION_CASE(name)   FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
+#define EVICTED(name, policy) FLEET_ROW(#name, evict_and_lift, MASTERS, REDIS_ALWAYS, policy)
 
 static const struct CMUnitTest cases[] = {
-    EVICTION_CASE(master_that_evicted_locks_under_volatile_ttl_is_taken_back),
-    EVICTION_CASE(master_that_evicted_locks_under_volatile_lru_is_taken_back),
-    EVICTION_CASE(master_that_evicted_locks_under_volatile_random_is_taken_back),
+    EVICTED(master_that_evicted_locks_under_volatile_ttl_is_taken_back, "volatile-ttl"),
+    EVICTED(master_that_evicted_locks_under_volatile_lru_is_taken_back, "volatile-lru"),
+    EVICTED(master_that_evicted_locks_under_volatile_random_is_taken_back, "volatile-random"),
     EVICTION_CASE(master_that_evicted_locks_does_not_vote_while_the_policy_stands),
     EVICTION_CASE(master_that_evicted_locks_is_not_trusted_alone),
     EVICTION_CASE(master_that_may_evict_does_not_vote_until_it_may_not),

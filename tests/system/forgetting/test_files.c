@@ -7,7 +7,6 @@
 #include "tests/system/forgetting/redis_files.h"
 #include "tests/system/masters.h"
 
-#include <signal.h>
 #include <stdio.h>
 
 enum {
@@ -161,7 +160,7 @@ static void replaced_machine_grants_nothing_while_another_is_down(void **state)
     process_kill(forgetting.process);
     redis_fleet_kill(fleet, 1);
     restart_on_what_was_kept();
-    forgetting.port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    forgetting.port = fleet_serve_early().port;
     const uint64_t end_ms = wait_now_ms() + ALONE_MS;
     while (wait_now_ms() < end_ms) {
         const struct http_response *response =

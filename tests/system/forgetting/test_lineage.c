@@ -2,7 +2,6 @@
  * an older copy and promoted again, or replaced by a promoted replica. */
 #include "tests/chaos/proxy.h"
 #include "tests/lib/case.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/forgetting/forgetting.h"
 #include "tests/system/forgetting/redis_files.h"
@@ -11,34 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A copy of master 0 as it was, on its own. */
-static struct redis_fleet *copy;
-
 static struct proxy *proxy;
 
 static int teardown(void **state)
 {
-    redis_fleet_free(copy);
-    copy = NULL;
     proxy_free(proxy);
     proxy = NULL;
-    return fleet_teardown(state);
-}
-
-/* As replicas are made: it follows for a while, then it is promoted. */
-static void copy_master(void)
-{
-    copy = redis_fleet_new(1, REDIS_ALWAYS);
-    redis_follow(copy, 0, fleet, 0);
-    redis_wait_rewritten(copy, 0);
-    freeReplyObject(redis_fleet_command(copy, 0, "REPLICAOF NO ONE"));
+    return forgetting_teardown(state);
 }
 
 /* A grant that the copy knows nothing of. */
 static struct forgetting begin(void)
 {
     struct forgetting forgetting = forgetting_serve();
-    copy_master();
+    forgetting_copy_master();
     forgetting_wait_noticed(&forgetting, 0);
     assert_true(forgetting_grant(&forgetting));
     return forgetting;
@@ -48,7 +33,7 @@ static struct forgetting begin(void)
 
 static void demote(void)
 {
-    redis_follow(fleet, 0, copy, 0);
+    redis_follow(fleet, 0, forgetting_copy, 0);
 }
 
 static void promote(void)
@@ -83,7 +68,7 @@ static void service_that_looked_away_while_a_master_was_a_replica_takes_it_back(
 {
     (void)state;
     struct forgetting forgetting = forgetting_serve();
-    copy_master();
+    forgetting_copy_master();
     const uint16_t idle = fleet_serve().port;
     masters_wait_all_active(idle, fleet->n);
     forgetting_wait_noticed(&forgetting, 0);
@@ -169,19 +154,20 @@ static struct forgetting fail_over_and_back(void)
     proxy = proxy_new();
     const unsigned link = proxy_add(proxy, fleet->master[0].port);
     fleet_command(0, "CONFIG SET repl-diskless-sync-delay 0");
-    copy = redis_fleet_new(1, REDIS_ALWAYS);
-    redis_follow_port(copy, 0, proxy_port(proxy, link));
+    forgetting_copy = redis_fleet_new(1, REDIS_ALWAYS);
+    redis_follow_port(forgetting_copy, 0, proxy_port(proxy, link));
     redis_wait_replica(fleet, 0);
     forgetting_wait_noticed(&forgetting, 0);
     proxy_hold(proxy, link, PROXY_THERE | PROXY_BACK);
     assert_true(forgetting_grant(&forgetting));
-    freeReplyObject(redis_fleet_command(copy, 0, "CONFIG SET repl-diskless-sync-delay 0"));
-    fail_over(fleet, copy, "FORCE TIMEOUT 20");
+    freeReplyObject(
+        redis_fleet_command(forgetting_copy, 0, "CONFIG SET repl-diskless-sync-delay 0"));
+    fail_over(fleet, forgetting_copy, "FORCE TIMEOUT 20");
     redis_wait_in_sync(fleet, 0);
-    redis_wait_replica(copy, 0);
-    fail_over(copy, fleet, "");
-    redis_wait_in_sync(copy, 0);
-    redis_fleet_kill(copy, 0);
+    redis_wait_replica(forgetting_copy, 0);
+    fail_over(forgetting_copy, fleet, "");
+    redis_wait_in_sync(forgetting_copy, 0);
+    redis_fleet_kill(forgetting_copy, 0);
     return forgetting;
 }
 
@@ -206,8 +192,8 @@ static void master_that_failed_over_and_back_long_ago_is_not_trusted_alone(void 
 /* A restart hides that it was promoted: Redis forgets the id that it followed. */
 static void restart_copy(void)
 {
-    redis_fleet_kill(copy, 0);
-    redis_fleet_restart(copy, 0, true);
+    redis_fleet_kill(forgetting_copy, 0);
+    redis_fleet_restart(forgetting_copy, 0, true);
 }
 
 static void promoted_replica_that_restarted_is_taken_back_at_the_dead_masters_address(void **state)
@@ -215,9 +201,9 @@ static void promoted_replica_that_restarted_is_taken_back_at_the_dead_masters_ad
     (void)state;
     struct forgetting forgetting = begin();
     restart_copy();
-    redis_fleet_kill(copy, 0);
+    redis_fleet_kill(forgetting_copy, 0);
     char data[256];
-    snprintf(data, sizeof(data), "%s/appendonlydir", copy->master[0].dir);
+    snprintf(data, sizeof(data), "%s/appendonlydir", forgetting_copy->master[0].dir);
     redis_fleet_kill(fleet, 0);
     redis_files_put_back(fleet, 0, data);
     redis_fleet_restart(fleet, 0, true);
@@ -230,7 +216,7 @@ static void promoted_replica_that_restarted_is_taken_back_at_another_address(voi
     struct forgetting forgetting = begin();
     redis_fleet_kill(fleet, 0);
     restart_copy();
-    redis_fleet_readdress(fleet, 0, copy->master[0].url);
+    redis_fleet_readdress(fleet, 0, forgetting_copy->master[0].url);
     forgetting.port = fleet_serve().port;
     forgetting_judge(&forgetting);
 }

@@ -95,16 +95,11 @@ static void bring_back_others(enum others others)
             redis_fleet_restart(fleet, i, true);
 }
 
-static struct pawl_service another_pawld(void)
-{
-    return pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
-}
-
 /* Grants at the smallest majority, loses the others of it, and has master 0 come back. */
 static struct forgetting play(const struct scene *scene)
 {
     struct forgetting forgetting = forgetting_serve();
-    const uint16_t other = scene->judge == KNEW ? another_pawld().port : 0;
+    const uint16_t other = scene->judge == KNEW ? fleet_serve_early().port : 0;
     const off_t size = redis_files_tail_size(fleet, 0);
     for (unsigned i = 0; i < majority(); i++)
         redis_files_keep(fleet, i, aside(i));
@@ -120,7 +115,7 @@ static struct forgetting play(const struct scene *scene)
     redis_fleet_restart(fleet, 0, true);
     restart_others(scene->others);
     if (scene->judge == LATER)
-        forgetting.port = another_pawld().port;
+        forgetting.port = fleet_serve_early().port;
     return forgetting;
 }
 
@@ -158,7 +153,7 @@ static void only_master_with_an_older_file_is_not_believed(void **state)
     redis_fleet_kill(fleet, 0);
     redis_files_put_back(fleet, 0, aside(0));
     redis_fleet_restart(fleet, 0, true);
-    const uint16_t other = another_pawld().port;
+    const uint16_t other = fleet_serve_early().port;
     masters_wait_out(other, 0, "rolled-back", MASTERS_WAIT_LONG_MS);
     masters_wait_out(forgetting.port, 0, "rolled-back", MASTERS_WAIT_LONG_MS);
     forgetting_judge_all(&forgetting, true);
@@ -191,38 +186,9 @@ static void lost_extension_is_noticed(void **state)
 }
 
 #define OLD(name, masters, ...)                                                                    \
-    {                                                                                              \
-#name, old_disk, fleet_setup_scene, fleet_teardown, &(struct wanted)                       \
-        {                                                                                          \
-            {masters, REDIS_ALWAYS},                                                               \
-            {                                                                                      \
-                __VA_ARGS__                                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
+    FLEET_ROW(#name, old_disk, masters, REDIS_ALWAYS, &((struct scene){__VA_ARGS__}))
 #define KEEPS(name, masters, ...)                                                                  \
-    {                                                                                              \
-#name, kept_disk, fleet_setup_scene, fleet_teardown, &(struct wanted)                      \
-        {                                                                                          \
-            {masters, REDIS_ALWAYS},                                                               \
-            {                                                                                      \
-                __VA_ARGS__                                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-struct wanted {
-    struct fleet_wanted fleet;
-    struct scene scene;
-};
-
-static int fleet_setup_scene(void **state)
-{
-    const struct wanted *wanted = *state;
-    fleet_start(wanted->fleet.n, wanted->fleet.persistence);
-    *state = (void *)&wanted->scene;
-    return 0;
-}
+    FLEET_ROW(#name, kept_disk, masters, REDIS_ALWAYS, &((struct scene){__VA_ARGS__}))
 
 static const struct CMUnitTest cases[] = {
     OLD(older_file_is_not_believed_while_others_are_silent, 5, OLD_FILE, SILENT, SAME),

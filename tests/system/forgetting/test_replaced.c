@@ -1,13 +1,11 @@
 /* Masters that are wiped, restarted without data or replaced. They are active again within seconds,
  * whatever the longest lease is, and the locks that were held are held there too. */
 #include "tests/lib/case.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/forgetting/forgetting.h"
 #include "tests/system/masters.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum {
     MASTERS = 3,
@@ -22,37 +20,22 @@ enum {
 
 /* ---- one master ------------------------------------------------------------------------------ */
 
-static void master_that_was_flushed_is_back_with_its_locks(void **state)
-{
-    (void)state;
-    struct forgetting forgetting = forgetting_begin();
-    fleet_command(0, "FLUSHALL");
-    forgetting_judge(&forgetting);
-}
+/* How master 0 forgets. */
+struct loss {
+    const char *command; /* NULL: it is killed, and restarts */
+    bool keep_data;      /* ... on the files that it left */
+};
 
-static void master_whose_marker_was_deleted_is_back_with_its_locks(void **state)
+static void master_that_forgets_is_back_with_its_locks(void **state)
 {
-    (void)state;
+    const struct loss *loss = *state;
     struct forgetting forgetting = forgetting_begin();
-    fleet_command(0, "DEL pawl:fleet");
-    forgetting_judge(&forgetting);
-}
-
-static void empty_master_in_place_of_a_dead_one_is_back_with_its_locks(void **state)
-{
-    (void)state;
-    struct forgetting forgetting = forgetting_begin();
-    redis_fleet_kill(fleet, 0);
-    redis_fleet_restart(fleet, 0, false);
-    forgetting_judge(&forgetting);
-}
-
-static void master_that_keeps_nothing_is_back_with_its_locks(void **state)
-{
-    (void)state;
-    struct forgetting forgetting = forgetting_begin();
-    redis_fleet_kill(fleet, 0);
-    redis_fleet_restart(fleet, 0, true); /* there is nothing to keep */
+    if (loss->command) {
+        fleet_command(0, loss->command);
+    } else {
+        redis_fleet_kill(fleet, 0);
+        redis_fleet_restart(fleet, 0, loss->keep_data);
+    }
     forgetting_judge(&forgetting);
 }
 
@@ -113,8 +96,10 @@ static struct grant keep(uint16_t port)
     return grant;
 }
 
-static void forget_one_after_the_other(bool keep_data)
+static void forget_one_after_the_other(void **state)
 {
+    const bool keep_data = fleet->persistence == REDIS_VOLATILE; /* there is nothing to keep */
+    (void)state;
     uint16_t port = fleet_init_and_serve(FORGETTING_TTL_MAX_MS).port;
     struct grant grant = keep(port);
     for (unsigned i = 0; i < fleet->n; i++) {
@@ -125,18 +110,6 @@ static void forget_one_after_the_other(bool keep_data)
         assert_kept(port, &grant);
     }
     assert_given_back(port, &grant);
-}
-
-static void lock_lives_through_the_replacement_of_all_masters_one_after_the_other(void **state)
-{
-    (void)state;
-    forget_one_after_the_other(false);
-}
-
-static void lock_lives_through_the_restart_of_all_masters_that_keep_nothing(void **state)
-{
-    (void)state;
-    forget_one_after_the_other(true);
 }
 
 /* To new addresses, and so to a new pawld each time. */
@@ -222,16 +195,23 @@ static void lock_of_a_majority_is_free_after_a_replacement_that_it_was_extended_
     expect_held_released_and_free(port, &grant);
 }
 
-#define DURABLE(name)  FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
-#define VOLATILE(name) FLEET_CASE(name, MASTERS, REDIS_VOLATILE)
+#define DURABLE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
+#define FORGETS(name, persistence, ...)                                                            \
+    FLEET_ROW(#name, master_that_forgets_is_back_with_its_locks, MASTERS, persistence,             \
+              &((struct loss){__VA_ARGS__}))
 
 static const struct CMUnitTest cases[] = {
-    DURABLE(master_that_was_flushed_is_back_with_its_locks),
-    DURABLE(master_whose_marker_was_deleted_is_back_with_its_locks),
-    DURABLE(empty_master_in_place_of_a_dead_one_is_back_with_its_locks),
-    VOLATILE(master_that_keeps_nothing_is_back_with_its_locks),
-    DURABLE(lock_lives_through_the_replacement_of_all_masters_one_after_the_other),
-    VOLATILE(lock_lives_through_the_restart_of_all_masters_that_keep_nothing),
+    FORGETS(master_that_was_flushed_is_back_with_its_locks, REDIS_ALWAYS, .command = "FLUSHALL"),
+    FORGETS(master_whose_marker_was_deleted_is_back_with_its_locks, REDIS_ALWAYS,
+            .command = "DEL pawl:fleet"),
+    FORGETS(empty_master_in_place_of_a_dead_one_is_back_with_its_locks, REDIS_ALWAYS,
+            .keep_data = false),
+    /* There is nothing to keep. */
+    FORGETS(master_that_keeps_nothing_is_back_with_its_locks, REDIS_VOLATILE, .keep_data = true),
+    FLEET_ROW("lock_lives_through_the_replacement_of_all_masters_one_after_the_other",
+              forget_one_after_the_other, MASTERS, REDIS_ALWAYS, NULL),
+    FLEET_ROW("lock_lives_through_the_restart_of_all_masters_that_keep_nothing",
+              forget_one_after_the_other, MASTERS, REDIS_VOLATILE, NULL),
     DURABLE(lock_lives_through_the_move_of_all_masters_one_after_the_other),
     DURABLE(lock_extended_for_long_is_not_worn_away_by_maintenance),
     DURABLE(lock_held_before_a_replacement_is_released_and_free_after_it),

@@ -82,7 +82,7 @@ static void masters_that_started_from_older_snapshots_unseen_are_not_trusted(voi
         restart_on_the_snapshot(i);
     for (unsigned i = 0; i < fleet->n; i++)
         switch_on_again(i);
-    forgetting.port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    forgetting.port = fleet_serve_early().port;
     forgetting_judge_all(&forgetting, true);
 }
 

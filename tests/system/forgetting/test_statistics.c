@@ -13,15 +13,6 @@ enum {
     MASTERS = 3,
 };
 
-static struct redis_fleet *copy;
-
-static int teardown(void **state)
-{
-    redis_fleet_free(copy);
-    copy = NULL;
-    return fleet_teardown(state);
-}
-
 static void reset_statistics(unsigned i)
 {
     fleet_command(i, "CONFIG RESETSTAT");
@@ -110,7 +101,7 @@ static void masters_that_started_from_older_snapshots_are_not_trusted_after_rese
         redis_wait_rewritten(fleet, i);
         reset_statistics(i);
     }
-    forgetting.port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    forgetting.port = fleet_serve_early().port;
     forgetting_judge_all(&forgetting, true);
 }
 
@@ -119,22 +110,18 @@ static void master_demoted_long_ago_is_not_trusted_alone_after_resetstat(void **
 {
     (void)state;
     struct forgetting forgetting = forgetting_serve();
-    copy = redis_fleet_new(1, REDIS_ALWAYS);
-    redis_follow(copy, 0, fleet, 0);
-    freeReplyObject(redis_fleet_command(copy, 0, "REPLICAOF NO ONE"));
+    forgetting_copy_master();
     forgetting_wait_noticed(&forgetting, 0);
     assert_true(forgetting_grant(&forgetting));
     redis_fleet_kill(fleet, 1);
-    redis_follow(fleet, 0, copy, 0);
+    redis_follow(fleet, 0, forgetting_copy, 0);
     fleet_command(0, "REPLICAOF NO ONE");
     redis_free_backlog(fleet, 0);
     reset_statistics(0);
     forgetting_judge_all(&forgetting, true);
 }
 
-#define STATISTICS_CASE(name)                                                                      \
-    cmocka_unit_test_prestate_setup_teardown(name, fleet_setup, teardown,                          \
-                                             &((struct fleet_wanted){MASTERS, REDIS_ALWAYS}))
+#define STATISTICS_CASE(name) FORGETTING_COPY_CASE(name, MASTERS)
 
 static const struct CMUnitTest cases[] = {
     STATISTICS_CASE(master_that_evicted_locks_is_taken_back_after_resetstat),
