@@ -3,9 +3,9 @@
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/lib/tls.h"
+#include "tests/system/workdir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,42 +13,31 @@
 
 enum {
     RUN_MS = 20000,
-    PATH_BYTES = 512,
     COMMAND_BYTES = 4096,
     CUTS = 12, /* of a file */
 };
 
-static char *dir;
 static char *printed;
-
-static int setup(void **state)
-{
-    (void)state;
-    dir = tempdir_new();
-    return 0;
-}
 
 static int teardown(void **state)
 {
-    (void)state;
     free(printed);
     printed = NULL;
-    tempdir_remove(dir);
-    return 0;
+    return workdir_teardown(state);
 }
 
 /* Runs a line of shell in the folder, where $PAWLD and $PAWL are the programs. */
 static int run(const char *command)
 {
-    char line[COMMAND_BYTES], log[PATH_BYTES];
+    char line[COMMAND_BYTES];
     char *pawld = pawl_program("pawld"), *pawl = pawl_program("pawl");
     (void)snprintf(line, sizeof(line), "PAWLD='%s'; PAWL='%s'; umask 077; cd %s && %s", pawld, pawl,
-                   dir, command);
-    (void)snprintf(log, sizeof(log), "%s/printed", dir);
-    (void)remove(log);
-    const int status = process_run((const char *const[]){"sh", "-c", line, NULL}, log, RUN_MS);
+                   workdir.path, command);
+    (void)remove(workdir.said);
+    const int status =
+        process_run((const char *const[]){"sh", "-c", line, NULL}, workdir.said, RUN_MS);
     free(printed);
-    printed = text_read(log, 0);
+    printed = text_read(workdir.said, 0);
     free(pawld);
     free(pawl);
     return status;
@@ -56,8 +45,8 @@ static int run(const char *command)
 
 static void write_bytes(const char *name, const char *text, size_t len)
 {
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    char path[WORKDIR_PATH_BYTES];
+    workdir_join(workdir.path, name, path);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, len, file), len);
@@ -66,8 +55,8 @@ static void write_bytes(const char *name, const char *text, size_t len)
 
 static char *read_text(const char *name)
 {
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    char path[WORKDIR_PATH_BYTES];
+    workdir_join(workdir.path, name, path);
     return text_read(path, 0);
 }
 
@@ -163,7 +152,7 @@ static void certificates_that_are_cut_are_refused(void **state)
     expect_cuts_refused("cas.pem", check, true);
 }
 
-#define HALF_CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define HALF_CASE(name) cmocka_unit_test_setup_teardown(name, workdir_setup, teardown)
 
 static const struct CMUnitTest cases[] = {
     HALF_CASE(key_file_that_is_cut_is_refused),

@@ -2,9 +2,7 @@
 
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
-#include "tests/system/fleet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,17 +17,14 @@ struct keys keys;
 
 int keys_setup_alone(void **state)
 {
-    (void)state;
-    keys.dir = tempdir_new();
-    snprintf(keys.file, sizeof(keys.file), "%s/keys", keys.dir);
-    snprintf(keys.data, sizeof(keys.data), "%s/data", keys.dir);
-    snprintf(keys.log, sizeof(keys.log), "%s/log", keys.dir);
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "keys", keys.file);
     return 0;
 }
 
 void keys_serve(void)
 {
-    keys.pawld = pawld_start_at(keys.data, (const char *const[]){"--keys", keys.file, NULL});
+    keys.pawld = pawld_start_at(workdir.data, (const char *const[]){"--keys", keys.file, NULL});
     pawl_wait_ready(keys.pawld);
 }
 
@@ -45,13 +40,16 @@ int keys_setup(void **state)
     return 0;
 }
 
-int keys_teardown(void **state)
+void keys_call(const char *key, const char *method, const char *path, const char *headers,
+               const char *body, struct http_response *ret_response)
 {
-    if (fleet != NULL)
-        (void)fleet_teardown(state);
-    process_kill_all();
-    tempdir_remove(keys.dir);
-    return 0;
+    keyed_call(keys.pawld.port, key, method, path, headers, body, ret_response);
+}
+
+int keys_status(const char *key, const char *method, const char *path, const char *headers,
+                const char *body)
+{
+    return keyed_status(keys.pawld.port, key, method, path, headers, body);
 }
 
 int keys_run(const char *command, const char *key, char **ret_said)
@@ -60,12 +58,12 @@ int keys_run(const char *command, const char *key, char **ret_said)
     char *program = pawl_program("pawl");
     snprintf(script, sizeof(script),
              "export PAWL='%s' PAWL_SERVER=http://127.0.0.1:%u DIR='%s'; %s%s\n%s", program,
-             (unsigned)keys.pawld.port, keys.dir, key[0] != '\0' ? "export PAWL_KEY=" : "", key,
+             (unsigned)keys.pawld.port, workdir.path, key[0] != '\0' ? "export PAWL_KEY=" : "", key,
              command);
-    (void)remove(keys.log);
+    (void)remove(workdir.said);
     const int status =
-        process_run((const char *const[]){"bash", "-c", script, NULL}, keys.log, END_MS);
-    *ret_said = text_read(keys.log, 0);
+        process_run((const char *const[]){"bash", "-c", script, NULL}, workdir.said, END_MS);
+    *ret_said = text_read(workdir.said, 0);
     free(program);
     return status;
 }

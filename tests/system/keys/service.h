@@ -4,17 +4,13 @@
 
 #include "tests/lib/pawl.h"
 #include "tests/system/keyed.h"
-
-enum {
-    KEYS_PATH_BYTES = 256,
-};
+#include "tests/system/workdir.h"
 
 /* A lock id that is well-formed. */
 #define KEYS_LOCK_ID "BBBBBBBBBBBBBBBBBBBBBBBBBBB"
 
 extern struct keys {
-    char *dir; /* folder of the case; the paths are in it */
-    char file[KEYS_PATH_BYTES], data[KEYS_PATH_BYTES], log[KEYS_PATH_BYTES];
+    char file[WORKDIR_PATH_BYTES];
     struct pawl_service pawld;
     char admin[KEYED_KEY_MAX]; /* may do all */
     char owner[KEYED_KEY_MAX]; /* takes locks below orders/ */
@@ -23,13 +19,19 @@ extern struct keys {
     char few[KEYED_KEY_MAX];   /* takes two locks */
 } keys;
 
-/* A folder with paths. keys_setup() starts pawld too, with the five keys. */
+/* A folder with the path of a key file. keys_setup() makes it, with the five keys, and starts
+ * pawld. */
 int keys_setup_alone(void **state);
 int keys_setup(void **state);
-int keys_teardown(void **state);
 
 /* Starts pawld with the key file, and waits until it is ready. */
 void keys_serve(void);
+
+/* keyed_call() and keyed_status() of that pawld. */
+void keys_call(const char *key, const char *method, const char *path, const char *headers,
+               const char *body, struct http_response *ret_response);
+int keys_status(const char *key, const char *method, const char *path, const char *headers,
+                const char *body);
 
 /* Runs @command in a shell, with @key ("": none) in its environment; $PAWL is the program and $DIR
  * the folder. What it prints is in *@ret_said, which the caller frees. Returns the exit status. */
@@ -38,7 +40,7 @@ int keys_run(const char *command, const char *key, char **ret_said);
 /* The same, where it has to end with @status and to print @says. */
 void keys_expect_said(const char *command, const char *key, int status, const char *says);
 
-#define KEYS_SERVED(name) cmocka_unit_test_setup_teardown(name, keys_setup, keys_teardown)
-#define KEYS_ALONE(name)  cmocka_unit_test_setup_teardown(name, keys_setup_alone, keys_teardown)
+#define KEYS_SERVED(name) cmocka_unit_test_setup_teardown(name, keys_setup, workdir_teardown)
+#define KEYS_ALONE(name)  cmocka_unit_test_setup_teardown(name, keys_setup_alone, workdir_teardown)
 
 #endif

@@ -28,18 +28,13 @@ static void only_an_admin_breaks_a_lock_and_the_holder_is_told_by_whom(void **st
     struct http_response response;
     static const char body[] = "{\"lock_id\": \"" KEYS_LOCK_ID "\"}";
     static const char grant[] = "Lock-Id: " KEYS_LOCK_ID "\r\nFencing-Token: 1\r\n";
-    assert_int_equal(
-        keyed_status(keys.pawld.port, keys.owner, "POST", "/v1/locks/orders/1", NULL, body), 201);
-    assert_int_equal(keyed_status(keys.pawld.port, keys.owner, "DELETE", BREAK, IF_MATCH, NULL),
-                     403);
-    assert_int_equal(keyed_status(keys.pawld.port, keys.slow, "DELETE", BREAK, IF_MATCH, NULL),
-                     403);
-    assert_int_equal(keyed_status(keys.pawld.port, "", "DELETE", BREAK, IF_MATCH, NULL), 401);
-    assert_int_equal(
-        keyed_status(keys.pawld.port, keys.owner, "PATCH", "/v1/locks/orders/1", grant, NULL), 200);
-    assert_int_equal(keyed_status(keys.pawld.port, keys.admin, "DELETE", BREAK, IF_MATCH, NULL),
-                     200);
-    keyed_call(keys.pawld.port, keys.owner, "PATCH", "/v1/locks/orders/1", grant, NULL, &response);
+    assert_int_equal(keys_status(keys.owner, "POST", "/v1/locks/orders/1", NULL, body), 201);
+    assert_int_equal(keys_status(keys.owner, "DELETE", BREAK, IF_MATCH, NULL), 403);
+    assert_int_equal(keys_status(keys.slow, "DELETE", BREAK, IF_MATCH, NULL), 403);
+    assert_int_equal(keys_status("", "DELETE", BREAK, IF_MATCH, NULL), 401);
+    assert_int_equal(keys_status(keys.owner, "PATCH", "/v1/locks/orders/1", grant, NULL), 200);
+    assert_int_equal(keys_status(keys.admin, "DELETE", BREAK, IF_MATCH, NULL), 200);
+    keys_call(keys.owner, "PATCH", "/v1/locks/orders/1", grant, NULL, &response);
     assert_int_equal(response.status, 409);
     assert_string_equal(json_string_value(json_object_get(response.json, "type")),
                         "urn:pawl:lock-broken");
@@ -54,7 +49,7 @@ static void only_an_admin_breaks_a_lock_and_the_holder_is_told_by_whom(void **st
 static void expect_key(const char *key, const char *method, const char *path, const char *wanted)
 {
     struct http_response response;
-    keyed_call(keys.pawld.port, key, method, path, NULL, NULL, &response);
+    keys_call(key, method, path, NULL, NULL, &response);
     const json_t *object = response.json;
     if (json_object_get(object, "locks") != NULL)
         object = json_array_get(json_object_get(object, "locks"), 0);
@@ -80,9 +75,9 @@ static void expect_key_for_two_only(void)
 
 static void acquire_as_owner(void)
 {
-    assert_int_equal(keyed_status(keys.pawld.port, keys.owner, "POST", "/v1/locks/orders/1", NULL,
-                                  "{\"lock_id\": \"" KEYS_LOCK_ID
-                                  "\", \"ttl_ms\": 300000, \"owner\": \"w-1\"}"),
+    assert_int_equal(keys_status(keys.owner, "POST", "/v1/locks/orders/1", NULL,
+                                 "{\"lock_id\": \"" KEYS_LOCK_ID
+                                 "\", \"ttl_ms\": 300000, \"owner\": \"w-1\"}"),
                      201);
 }
 
@@ -97,9 +92,9 @@ static void holder_stays_through_an_extension_by_another_key_and_a_restart(void 
 {
     (void)state;
     acquire_as_owner();
-    assert_int_equal(keyed_status(keys.pawld.port, keys.other, "PATCH", "/v1/locks/orders/1",
-                                  "Lock-Id: " KEYS_LOCK_ID "\r\nFencing-Token: 1\r\n",
-                                  "{\"ttl_ms\": 300000}"),
+    assert_int_equal(keys_status(keys.other, "PATCH", "/v1/locks/orders/1",
+                                 "Lock-Id: " KEYS_LOCK_ID "\r\nFencing-Token: 1\r\n",
+                                 "{\"ttl_ms\": 300000}"),
                      200);
     assert_int_equal(process_stop(keys.pawld.process), 0);
     keys_serve();
@@ -109,7 +104,7 @@ static void holder_stays_through_an_extension_by_another_key_and_a_restart(void 
 static bool all_vote(void *arg)
 {
     struct http_response response;
-    keyed_call(keys.pawld.port, arg, "GET", "/v1/fleet", NULL, NULL, &response);
+    keys_call(arg, "GET", "/v1/fleet", NULL, NULL, &response);
     const bool vote = response.status == 200 && http_integer(&response, "active") == 3;
     http_response_fini(&response);
     return vote;
@@ -131,18 +126,17 @@ static void longest_holder_is_kept_by_masters_that_forgot(void **state)
     keys.pawld = pawld_start(
         fleet, (const char *const[]){"--keys", keys.file, FLEET_PROBE, FLEET_ASK_ALL, NULL});
     assert_true(wait_until(all_vote, key, END_MS));
-    assert_int_equal(keyed_status(keys.pawld.port, key, "POST", "/v1/locks/orders/1", NULL, body),
-                     201);
+    assert_int_equal(keys_status(key, "POST", "/v1/locks/orders/1", NULL, body), 201);
     for (unsigned i = 0; i < 3; i++) { /* one after the other, so that a majority remembers */
         redis_fleet_kill(fleet, i);
         redis_fleet_restart(fleet, i, false);
         assert_true(wait_until(all_vote, key, END_MS));
     }
     const int extended =
-        keyed_status(keys.pawld.port, key, "PATCH", "/v1/locks/orders/1",
-                     "Lock-Id: " KEYS_LOCK_ID "\r\nFencing-Token: 1\r\n", "{\"ttl_ms\": 60000}");
+        keys_status(key, "PATCH", "/v1/locks/orders/1",
+                    "Lock-Id: " KEYS_LOCK_ID "\r\nFencing-Token: 1\r\n", "{\"ttl_ms\": 60000}");
     assert_true(extended == 200 || extended == 201);
-    keyed_call(keys.pawld.port, key, "GET", "/v1/locks/orders/1", NULL, NULL, &response);
+    keys_call(key, "GET", "/v1/locks/orders/1", NULL, NULL, &response);
     assert_string_equal(http_string(&response, "owner"), label);
     assert_string_equal(http_string(&response, "key"), "sixteen-letters-");
     http_response_fini(&response);

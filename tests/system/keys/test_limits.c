@@ -32,7 +32,7 @@ static void key_is_refused_beyond_its_rate(void **state)
     for (int i = 0; i < RATE_TRIES && response.status == 200; i++) {
         if (i > 0)
             http_response_fini(&response);
-        keyed_call(keys.pawld.port, keys.slow, "GET", "/v1/fleet", NULL, NULL, &response);
+        keys_call(keys.slow, "GET", "/v1/fleet", NULL, NULL, &response);
     }
     assert_int_equal(response.status, 429);
     assert_string_equal(http_string(&response, "type"), "urn:pawl:rate-limited");
@@ -41,17 +41,16 @@ static void key_is_refused_beyond_its_rate(void **state)
     assert_true(http_header(&response, "Retry-After", after, sizeof(after)));
     assert_string_equal(after, "1");
     http_response_fini(&response);
-    assert_int_equal(keyed_status(keys.pawld.port, keys.admin, "GET", "/v1/locks", NULL, NULL),
-                     200);
-    assert_int_equal(keyed_status(keys.pawld.port, keys.slow, "GET", "/livez", NULL, NULL), 200);
+    assert_int_equal(keys_status(keys.admin, "GET", "/v1/locks", NULL, NULL), 200);
+    assert_int_equal(keys_status(keys.slow, "GET", "/livez", NULL, NULL), 200);
 }
 
 static void page_of_a_listing_counts_as_ten_calls(void **state)
 {
     (void)state;
     struct http_response response = {.status = 0};
-    assert_int_equal(keyed_status(keys.pawld.port, keys.slow, "GET", "/v1/locks", NULL, NULL), 200);
-    keyed_call(keys.pawld.port, keys.slow, "GET", "/v1/fleet", NULL, NULL, &response);
+    assert_int_equal(keys_status(keys.slow, "GET", "/v1/locks", NULL, NULL), 200);
+    keys_call(keys.slow, "GET", "/v1/fleet", NULL, NULL, &response);
     assert_int_equal(response.status, 429);
     assert_in_range(http_integer(&response, "retry_after_ms"), 7000, 10000);
     http_response_fini(&response);
@@ -91,13 +90,13 @@ static int acquire_few(const char *path, const char *body)
 {
     int status = 503;
     for (int i = 0; i < TRIES && status == 503; i++)
-        status = keyed_status(keys.pawld.port, keys.few, "POST", path, NULL, body);
+        status = keys_status(keys.few, "POST", path, NULL, body);
     return status;
 }
 
 static int take_as_admin(const char *path, const char *body)
 {
-    return keyed_status(keys.pawld.port, keys.admin, "POST", path, NULL, body);
+    return keys_status(keys.admin, "POST", path, NULL, body);
 }
 
 static bool admin_takes(void *path)
@@ -118,23 +117,21 @@ static void key_is_refused_beyond_its_cap_on_locks(void **state)
         acquire_few("/v1/locks/a", "{\"lock_id\": \"" KEYS_LOCK_ID "\", \"ttl_ms\": 100}"), 200);
     assert_int_equal(take_as_admin(path, "{\"ttl_ms\": 100}"), 201);
     assert_true(wait_until(admin_takes, path, END_MS)); /* so 100 ms are over */
-    keyed_call(keys.pawld.port, keys.few, "POST", "/v1/locks/c", NULL, NULL, &response);
+    keys_call(keys.few, "POST", "/v1/locks/c", NULL, NULL, &response);
     assert_int_equal(response.status, 409);
     assert_string_equal(http_string(&response, "type"), "urn:pawl:too-many-held");
     assert_int_equal(http_integer(&response, "held"), 2);
     assert_int_equal(http_integer(&response, "held_max"), 2);
     http_response_fini(&response);
-    assert_int_equal(keyed_status(keys.pawld.port, keys.few, "DELETE", "/v1/locks/a",
-                                  "Lock-Id: " KEYS_LOCK_ID "\r\n", NULL),
-                     200);
+    assert_int_equal(
+        keys_status(keys.few, "DELETE", "/v1/locks/a", "Lock-Id: " KEYS_LOCK_ID "\r\n", NULL), 200);
     assert_int_equal(acquire_few("/v1/locks/c", NULL), 201);
 }
 
 static void lock_that_was_not_granted_does_not_count(void **state)
 {
     (void)state;
-    assert_int_equal(keyed_status(keys.pawld.port, keys.admin, "POST", "/v1/locks/a", NULL, NULL),
-                     201);
+    assert_int_equal(keys_status(keys.admin, "POST", "/v1/locks/a", NULL, NULL), 201);
     for (int i = 0; i < 5; i++)
         assert_int_equal(acquire_few("/v1/locks/a", NULL), 409);
     assert_int_equal(acquire_few("/v1/locks/b", "{\"ttl_ms\": 100}"), 201);
@@ -173,7 +170,7 @@ static void break_at(uint16_t port, const char *path, int64_t token)
 static int64_t token_of(const char *path)
 {
     struct http_response response;
-    keyed_call(keys.pawld.port, keys.admin, "GET", path, NULL, NULL, &response);
+    keys_call(keys.admin, "GET", path, NULL, NULL, &response);
     assert_int_equal(response.status, 200);
     const int64_t token = http_integer(&response, "token");
     http_response_fini(&response);
@@ -199,7 +196,7 @@ static void broken_lock_counts_no_more(void **state)
 
 static bool is_let_in(void *key)
 {
-    return keyed_status(keys.pawld.port, key, "GET", "/v1/locks", NULL, NULL) == 200;
+    return keys_status(key, "GET", "/v1/locks", NULL, NULL) == 200;
 }
 
 /* One of several that were acquired together, before the key file was read again. */
@@ -261,8 +258,7 @@ static void lock_broken_through_another_server_counts_until_its_holder_is_told(v
     assert_int_equal(acquire_few("/v1/locks/c", LONG_LEASE), 409);
     (void)snprintf(headers, sizeof(headers),
                    "Lock-Id: " KEYS_LOCK_ID "\r\nFencing-Token: %" PRId64 "\r\n", token);
-    assert_int_equal(keyed_status(keys.pawld.port, keys.few, "PATCH", "/v1/locks/a", headers, NULL),
-                     409);
+    assert_int_equal(keys_status(keys.few, "PATCH", "/v1/locks/a", headers, NULL), 409);
     expect_one_place();
 }
 
@@ -283,10 +279,10 @@ static const struct CMUnitTest cases[] = {
     KEYS_SERVED(broken_lock_counts_no_more),
     KEYS_SERVED(broken_lock_of_a_group_counts_no_more),
     cmocka_unit_test_setup_teardown(lock_broken_through_any_worker_counts_no_more, serve_fleet,
-                                    keys_teardown),
+                                    workdir_teardown),
     cmocka_unit_test_setup_teardown(
         lock_broken_through_another_server_counts_until_its_holder_is_told, serve_fleet,
-        keys_teardown),
+        workdir_teardown),
     KEYS_SERVED(locks_that_were_made_to_collide_count_each),
     KEYS_SERVED(lock_that_was_not_granted_does_not_count),
     KEYS_SERVED(lock_counts_until_its_lease_is_over),

@@ -58,7 +58,7 @@ static void key_is_in_no_list_of_processes(void **state)
     (void)state;
     keys_expect_said("$PAWL lock orders/4 -- sh -c 'ps -ww -eo args; touch $DIR/seen'; ls $DIR",
                      keys.owner, 0, "seen");
-    char *said = text_read(keys.log, 0);
+    char *said = text_read(workdir.said, 0);
     const char *secret = keys.owner + strlen("pawl_owner_");
     /* The shell that exports it for this test has it in its own words: they are left out. */
     for (char *line = strtok(said, "\n"); line != NULL; line = strtok(NULL, "\n"))
@@ -101,7 +101,7 @@ static void expect_with_certificate(const char *name, const char *key, const cha
 static void certificate_is_the_key_of_its_subject(void **state)
 {
     (void)state;
-    char files[4][2 * KEYS_PATH_BYTES];
+    char files[4][2 * WORKDIR_PATH_BYTES];
     static const char *const names[] = {"ca.pem", "pawld.pem", "pawld.key"};
     keyed_new(keys.file, "--role lock --prefix orders/ --id by-cert --subject 'job runner'",
               keys.owner);
@@ -110,10 +110,10 @@ static void certificate_is_the_key_of_its_subject(void **state)
     make_certificate("job runner");
     make_certificate("stranger");
     for (int i = 0; i < 3; i++)
-        snprintf(files[i], sizeof(files[i]), "%s/%s", keys.dir, names[i]);
+        snprintf(files[i], sizeof(files[i]), "%s/%s", workdir.path, names[i]);
     keys.pawld = pawld_start_at(
-        keys.data, (const char *const[]){"--keys", keys.file, "--tls-client-ca", files[0],
-                                         "--tls-cert", files[1], "--tls-key", files[2], NULL});
+        workdir.data, (const char *const[]){"--keys", keys.file, "--tls-client-ca", files[0],
+                                            "--tls-cert", files[1], "--tls-key", files[2], NULL});
     expect_with_certificate("job runner", "", "acquire --wait 10s orders/1", 0, "orders/1");
     expect_with_certificate("job runner", "", "show orders/1 --json", 0, "\"key\":\"by-cert\"");
     expect_with_certificate("job runner", "", "acquire jobs/1", 125,
@@ -141,7 +141,7 @@ static void python_client_sends_its_key(void **state)
     keys_expect_said(
         script, keys.owner, 0,
         "token 1\nnot-allowed cannot acquire jobs/1: The key owner is for other names");
-    char *said = text_read(keys.log, 0);
+    char *said = text_read(workdir.said, 0);
     assert_non_null(strstr(said, "key-required cannot acquire orders/6: Send the key"));
     assert_non_null(
         strstr(said, "key-required cannot acquire orders/6: The key is not known here"));

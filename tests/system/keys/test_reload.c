@@ -46,12 +46,12 @@ static void *call_steadily(void *arg)
 
 static bool is_let_in(void *key)
 {
-    return keyed_status(keys.pawld.port, key, "GET", "/v1/locks", NULL, NULL) == 200;
+    return keys_status(key, "GET", "/v1/locks", NULL, NULL) == 200;
 }
 
 static bool is_refused(void *key)
 {
-    return keyed_status(keys.pawld.port, key, "GET", "/v1/locks", NULL, NULL) == 401;
+    return keys_status(key, "GET", "/v1/locks", NULL, NULL) == 401;
 }
 
 /* Writes the key file without the line of @id, and with @more at its end. */
@@ -114,11 +114,8 @@ static void wrong_file_leaves_the_keys_as_they_were(void **state)
 static void cut_keys(size_t count)
 {
     char *text = text_read(keys.file, 0);
-    FILE *file = fopen(keys.file, "w");
-    assert_non_null(file);
-    const size_t len = strlen(text) - count;
-    assert_int_equal(fwrite(text, 1, len, file), len);
-    assert_int_equal(fclose(file), 0);
+    text[strlen(text) - count] = '\0';
+    workdir_write(keys.file, text);
     free(text);
 }
 
@@ -134,8 +131,7 @@ static void file_that_is_half_written_leaves_the_keys_as_they_were(void **state)
     process_signal(keys.pawld.process, SIGHUP);
     process_wait_line(keys.pawld.process, "the keys stay as they were: .*half written", END_MS,
                       NULL, 0);
-    assert_int_equal(keyed_status(keys.pawld.port, narrow, "GET", "/v1/locks/others", NULL, NULL),
-                     403);
+    assert_int_equal(keys_status(narrow, "GET", "/v1/locks/others", NULL, NULL), 403);
 }
 
 /* ---- the ledger ------------------------------------------------------------------------------ */
@@ -154,8 +150,8 @@ static bool ledger_lets_in(void *arg)
 static void ledger_reads_its_keys_again(void **state)
 {
     (void)state;
-    char next[KEYED_KEY_MAX], db[2 * KEYS_PATH_BYTES];
-    snprintf(db, sizeof(db), "%s/ledger.db", keys.dir);
+    char next[KEYED_KEY_MAX], db[2 * WORKDIR_PATH_BYTES];
+    snprintf(db, sizeof(db), "%s/ledger.db", workdir.path);
     const struct pawl_service ledger =
         pawl_ledger_start(db, (const char *const[]){"--keys", keys.file, NULL});
     keyed_new(keys.file, "--role read --prefix '*' --id next", next);

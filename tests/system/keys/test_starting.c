@@ -20,11 +20,11 @@ enum {
 
 static void expect_refusal(const char *const options[], const char *says)
 {
-    const int status = pawld_run_at(NULL, keys.data, options, keys.log);
-    char *said = text_read(keys.log, 0);
+    const int status = pawld_run_at(NULL, workdir.data, options, workdir.said);
+    char *said = text_read(workdir.said, 0);
     if (status != 2 || strstr(said, says) == NULL || strchr(said, '\n') != said + strlen(said) - 1)
         fail_msg("ended with %d and said: %s", status, said);
-    assert_int_not_equal(access(keys.data, F_OK), 0); /* nothing was begun */
+    assert_int_not_equal(access(workdir.data, F_OK), 0); /* nothing was begun */
     free(said);
 }
 
@@ -40,10 +40,10 @@ static void without_keys_no_public_address_is_served(void **state)
 static void serve_publicly(const char *const options[])
 {
     char *program = pawl_program("pawld");
-    const char *argv[16] = {program, "--data", keys.data, "--listen", "0.0.0.0:0"};
+    const char *argv[16] = {program, "--data", workdir.data, "--listen", "0.0.0.0:0"};
     for (int i = 0; options[i] != NULL; i++)
         argv[5 + i] = options[i];
-    struct process *process = process_start(argv, keys.log);
+    struct process *process = process_start(argv, workdir.said);
     process_wait_line(process, "listening on 0\\.0\\.0\\.0:[0-9]+", END_MS, NULL, 0);
     assert_int_equal(process_stop(process), 0);
     free(program);
@@ -60,7 +60,7 @@ static void public_address_is_served_with_keys_or_where_it_is_open(void **state)
 static void wrong_key_file_is_refused_by_its_line(void **state)
 {
     (void)state;
-    char says[KEYS_PATH_BYTES + 64];
+    char says[WORKDIR_PATH_BYTES + 64];
     keyed_new(keys.file, "--role admin --prefix '*'", keys.admin);
     FILE *file = fopen(keys.file, "a");
     assert_non_null(file);
@@ -112,7 +112,7 @@ static void line_and_key_go_to_two_places(void **state)
     (void)state;
     keys_expect_said("$PAWL key new --role lock --prefix a/ --id some-id 2>/dev/null", "", 0,
                      "pawl_some-id_");
-    char *said = text_read(keys.log, 0);
+    char *said = text_read(workdir.said, 0);
     assert_int_equal(strlen(said), strlen("pawl_some-id_") + 43 + 1);
     free(said);
     keys_expect_said("$PAWL key new --role lock --prefix a/ --id some-id 2>&1 >/dev/null", "", 0,

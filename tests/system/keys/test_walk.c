@@ -4,9 +4,9 @@
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/system/keyed.h"
+#include "tests/system/workdir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +37,7 @@ struct route {
     enum role right;
 };
 
-static char *dir;
-static char keys_file[TEXT_BYTES], folder[TEXT_BYTES], db[TEXT_BYTES];
+static char keys_file[WORKDIR_PATH_BYTES];
 static struct pawl_service pawld, ledger;
 static struct route routes[ROUTES_MAX];
 static unsigned routes_count;
@@ -52,8 +51,8 @@ static char elsewhere[KEYED_KEY_MAX], unknown[KEYED_KEY_MAX], forged[KEYED_KEY_M
 static void read_routes(const char *program_name, struct pawl_service *service)
 {
     char *program = pawl_program(program_name);
-    char log[TEXT_BYTES + 16], right[16];
-    snprintf(log, sizeof(log), "%s/%s.routes", dir, program_name);
+    char log[WORKDIR_PATH_BYTES], right[16];
+    workdir_join(workdir.path, program_name, log);
     assert_int_equal(process_run((const char *const[]){program, "--routes", NULL}, log, END_MS), 0);
     char *said = text_read(log, 0);
     for (char *line = strtok(said, "\n"); line != NULL; line = strtok(NULL, "\n")) {
@@ -70,7 +69,7 @@ static void read_routes(const char *program_name, struct pawl_service *service)
 
 static void make_keys(void)
 {
-    char other[TEXT_BYTES + 8];
+    char other[WORKDIR_PATH_BYTES + 8];
     keyed_new(keys_file, "--role admin --prefix '*' --id admin", admin);
     keyed_new(keys_file, "--role lock --prefix orders/ --prefix accounts/ --id locker", locker);
     keyed_new(keys_file, "--role read --prefix orders/ --prefix accounts/ --id reader", reader);
@@ -100,27 +99,18 @@ static void make_state(void)
 
 static int start(void **state)
 {
-    (void)state;
-    dir = tempdir_new();
-    snprintf(keys_file, sizeof(keys_file), "%s/keys", dir);
-    snprintf(folder, sizeof(folder), "%s/data", dir);
-    snprintf(db, sizeof(db), "%s/db", dir);
+    char db[WORKDIR_PATH_BYTES];
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "keys", keys_file);
+    workdir_join(workdir.path, "db", db);
     make_keys();
-    pawld = pawld_start_at(folder, (const char *const[]){"--keys", keys_file, NULL});
+    pawld = pawld_start_at(workdir.data, (const char *const[]){"--keys", keys_file, NULL});
     ledger = pawl_ledger_start(db, (const char *const[]){"--keys", keys_file, NULL});
     pawl_wait_ready(pawld);
     routes_count = 0;
     read_routes("pawld", &pawld);
     read_routes("pawl-ledger", &ledger);
     make_state();
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(dir);
     return 0;
 }
 
@@ -495,7 +485,7 @@ static void page_has_the_table_of_the_code(void **state)
     free(table);
 }
 
-#define WALK(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define WALK(name) cmocka_unit_test_setup_teardown(name, start, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     WALK(nothing_is_told_or_done_without_a_key),

@@ -2,7 +2,6 @@
 #ifndef TESTS_SYSTEM_METRICS_SCRAPE_H
 #define TESTS_SYSTEM_METRICS_SCRAPE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* The text, which the caller frees. Fails the test unless it is served as it should be. */

@@ -1,44 +1,26 @@
 /* /metrics where keys are asked for: who may read it, and what it counts of keys. */
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
-#include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/system/keyed.h"
 #include "tests/system/metrics/scrape.h"
+#include "tests/system/workdir.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    PATH_BYTES = 256,
-};
-
-static char *dir;
 static char reader[KEYED_KEY_MAX], locker[KEYED_KEY_MAX];
 static uint16_t port;
 
 static int start(void **state)
 {
-    (void)state;
-    char keys[PATH_BYTES], folder[PATH_BYTES];
-    dir = tempdir_new();
-    (void)snprintf(keys, sizeof(keys), "%s/keys", dir);
-    (void)snprintf(folder, sizeof(folder), "%s/data", dir);
+    char keys[WORKDIR_PATH_BYTES];
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "keys", keys);
     keyed_new(keys, "--role read --prefix '*' --id reader", reader);
     keyed_new(keys, "--role lock --prefix orders/ --id locker", locker);
     const struct pawl_service pawld =
-        pawld_start_at(folder, (const char *const[]){"--keys", keys, NULL});
+        pawld_start_at(workdir.data, (const char *const[]){"--keys", keys, NULL});
     pawl_wait_ready(pawld);
     port = pawld.port;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(dir);
     return 0;
 }
 
@@ -80,7 +62,7 @@ static void refused_keys_count_by_why(void **state)
     assert_true(value_of("pawl_calls_total{call=\"acquire\",result=\"granted\"}") == 1);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     CASE(metrics_need_a_key_that_may_read),

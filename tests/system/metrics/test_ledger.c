@@ -2,23 +2,20 @@
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/system/calls.h"
 #include "tests/system/metrics/scrape.h"
 #include "tests/system/metrics/tally.h"
+#include "tests/system/workdir.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-static char *folder;
 static struct pawl_service service;
 
 static int setup(void **state)
 {
-    (void)state;
-    char db[512];
-    folder = tempdir_new();
-    (void)snprintf(db, sizeof(db), "%s/ledger.db", folder);
+    char db[WORKDIR_PATH_BYTES];
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "ledger.db", db);
     service = pawl_ledger_start(db, NULL);
     tally_begin();
     return 0;
@@ -26,10 +23,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
-    int status = process_stop(service.process);
-    tempdir_remove(folder);
-    return status;
+    const int status = process_stop(service.process);
+    return workdir_teardown(state) + status;
 }
 
 static void ask(const char *name, const char *method, const char *path, const char *headers,

@@ -1,49 +1,25 @@
 /* Prometheus' own judgement of /metrics: `promtool check metrics`. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/metrics/scrape.h"
+#include "tests/system/workdir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     MASTERS = 3,
     TTL_MAX_MS = 60000,
-    PATH_BYTES = 512,
     PROMTOOL_MS = 30000,
 };
 
-static char *folder;
-
-static int setup(void **state)
-{
-    (void)state;
-    folder = tempdir_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    tempdir_remove(folder);
-    return fleet_teardown(state);
-}
-
-static void path_in_folder(const char *name, char ret[static PATH_BYTES])
-{
-    (void)snprintf(ret, PATH_BYTES, "%s/%s", folder, name);
-}
-
 static int run_shell(const char *command)
 {
-    char log[PATH_BYTES];
     const char *const args[] = {"/bin/sh", "-c", command, NULL};
-    path_in_folder("promtool.log", log);
-    return process_run(args, log, PROMTOOL_MS);
+    return process_run(args, workdir.said, PROMTOOL_MS);
 }
 
 static void need_promtool(void)
@@ -55,16 +31,12 @@ static void need_promtool(void)
 /* It reads the text from its standard input, and is quiet where it finds nothing wrong. */
 static void expect_promtool_content(const char *text)
 {
-    char path[PATH_BYTES], log[PATH_BYTES], command[2 * PATH_BYTES];
-    path_in_folder("metrics.txt", path);
-    path_in_folder("promtool.log", log);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_int_equal(fputs(text, file) >= 0, 1);
-    assert_int_equal(fclose(file), 0);
+    char path[WORKDIR_PATH_BYTES], command[2 * WORKDIR_PATH_BYTES];
+    workdir_join(workdir.path, "metrics.txt", path);
+    workdir_write(path, text);
     (void)snprintf(command, sizeof(command), "promtool check metrics <'%s'", path);
     const int status = run_shell(command);
-    char *said = text_read(log, 0);
+    char *said = text_read(workdir.said, 0);
     EXPECT_TEXT(said, "");
     assert_int_equal(status, 0);
     free(said);
@@ -91,9 +63,9 @@ static void pawld_keeps_to_the_conventions(void **state)
 static void ledger_keeps_to_the_conventions(void **state)
 {
     (void)state;
-    char db[PATH_BYTES];
+    char db[WORKDIR_PATH_BYTES];
     need_promtool();
-    path_in_folder("ledger.db", db);
+    workdir_join(workdir.path, "ledger.db", db);
     const struct pawl_service service = pawl_ledger_start(db, NULL);
     (void)call(service.port, "POST", "/v1/accounts/a/claim", "Fencing-Token: 5\r\n", NULL);
     (void)call(service.port, "GET", "/nowhere", NULL, NULL);
@@ -103,7 +75,7 @@ static void ledger_keeps_to_the_conventions(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, workdir_setup, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     CASE(pawld_keeps_to_the_conventions),
