@@ -5,14 +5,11 @@
 #include "tests/lib/pawl.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
-#include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/knock.h"
+#include "tests/system/workdir.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -20,34 +17,20 @@
 
 enum {
     TIMEOUT_MS = 20000,
-    PATH_BYTES = 256,
     CROWD = 60,
     LEAST_SHARE = CROWD / 10, /* of a worker that the system let run at all */
     RESTARTS = 3,
     CALLS = 20,
 };
 
-static char *dir;
 static int passed = -1; /* the socket */
-static char log_path[PATH_BYTES], data_path[PATH_BYTES];
-
-static int start(void **state)
-{
-    (void)state;
-    dir = tempdir_new();
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
-    (void)snprintf(data_path, sizeof(data_path), "%s/data", dir);
-    return 0;
-}
 
 static int stop(void **state)
 {
-    (void)state;
     process_kill_all();
     process_pass(-1);
     (void)close(passed);
-    tempdir_remove(dir);
-    return 0;
+    return workdir_teardown(state);
 }
 
 /* Has children find a socket on a free port of loopback. It is blocking, as a manager may leave it.
@@ -78,22 +61,18 @@ static struct process *start_passed(const char *variables, const char *workers)
                    "--listen 127.0.0.1:%u",
                    variables, (unsigned)port_free());
     struct process *process = process_start(
-        (const char *const[]){"bash", "-c", script, program, data_path, workers, NULL}, log_path);
+        (const char *const[]){"bash", "-c", script, program, workdir.data, workers, NULL},
+        workdir.log);
     free(program);
     return process;
 }
 
-static void wait_listening(struct process *process, uint16_t port)
+static void wait_serving(struct process *process, uint16_t port)
 {
     char line[64];
     (void)snprintf(line, sizeof(line), "listening on 127\\.0\\.0\\.1:%u$", (unsigned)port);
     process_wait_line(process, line, TIMEOUT_MS, NULL, 0);
-}
-
-static bool is_ready(void *arg)
-{
-    const uint16_t *port = arg;
-    return call(*port, "GET", "/readyz", NULL, NULL)->status == 200;
+    pawl_wait_ready((struct pawl_service){.process = process, .port = port});
 }
 
 /* Its connections get what a client that never reads may cost the kernel. */
@@ -109,11 +88,10 @@ static void passed_socket_takes_the_place_of_listen(void **state)
 {
     (void)state;
     static const char *const workers[] = {"1", "3"};
-    uint16_t port = open_socket(SOCK_STREAM, true);
+    const uint16_t port = open_socket(SOCK_STREAM, true);
     for (size_t i = 0; i < 2; i++) {
         struct process *process = start_passed("LISTEN_FDS=1 LISTEN_PID=$$", workers[i]);
-        wait_listening(process, port);
-        assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+        wait_serving(process, port);
         expect_bounded_answers();
         assert_int_equal(process_stop(process), 0);
     }
@@ -124,10 +102,9 @@ static void connections_to_a_passed_socket_come_to_every_worker(void **state)
 {
     (void)state;
     struct http *crowd[CROWD];
-    uint16_t port = open_socket(SOCK_STREAM, true);
+    const uint16_t port = open_socket(SOCK_STREAM, true);
     struct process *process = start_passed("LISTEN_FDS=1 LISTEN_PID=$$", "2");
-    wait_listening(process, port);
-    assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+    wait_serving(process, port);
     call_grant(port, "crowd", NULL);
     for (int i = 0; i < CROWD; i++)
         crowd[i] = call_begin(port, "POST", "/v1/locks/crowd", "{\"wait_ms\": 60000}");
@@ -189,10 +166,9 @@ static void what_cannot_be_accepted_from_is_refused(void **state)
 static void restart_over_a_passed_socket_refuses_nobody(void **state)
 {
     (void)state;
-    uint16_t port = open_socket(SOCK_STREAM, true);
+    const uint16_t port = open_socket(SOCK_STREAM, true);
     struct process *process = start_passed("LISTEN_FDS=1 LISTEN_PID=$$", "2");
-    wait_listening(process, port);
-    assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+    wait_serving(process, port);
     struct knock *knock = knock_start(port);
     assert_true(knock_wait(knock, CALLS, TIMEOUT_MS));
     for (int i = 0; i < RESTARTS; i++) {
@@ -207,7 +183,7 @@ static void restart_over_a_passed_socket_refuses_nobody(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
-#define ACTIVATION_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define ACTIVATION_CASE(name) cmocka_unit_test_setup_teardown(name, workdir_setup, stop)
 
 static const struct CMUnitTest cases[] = {
     ACTIVATION_CASE(passed_socket_takes_the_place_of_listen),

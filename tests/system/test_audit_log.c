@@ -3,12 +3,12 @@
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/keyed.h"
 #include "tests/system/knock.h"
+#include "tests/system/workdir.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,37 +20,24 @@
 
 enum {
     TIMEOUT_MS = 20000,
-    PATH_BYTES = 256,
     ROTATIONS = 3,
     CALLS = 30,
     LINES_MAX = 16,
 };
 
-static char *dir;
-static char data[PATH_BYTES], path[PATH_BYTES], log_path[PATH_BYTES + 8];
+static char path[WORKDIR_PATH_BYTES]; /* of the audit log */
 static struct pawl_service service;
 
 static int start(void **state)
 {
-    (void)state;
-    dir = tempdir_new();
-    (void)snprintf(data, sizeof(data), "%s/data", dir);
-    (void)snprintf(log_path, sizeof(log_path), "%s.log", data);
-    (void)snprintf(path, sizeof(path), "%s/audit.log", dir);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(dir);
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "audit.log", path);
     return 0;
 }
 
 static void serve(const char *const options[])
 {
-    service = pawld_start_at(data, options);
+    service = pawld_start_at(workdir.data, options);
     pawl_wait_ready(service);
 }
 
@@ -66,20 +53,10 @@ struct count {
     unsigned wanted;
 };
 
-static unsigned lines_with(const char *file, const char *part)
-{
-    unsigned count = 0;
-    char *text = text_read(file, 0);
-    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part))
-        count++;
-    free(text);
-    return count;
-}
-
 static bool has_lines(void *arg)
 {
     const struct count *count = arg;
-    return lines_with(count->file, count->part) >= count->wanted;
+    return workdir_count(count->file, count->part) >= count->wanted;
 }
 
 static void wait_lines(const char *part, unsigned wanted)
@@ -93,7 +70,7 @@ static void wait_lines(const char *part, unsigned wanted)
 
 /* "grant a 1 worker-7", of each line in their order; and each line is JSON with its usual members.
  */
-static void read_lines(char ret_lines[static LINES_MAX][PATH_BYTES], unsigned *ret_count)
+static void read_lines(char ret_lines[static LINES_MAX][WORKDIR_PATH_BYTES], unsigned *ret_count)
 {
     char *text = text_read(path, 0);
     *ret_count = 0;
@@ -107,7 +84,7 @@ static void read_lines(char ret_lines[static LINES_MAX][PATH_BYTES], unsigned *r
         assert_non_null(strstr(json_string_value(json_object_get(json, "client")), "127.0.0.1:"));
         assert_int_equal(json_integer_value(json_object_get(json, "worker")), 1);
         assert_in_range(*ret_count, 0, LINES_MAX - 1);
-        (void)snprintf(ret_lines[(*ret_count)++], PATH_BYTES, "%s %s %lld %s",
+        (void)snprintf(ret_lines[(*ret_count)++], WORKDIR_PATH_BYTES, "%s %s %lld %s",
                        json_string_value(json_object_get(json, "event")),
                        json_string_value(json_object_get(json, "resource")),
                        (long long)json_integer_value(json_object_get(json, "token")),
@@ -118,9 +95,9 @@ static void read_lines(char ret_lines[static LINES_MAX][PATH_BYTES], unsigned *r
 }
 
 /* A grant, its break, and its holder's next extension: a line each. */
-static void break_and_tell(char (*expected)[PATH_BYTES], unsigned *wanted)
+static void break_and_tell(char (*expected)[WORKDIR_PATH_BYTES], unsigned *wanted)
 {
-    char if_match[PATH_BYTES];
+    char if_match[WORKDIR_PATH_BYTES];
     struct http_response response;
     struct grant broken = call_grant(service.port, "broken", NULL);
     (void)snprintf(if_match, sizeof(if_match), "If-Match: \"%lld\"\r\n", (long long)broken.token);
@@ -128,9 +105,9 @@ static void break_and_tell(char (*expected)[PATH_BYTES], unsigned *wanted)
     assert_int_equal(response.status, 200);
     http_response_fini(&response);
     EXPECT_PROBLEM(call_extend(service.port, "broken", &broken, NULL), 409, "lock-broken", 2);
-    (void)snprintf(expected[0], PATH_BYTES, "grant broken %lld -", (long long)broken.token);
-    (void)snprintf(expected[1], PATH_BYTES, "break broken %lld -", (long long)broken.token);
-    (void)snprintf(expected[2], PATH_BYTES, "loss broken 0 -");
+    (void)snprintf(expected[0], WORKDIR_PATH_BYTES, "grant broken %lld -", (long long)broken.token);
+    (void)snprintf(expected[1], WORKDIR_PATH_BYTES, "break broken %lld -", (long long)broken.token);
+    (void)snprintf(expected[2], WORKDIR_PATH_BYTES, "loss broken 0 -");
     *wanted += 3;
 }
 
@@ -139,30 +116,30 @@ static void lines_are_what_clients_did(void **state)
     (void)state;
     static const char own_id[] =
         "{\"lock_id\": \"0123456789012345678901-_\", \"owner\": \"w\\\"7\"}";
-    char lines[LINES_MAX][PATH_BYTES], expected[LINES_MAX][PATH_BYTES];
+    char lines[LINES_MAX][WORKDIR_PATH_BYTES], expected[LINES_MAX][WORKDIR_PATH_BYTES];
     unsigned count = 0, wanted = 0;
     serve_with_log();
     struct grant plain = call_grant(service.port, "a", NULL);
-    snprintf(expected[wanted++], PATH_BYTES, "grant a %lld -", (long long)plain.token);
+    snprintf(expected[wanted++], WORKDIR_PATH_BYTES, "grant a %lld -", (long long)plain.token);
     EXPECT_PROBLEM(call_acquire(service.port, "a", NULL), 409, "held", 3); /* no line */
     struct grant owned = call_grant(service.port, "b", own_id);
-    snprintf(expected[wanted++], PATH_BYTES, "grant b %lld w\"7", (long long)owned.token);
+    snprintf(expected[wanted++], WORKDIR_PATH_BYTES, "grant b %lld w\"7", (long long)owned.token);
     assert_int_equal(call_acquire(service.port, "b", own_id)->status, 200);
-    snprintf(expected[wanted++], PATH_BYTES, "found b %lld w\"7", (long long)owned.token);
+    snprintf(expected[wanted++], WORKDIR_PATH_BYTES, "found b %lld w\"7", (long long)owned.token);
     const struct http_response *several = call(service.port, "POST", "/v1/locks", NULL,
                                                "{\"resources\": [\"c\", \"d\"], \"owner\": \"g\"}");
     assert_int_equal(several->status, 201);
     for (size_t i = 0; i < 2; i++) {
         const json_t *grant = json_array_get(json_object_get(several->json, "grants"), i);
-        snprintf(expected[wanted++], PATH_BYTES, "grant %s %lld g", i == 0 ? "c" : "d",
+        snprintf(expected[wanted++], WORKDIR_PATH_BYTES, "grant %s %lld g", i == 0 ? "c" : "d",
                  (long long)json_integer_value(json_object_get(grant, "token")));
     }
     assert_int_equal(call_extend(service.port, "a", &plain, NULL)->status, 200); /* no line */
     call_give_back(service.port, "a", &plain);
-    snprintf(expected[wanted++], PATH_BYTES, "release a 0 -");
+    snprintf(expected[wanted++], WORKDIR_PATH_BYTES, "release a 0 -");
     assert_int_equal(call_release(service.port, "a", &plain)->status, 200); /* no line: not held */
     EXPECT_PROBLEM(call_extend(service.port, "a", &plain, NULL), 409, "lock-lost", 1);
-    snprintf(expected[wanted++], PATH_BYTES, "loss a 0 -");
+    snprintf(expected[wanted++], WORKDIR_PATH_BYTES, "loss a 0 -");
     break_and_tell(&expected[wanted], &wanted);
     assert_int_equal(process_stop(service.process), 0);
 
@@ -182,9 +159,9 @@ static void no_lock_id_is_in_any_log(void **state)
     call_give_back(service.port, "secret", &grant);
     (void)call_extend(service.port, "secret", &grant, NULL);
     assert_int_equal(process_stop(service.process), 0);
-    assert_int_equal(lines_with(path, "secret"), 3);
-    assert_int_equal(lines_with(path, grant.lock_id), 0);
-    assert_int_equal(lines_with(log_path, grant.lock_id), 0);
+    assert_int_equal(workdir_count(path, "secret"), 3);
+    assert_int_equal(workdir_count(path, grant.lock_id), 0);
+    assert_int_equal(workdir_count(workdir.data_log, grant.lock_id), 0);
 }
 
 static void without_the_setting_nothing_is_written(void **state)
@@ -193,7 +170,7 @@ static void without_the_setting_nothing_is_written(void **state)
     serve(NULL);
     (void)call_grant(service.port, "quiet", NULL);
     assert_int_equal(process_stop(service.process), 0);
-    assert_int_equal(lines_with(log_path, "quiet"), 0);
+    assert_int_equal(workdir_count(workdir.data_log, "quiet"), 0);
 }
 
 static void dash_is_stderr(void **state)
@@ -235,9 +212,9 @@ static void request_id_is_given_back_and_written_down(void **state)
     assert_int_equal(response->status, 201);
     assert_false(http_header(response, "X-Request-Id", value, sizeof(value)));
     assert_int_equal(process_stop(service.process), 0);
-    assert_int_equal(lines_with(path, longest), 0);
-    assert_int_equal(lines_with(path, "\"trace\""), 1);
-    assert_int_equal(lines_with(path, "\"request_id\":\""), 3);
+    assert_int_equal(workdir_count(path, longest), 0);
+    assert_int_equal(workdir_count(path, "\"trace\""), 1);
+    assert_int_equal(workdir_count(path, "\"request_id\":\""), 3);
 }
 
 static void calls_of_a_batch_have_its_request_id(void **state)
@@ -258,8 +235,8 @@ static void calls_of_a_batch_have_its_request_id(void **state)
 static void refused_keys_are_written_down(void **state)
 {
     (void)state;
-    char file[PATH_BYTES], key[KEYED_KEY_MAX];
-    (void)snprintf(file, sizeof(file), "%s/keys", dir);
+    char file[WORKDIR_PATH_BYTES], key[KEYED_KEY_MAX];
+    workdir_join(workdir.path, "keys", file);
     keyed_new(file, "--role lock --prefix orders/", key);
     serve((const char *const[]){"--audit-log", path, "--keys", file, NULL});
     assert_int_equal(keyed_status(service.port, "", "POST", "/v1/locks/orders/1", NULL, NULL), 401);
@@ -267,12 +244,12 @@ static void refused_keys_are_written_down(void **state)
     assert_int_equal(keyed_status(service.port, key, "POST", "/v1/locks/orders/1", NULL, NULL),
                      201);
     assert_int_equal(process_stop(service.process), 0);
-    assert_int_equal(lines_with(path, "\"event\":\"refused\",\"why\":\"key-required\""), 1);
-    assert_int_equal(lines_with(path, "\"event\":\"refused\",\"why\":\"not-allowed\""), 1);
-    assert_int_equal(lines_with(path, "\"key\":\""), 2); /* the refused one, and the grant */
+    assert_int_equal(workdir_count(path, "\"event\":\"refused\",\"why\":\"key-required\""), 1);
+    assert_int_equal(workdir_count(path, "\"event\":\"refused\",\"why\":\"not-allowed\""), 1);
+    assert_int_equal(workdir_count(path, "\"key\":\""), 2); /* the refused one, and the grant */
     /* "pawl_<id>_<secret>", and a secret may have a '_' of its own */
     const char *secret = strchr(key + strlen("pawl_"), '_') + 1;
-    assert_int_equal(lines_with(path, secret), 0);
+    assert_int_equal(workdir_count(path, secret), 0);
 }
 
 /* They cost nothing to make, and could fill a disk. */
@@ -283,8 +260,8 @@ static void callers_without_a_key_get_few_lines(void **state)
         STRANGERS = 10 * SERVER_AUDIT_STRANGERS_MAX, /* over one connection: most within a second */
     };
     static const char request[] = "GET /v1/fleet HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    char file[PATH_BYTES], key[KEYED_KEY_MAX];
-    (void)snprintf(file, sizeof(file), "%s/keys", dir);
+    char file[WORKDIR_PATH_BYTES], key[KEYED_KEY_MAX];
+    workdir_join(workdir.path, "keys", file);
     keyed_new(file, "--role lock --prefix orders/", key);
     serve((const char *const[]){"--audit-log", path, "--keys", file, NULL});
     struct http *stranger = http_connect(service.port);
@@ -303,7 +280,7 @@ static void callers_without_a_key_get_few_lines(void **state)
     for (const char *at = strstr(text, "\"more\":"); at != NULL; at = strstr(at + 1, "\"more\":"))
         more += (unsigned)strtoul(at + strlen("\"more\":"), NULL, 10);
     free(text);
-    const unsigned told = lines_with(path, "\"client\":");
+    const unsigned told = workdir_count(path, "\"client\":");
     assert_int_equal(told + more, STRANGERS);
     assert_true(more > 0);
 }
@@ -313,7 +290,7 @@ static void callers_without_a_key_get_few_lines(void **state)
 static void rotation_loses_no_line(void **state)
 {
     (void)state;
-    char moved[PATH_BYTES + 8];
+    char moved[WORKDIR_PATH_BYTES + 8];
     serve_with_log();
     struct knock *knock = knock_start(service.port);
     for (int i = 0; i < ROTATIONS; i++) {
@@ -325,16 +302,16 @@ static void rotation_loses_no_line(void **state)
     }
     const struct knock_counts counts = knock_stop(knock);
     assert_int_equal(process_stop(service.process), 0);
-    unsigned grants = lines_with(path, "\"event\":\"grant\"");
-    unsigned releases = lines_with(path, "\"event\":\"release\"");
+    unsigned grants = workdir_count(path, "\"event\":\"grant\"");
+    unsigned releases = workdir_count(path, "\"event\":\"release\"");
     for (int i = 0; i < ROTATIONS; i++) {
         (void)snprintf(moved, sizeof(moved), "%s.%d", path, i);
-        grants += lines_with(moved, "\"event\":\"grant\"");
-        releases += lines_with(moved, "\"event\":\"release\"");
+        grants += workdir_count(moved, "\"event\":\"grant\"");
+        releases += workdir_count(moved, "\"event\":\"release\"");
     }
     assert_int_equal(grants, releases);
     assert_int_equal(grants + releases, counts.answered);
-    assert_int_equal(lines_with(log_path, "reloaded: audit log"), ROTATIONS);
+    assert_int_equal(workdir_count(workdir.data_log, "reloaded: audit log"), ROTATIONS);
 }
 
 /* Calls go on, the log says so, and later lines say how many are missing. */
@@ -344,7 +321,7 @@ static void full_disk_is_told_and_counted(void **state)
     enum {
         LOST = 20,
     };
-    char whole[PATH_BYTES + 8];
+    char whole[WORKDIR_PATH_BYTES + 8];
     (void)snprintf(whole, sizeof(whole), "%s.whole", path);
     assert_int_equal(symlink("/dev/full", path), 0);
     serve_with_log();
@@ -366,7 +343,7 @@ static void full_disk_is_told_and_counted(void **state)
     const char *dropped = strstr(text, "\"event\":\"dropped\",\"lines\":");
     assert_non_null(dropped);
     const long lost = strtol(strstr(dropped, "\"lines\":") + strlen("\"lines\":"), NULL, 10);
-    assert_int_equal(lost + lines_with(path, "\"resource\":\"full\""), 2 * LOST);
+    assert_int_equal(lost + workdir_count(path, "\"resource\":\"full\""), 2 * LOST);
     assert_ptr_equal(strchr(text, '{'), text); /* no torn line is before it */
     free(text);
 }
@@ -397,21 +374,21 @@ static void stuck_reader_does_not_hold_up_the_end(void **state)
 static void file_that_cannot_be_opened_ends_the_start(void **state)
 {
     (void)state;
-    char said_path[PATH_BYTES + 8];
+    char said_path[WORKDIR_PATH_BYTES + 8];
     (void)snprintf(said_path, sizeof(said_path), "%s.said", path);
-    assert_int_equal(pawld_run_at(NULL, data,
+    assert_int_equal(pawld_run_at(NULL, workdir.data,
                                   (const char *const[]){"--audit-log", "/none/audit", "--listen",
                                                         "127.0.0.1:0", NULL},
                                   said_path),
                      1);
-    assert_int_equal(lines_with(said_path, "cannot write the audit log /none/audit: No such file"),
-                     1);
+    assert_int_equal(
+        workdir_count(said_path, "cannot write the audit log /none/audit: No such file"), 1);
 }
 
 /* Runs a pawld that has to end with @status, and expects no audit log behind it. */
 static void expect_no_file(const char *folder, const char *const options[], int status)
 {
-    char said_path[PATH_BYTES + 8];
+    char said_path[WORKDIR_PATH_BYTES + 8];
     (void)snprintf(said_path, sizeof(said_path), "%s.said", path);
     const int ended = pawld_run_at(NULL, folder, options, said_path);
     if (ended != status) {
@@ -424,22 +401,22 @@ static void expect_no_file(const char *folder, const char *const options[], int 
 static void start_that_is_refused_makes_no_file(void **state)
 {
     (void)state;
-    char taken[32], other[PATH_BYTES + 8];
+    char taken[32], other[WORKDIR_PATH_BYTES + 8];
     serve(NULL);
     (void)snprintf(taken, sizeof(taken), "127.0.0.1:%u", (unsigned)service.port);
-    (void)snprintf(other, sizeof(other), "%s.other", data);
+    (void)snprintf(other, sizeof(other), "%s.other", workdir.data);
     expect_no_file(other, (const char *const[]){"--audit-log", path, "--listen", taken, NULL}, 1);
     /* Another process has the folder; and the longest lease is another. */
-    expect_no_file(data,
+    expect_no_file(workdir.data,
                    (const char *const[]){"--audit-log", path, "--listen", "127.0.0.1:0", NULL}, 1);
     assert_int_equal(process_stop(service.process), 0);
-    expect_no_file(data,
+    expect_no_file(workdir.data,
                    (const char *const[]){"--audit-log", path, "--listen", "127.0.0.1:0",
                                          "--max-ttl-ms", "1000", NULL},
                    2);
 }
 
-#define AUDIT_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define AUDIT_CASE(name) cmocka_unit_test_setup_teardown(name, start, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     AUDIT_CASE(lines_are_what_clients_did),

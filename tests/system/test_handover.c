@@ -2,11 +2,10 @@
 #include "tests/lib/case.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
-#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/handing.h"
 #include "tests/system/knock.h"
 #include "tests/system/line.h"
 
@@ -22,85 +21,33 @@
 enum {
     TIMEOUT_MS = 25000,
     MOMENT_MS = 500, /* for all masters */
-    PATH_BYTES = 256,
     REPLACEMENTS = 3,
     CALLS = 40,
-    ARGS_MAX = 32,
 };
-
-static char *dir;
-static char log_path[PATH_BYTES], path[PATH_BYTES], data[PATH_BYTES], listen_at[64];
-static uint16_t port;
-
-static int start(void **state)
-{
-    (void)state;
-    dir = tempdir_new();
-    port = port_free();
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
-    (void)snprintf(path, sizeof(path), "%s/hand-over", dir);
-    (void)snprintf(data, sizeof(data), "%s/data", dir);
-    (void)snprintf(listen_at, sizeof(listen_at), "127.0.0.1:%u", (unsigned)port);
-    return 0;
-}
 
 static int start_fleet(void **state)
 {
     fleet_start(3, REDIS_VOLATILE);
     pawl_init_new(fleet);
-    return start(state);
-}
-
-static int stop(void **state)
-{
-    (void)fleet_teardown(state);
-    tempdir_remove(dir);
-    return 0;
-}
-
-/* pawld with --hand-over, over the fleet or, where there is none, a file. */
-static struct process *start_pawld(const char *const options[])
-{
-    const char *args[ARGS_MAX];
-    unsigned count = 0;
-    char *program = pawl_program("pawld");
-    args[count++] = program;
-    args[count++] = "--hand-over";
-    args[count++] = path;
-    for (unsigned i = 0; fleet != NULL && i < fleet->n; i++) {
-        args[count++] = "--master";
-        args[count++] = fleet->master[i].url;
-    }
-    if (fleet == NULL) {
-        args[count++] = "--data";
-        args[count++] = data;
-    }
-    args[count++] = "--listen";
-    args[count++] = listen_at;
-    for (; *options != NULL && count < ARGS_MAX - 1; options++)
-        args[count++] = *options;
-    args[count] = NULL;
-    struct process *process = process_start(args, log_path);
-    free(program);
-    return process;
+    return handing_setup(state);
 }
 
 static bool is_ready(void *arg)
 {
     (void)arg;
-    return call(port, "GET", "/readyz", NULL, NULL)->status == 200;
+    return call(handing.port, "GET", "/readyz", NULL, NULL)->status == 200;
 }
 
 static bool has_path(void *arg)
 {
     struct stat file;
     (void)arg;
-    return stat(path, &file) == 0;
+    return stat(handing.path, &file) == 0;
 }
 
 static struct process *serve(const char *const options[])
 {
-    struct process *process = start_pawld(options);
+    struct process *process = handing_start(options);
     process_wait_line(process, "listening on ", TIMEOUT_MS, NULL, 0);
     assert_true(wait_until(is_ready, NULL, TIMEOUT_MS));
     process_wait_line(process, "another pawld can take the place of this one", TIMEOUT_MS, NULL, 0);
@@ -118,11 +65,11 @@ static void wait_replaced(struct process *old)
 static void replace_under_load(const char *const *const workers[], struct knock_counts *ret_counts)
 {
     struct process *process = serve(workers[0]);
-    struct knock *knock = knock_start(port);
+    struct knock *knock = knock_start(handing.port);
     assert_true(knock_wait(knock, CALLS, TIMEOUT_MS));
     for (int i = 1; i <= REPLACEMENTS; i++) {
         struct process *old = process;
-        process = start_pawld(workers[i]);
+        process = handing_start(workers[i]);
         wait_replaced(old);
         assert_true(knock_wait(knock, CALLS, TIMEOUT_MS));
     }
@@ -164,15 +111,16 @@ static void lock_and_its_waiter_outlive_a_replacement(void **state)
 {
     (void)state;
     struct process *old = serve((const char *const[]){"--drain", "2s", NULL});
-    struct grant holder = call_grant(port, "kept", NULL);
-    struct http *waiter = call_begin(port, "POST", "/v1/locks/kept", "{\"wait_ms\": 300000}");
-    assert_true(line_becomes(port, "kept", 1, TIMEOUT_MS));
-    struct process *new = start_pawld((const char *const[]){NULL});
+    struct grant holder = call_grant(handing.port, "kept", NULL);
+    struct http *waiter =
+        call_begin(handing.port, "POST", "/v1/locks/kept", "{\"wait_ms\": 300000}");
+    assert_true(line_becomes(handing.port, "kept", 1, TIMEOUT_MS));
+    struct process *new = handing_start(NULL);
     process_wait_line(old, "takes the place of this one", TIMEOUT_MS, NULL, 0);
-    (void)call_keep(port, "kept", &holder, NULL);
+    (void)call_keep(handing.port, "kept", &holder, NULL);
     EXPECT_PROBLEM(call_end(waiter), 503, "stopping", 0); /* when the drain is over */
     assert_int_equal(process_wait(old, TIMEOUT_MS), 0);
-    call_give_back(port, "kept", &holder);
+    call_give_back(handing.port, "kept", &holder);
     assert_int_equal(process_stop(new), 0);
     assert_false(has_path(NULL));
 }
@@ -180,11 +128,11 @@ static void lock_and_its_waiter_outlive_a_replacement(void **state)
 static void file_of_a_door_outlives_a_replacement(void **state)
 {
     (void)state;
-    char address[PATH_BYTES + 8];
+    char address[WORKDIR_PATH_BYTES + 8];
     struct stat file;
-    (void)snprintf(address, sizeof(address), "unix:%s/socket", dir);
+    (void)snprintf(address, sizeof(address), "unix:%s/socket", workdir.path);
     struct process *old = serve((const char *const[]){"--listen", address, NULL});
-    struct process *new = start_pawld((const char *const[]){NULL});
+    struct process *new = handing_start(NULL);
     wait_replaced(old);
     process_wait_line(new, "listening on unix:", TIMEOUT_MS, NULL, 0);
     assert_int_equal(stat(address + strlen("unix:"), &file), 0);
@@ -198,9 +146,9 @@ static void file_of_a_door_outlives_a_replacement(void **state)
 static void successor_waits_a_moment_for_all_masters(void **state)
 {
     (void)state;
-    struct process *old = serve((const char *const[]){NULL});
+    struct process *old = serve(NULL);
     redis_fleet_pause(fleet, 2);
-    struct process *process = start_pawld((const char *const[]){NULL});
+    struct process *process = handing_start(NULL);
     wait_ms(MOMENT_MS / 2);
     assert_true(process_alive(old));
     wait_replaced(old); /* a master that is dead holds it up no longer */
@@ -212,13 +160,14 @@ static void successor_waits_a_moment_for_all_masters(void **state)
 static void successor_that_is_not_ready_changes_nothing(void **state)
 {
     (void)state;
-    char url[64], at_file[PATH_BYTES + 8];
-    (void)snprintf(at_file, sizeof(at_file), "unix:%s/door", dir);
+    char url[64], at_file[WORKDIR_PATH_BYTES + 8];
+    (void)snprintf(at_file, sizeof(at_file), "unix:%s/door", workdir.path);
     struct process *old = serve((const char *const[]){"--listen", at_file, NULL});
     char *program = pawl_program("pawld");
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port_free());
     struct process *wrong = process_start(
-        (const char *const[]){program, "--hand-over", path, "--master", url, NULL}, log_path);
+        (const char *const[]){program, "--hand-over", handing.path, "--master", url, NULL},
+        workdir.log);
     free(program);
     process_wait_line(wrong, "taking the place", TIMEOUT_MS, NULL, 0);
     do /* all the time, nobody is let in by the other one */
@@ -229,7 +178,7 @@ static void successor_that_is_not_ready_changes_nothing(void **state)
                       TIMEOUT_MS, NULL, 0);
     assert_true(is_ready(NULL));
     assert_int_equal(access(at_file + strlen("unix:"), F_OK), 0);
-    struct process *new = start_pawld((const char *const[]){NULL}); /* and the next one can */
+    struct process *new = handing_start(NULL); /* and the next one can */
     wait_replaced(old);
     assert_true(is_ready(NULL));
     assert_int_equal(process_stop(new), 0);
@@ -239,7 +188,8 @@ static void successor_that_is_not_ready_changes_nothing(void **state)
 static int connect_to_path(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(address.sun_path, path, strlen(path)); /* short: a socket was made there */
+    memcpy(address.sun_path, handing.path,
+           strlen(handing.path)); /* short: a socket was made there */
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
     return fd;
@@ -250,12 +200,10 @@ static void path_of_a_file_is_refused_and_the_file_stays(void **state)
 {
     (void)state;
     struct stat file;
-    FILE *precious = fopen(path, "w");
-    assert_non_null(precious);
-    assert_int_equal(fclose(precious), 0);
-    struct process *process = start_pawld((const char *const[]){NULL});
+    workdir_write(handing.path, "");
+    struct process *process = handing_start(NULL);
     assert_int_equal(process_wait(process, TIMEOUT_MS), 1);
-    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(stat(handing.path, &file), 0);
     assert_true(S_ISREG(file.st_mode));
 }
 
@@ -263,9 +211,9 @@ static void path_of_a_file_is_refused_and_the_file_stays(void **state)
 static void reload_while_one_waits_for_the_other_ends_neither(void **state)
 {
     (void)state;
-    struct process *old = serve((const char *const[]){NULL});
-    struct http *idle = http_connect(port); /* for which the old one stays a while */
-    struct process *new = start_pawld((const char *const[]){NULL});
+    struct process *old = serve(NULL);
+    struct http *idle = http_connect(handing.port); /* for which the old one stays a while */
+    struct process *new = handing_start(NULL);
     process_wait_line(new, "taking the place", TIMEOUT_MS, NULL, 0);
     process_signal(new, SIGHUP);
     wait_replaced(old);
@@ -278,7 +226,7 @@ static void nonsense_ends_nothing(void **state)
 {
     (void)state;
     static const char *const nonsense[] = {"leave", "pawld 2 take", "", "x"};
-    struct process *process = serve((const char *const[]){NULL});
+    struct process *process = serve(NULL);
     for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
         char bytes[16];
         const int fd = connect_to_path();
@@ -287,10 +235,10 @@ static void nonsense_ends_nothing(void **state)
         (void)close(fd);
     }
     struct stat file;
-    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(stat(handing.path, &file), 0);
     assert_int_equal(file.st_mode & 0777, 0600);
     assert_true(is_ready(NULL));
-    struct process *new = start_pawld((const char *const[]){NULL});
+    struct process *new = handing_start(NULL);
     wait_replaced(process);
     assert_int_equal(process_stop(new), 0);
 }
@@ -298,24 +246,33 @@ static void nonsense_ends_nothing(void **state)
 static void socket_of_one_that_was_killed_is_replaced(void **state)
 {
     (void)state;
-    process_kill(serve((const char *const[]){NULL}));
+    process_kill(serve(NULL));
     assert_true(has_path(NULL));
-    struct process *process = serve((const char *const[]){NULL});
+    struct process *process = serve(NULL);
     assert_int_equal(process_stop(process), 0);
     assert_false(has_path(NULL));
 }
 
 static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(replacement_over_masters_is_seen_by_nobody, start_fleet, stop),
-    cmocka_unit_test_setup_teardown(replacement_over_a_file_refuses_no_connection, start, stop),
-    cmocka_unit_test_setup_teardown(lock_and_its_waiter_outlive_a_replacement, start_fleet, stop),
-    cmocka_unit_test_setup_teardown(file_of_a_door_outlives_a_replacement, start_fleet, stop),
-    cmocka_unit_test_setup_teardown(successor_waits_a_moment_for_all_masters, start_fleet, stop),
-    cmocka_unit_test_setup_teardown(successor_that_is_not_ready_changes_nothing, start_fleet, stop),
-    cmocka_unit_test_setup_teardown(path_of_a_file_is_refused_and_the_file_stays, start, stop),
-    cmocka_unit_test_setup_teardown(reload_while_one_waits_for_the_other_ends_neither, start, stop),
-    cmocka_unit_test_setup_teardown(nonsense_ends_nothing, start_fleet, stop),
-    cmocka_unit_test_setup_teardown(socket_of_one_that_was_killed_is_replaced, start, stop),
+    cmocka_unit_test_setup_teardown(replacement_over_masters_is_seen_by_nobody, start_fleet,
+                                    workdir_teardown),
+    cmocka_unit_test_setup_teardown(replacement_over_a_file_refuses_no_connection, handing_setup,
+                                    workdir_teardown),
+    cmocka_unit_test_setup_teardown(lock_and_its_waiter_outlive_a_replacement, start_fleet,
+                                    workdir_teardown),
+    cmocka_unit_test_setup_teardown(file_of_a_door_outlives_a_replacement, start_fleet,
+                                    workdir_teardown),
+    cmocka_unit_test_setup_teardown(successor_waits_a_moment_for_all_masters, start_fleet,
+                                    workdir_teardown),
+    cmocka_unit_test_setup_teardown(successor_that_is_not_ready_changes_nothing, start_fleet,
+                                    workdir_teardown),
+    cmocka_unit_test_setup_teardown(path_of_a_file_is_refused_and_the_file_stays, handing_setup,
+                                    workdir_teardown),
+    cmocka_unit_test_setup_teardown(reload_while_one_waits_for_the_other_ends_neither,
+                                    handing_setup, workdir_teardown),
+    cmocka_unit_test_setup_teardown(nonsense_ends_nothing, start_fleet, workdir_teardown),
+    cmocka_unit_test_setup_teardown(socket_of_one_that_was_killed_is_replaced, handing_setup,
+                                    workdir_teardown),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -3,10 +3,10 @@
 #include "tests/lib/case.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/workdir.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,6 @@ enum {
     CHECK_TIMEOUT_MS = 10000,
     TEXT_BYTES = 1024,
     WORDS = 3,
-    PATH_BYTES = 256,
     KEY_BYTES = 128,
     ARGS_MAX = 16,
 };
@@ -65,8 +64,7 @@ static int check_health(uint16_t port)
 static void health_is_whether_a_lock_could_be_granted(void **state)
 {
     (void)state;
-    const struct pawl_service service =
-        pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
+    const struct pawl_service service = fleet_serve_early();
     assert_int_not_equal(check_health(service.port), 0); /* its masters are not marked yet */
     fleet_init(TTL_MAX_MS);
     pawl_wait_ready(service);
@@ -79,8 +77,7 @@ static void health_is_whether_a_lock_could_be_granted(void **state)
 
 /* ---- the entry point ------------------------------------------------------------------------- */
 
-static char *dir;
-static char volume[PATH_BYTES], entrypoint[PATH_BYTES], log_path[PATH_BYTES], keys[PATH_BYTES];
+static char volume[WORKDIR_PATH_BYTES], entrypoint[WORKDIR_PATH_BYTES], keys[WORKDIR_PATH_BYTES];
 static char address[16], shown[KEY_BYTES];
 static uint16_t port;
 
@@ -103,7 +100,7 @@ static void write_entrypoint(void)
 static void set_path(void)
 {
     char *program = pawl_program("pawld");
-    char path[PATH_BYTES * 4];
+    char path[WORKDIR_PATH_BYTES * 4];
     *strrchr(program, '/') = '\0';
     (void)snprintf(path, sizeof(path), "%s:/usr/sbin:/usr/bin:/sbin:/bin", program);
     assert_int_equal(setenv("PATH", path, 1), 0);
@@ -112,13 +109,11 @@ static void set_path(void)
 
 static int start(void **state)
 {
-    (void)state;
-    dir = tempdir_new();
+    (void)workdir_setup(state);
     port = port_free();
-    (void)snprintf(volume, sizeof(volume), "%s/volume", dir);
-    (void)snprintf(entrypoint, sizeof(entrypoint), "%s/entrypoint", dir);
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
-    (void)snprintf(keys, sizeof(keys), "%s/volume/pawl.keys", dir);
+    workdir_join(workdir.path, "volume", volume);
+    workdir_join(workdir.path, "entrypoint", entrypoint);
+    workdir_join(volume, "pawl.keys", keys);
     (void)snprintf(address, sizeof(address), ":%u", (unsigned)port);
     assert_int_equal(mkdir(volume, 0750), 0);
     write_entrypoint();
@@ -136,9 +131,7 @@ static int start_masters(void **state)
 static int stop(void **state)
 {
     (void)unsetenv("PAWL_KEYS");
-    (void)fleet_teardown(state);
-    tempdir_remove(dir);
-    return 0;
+    return workdir_teardown(state);
 }
 
 /* A container with @options (ended by NULL) in the place of the image's CMD. */
@@ -147,7 +140,7 @@ static struct process *run_with(const char *const options[])
     const char *args[ARGS_MAX] = {entrypoint};
     for (unsigned i = 0; options[i] != NULL; i++)
         args[i + 1] = options[i];
-    return process_start(args, log_path);
+    return process_start(args, workdir.log);
 }
 
 static void wait_until_it_listens(struct process *process)
@@ -192,8 +185,8 @@ static void expect_mode_of_keys(void)
 /* Makes a key file at @path, as an operator does; the key is in shown. */
 static void make_keys(const char *path)
 {
-    char script[PATH_BYTES * 2], at[PATH_BYTES];
-    (void)snprintf(at, sizeof(at), "%s/key", dir);
+    char script[WORKDIR_PATH_BYTES * 2], at[WORKDIR_PATH_BYTES];
+    workdir_join(workdir.path, "key", at);
     (void)snprintf(script, sizeof(script),
                    "pawl key new --role lock --prefix '*' --id mine --file '%s' | tr -d '\\n'",
                    path);
@@ -256,8 +249,8 @@ static void key_file_in_the_volume_is_used(void **state)
 static void key_file_that_is_named_is_used(void **state)
 {
     (void)state;
-    char given[PATH_BYTES];
-    (void)snprintf(given, sizeof(given), "%s/given", dir);
+    char given[WORKDIR_PATH_BYTES];
+    workdir_join(workdir.path, "given", given);
     make_keys(given);
     expect_given_keys(run_with(
         (const char *const[]){"--listen", address, "--data", volume, "--keys", given, NULL}));
@@ -299,7 +292,7 @@ static void mistakes_are_told_by_pawld(void **state)
         run_with((const char *const[]){"--listen", address, "--probe-ms", "1", NULL});
     assert_int_equal(process_wait(process, CHECK_TIMEOUT_MS), 2);
     assert_int_equal(access(keys, F_OK), -1);
-    char *text = text_read(log_path, 0);
+    char *text = text_read(workdir.log, 0);
     assert_non_null(strstr(text, "pawld: --probe-ms"));
     free(text);
 }
@@ -311,7 +304,7 @@ static void volume_that_takes_no_key_is_told(void **state)
     struct process *process =
         run_with((const char *const[]){"--listen", address, "--data", volume, NULL});
     assert_int_equal(process_wait(process, CHECK_TIMEOUT_MS), 1);
-    char *text = text_read(log_path, 0);
+    char *text = text_read(workdir.log, 0);
     assert_non_null(strstr(text, "entrypoint: cannot make "));
     assert_null(strstr(text, "pawl_operator_"));
     free(text);

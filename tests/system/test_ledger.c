@@ -3,9 +3,8 @@
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
-#include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/workdir.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,36 +13,25 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define TOKEN_MAX    "9007199254740991"
 
-static char *dir;
-static char db[256];
+static char db[WORKDIR_PATH_BYTES];
 static struct pawl_service ledger;
 
-static int start_with(const char *const options[])
+static int start_with(void **state, const char *const options[])
 {
-    dir = tempdir_new();
-    snprintf(db, sizeof(db), "%s/ledger.db", dir);
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "ledger.db", db);
     ledger = pawl_ledger_start(db, options);
     return 0;
 }
 
 static int start(void **state)
 {
-    (void)state;
-    return start_with(NULL);
+    return start_with(state, NULL);
 }
 
 static int start_unguarded(void **state)
 {
-    (void)state;
-    return start_with((const char *const[]){"--unguarded", NULL});
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(dir);
-    return 0;
+    return start_with(state, (const char *const[]){"--unguarded", NULL});
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -405,8 +393,8 @@ static void unguarded_ledger_loses_the_update_of_the_newer_holder(void **state)
     assert_int_equal(json_array_size(json_object_get(response->json, "rejections")), 0);
 }
 
-#define GUARDED(name)   cmocka_unit_test_setup_teardown(name, start, stop)
-#define UNGUARDED(name) cmocka_unit_test_setup_teardown(name, start_unguarded, stop)
+#define GUARDED(name)   cmocka_unit_test_setup_teardown(name, start, workdir_teardown)
+#define UNGUARDED(name) cmocka_unit_test_setup_teardown(name, start_unguarded, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     GUARDED(account_that_never_was_is_not_found),

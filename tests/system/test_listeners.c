@@ -4,9 +4,8 @@
 #include "tests/lib/pawl.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
-#include "tests/lib/text.h"
 #include "tests/system/calls.h"
+#include "tests/system/workdir.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -21,31 +20,17 @@
 
 enum {
     TIMEOUT_MS = 10000,
-    PATH_BYTES = 256,
     ARGS_MAX = 16,
     ANSWER_BYTES = 4096,
 };
 
-static char *folder;
-static char log_path[PATH_BYTES], data_path[PATH_BYTES], socket_path[PATH_BYTES];
-static char unix_address[PATH_BYTES + 8];
+static char socket_path[WORKDIR_PATH_BYTES], unix_address[WORKDIR_PATH_BYTES + 8];
 
 static int start(void **state)
 {
-    (void)state;
-    folder = tempdir_new();
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", folder);
-    (void)snprintf(data_path, sizeof(data_path), "%s/data", folder);
-    (void)snprintf(socket_path, sizeof(socket_path), "%s/socket", folder);
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "socket", socket_path);
     (void)snprintf(unix_address, sizeof(unix_address), "unix:%s", socket_path);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(folder);
     return 0;
 }
 
@@ -56,7 +41,7 @@ static const char *const *command_line(const char *program, const char *const op
     unsigned count = 0;
     args[count++] = program;
     args[count++] = "--data";
-    args[count++] = data_path;
+    args[count++] = workdir.data;
     for (; *options != NULL && count < ARGS_MAX; options++)
         args[count++] = *options;
     args[count] = NULL;
@@ -66,23 +51,20 @@ static const char *const *command_line(const char *program, const char *const op
 static struct process *serve(const char *const options[])
 {
     char *program = pawl_program("pawld");
-    struct process *process = process_start(command_line(program, options), log_path);
+    struct process *process = process_start(command_line(program, options), workdir.log);
     free(program);
     process_wait_line(process, "votes$", TIMEOUT_MS, NULL, 0);
     return process;
 }
 
-/* Where pawld is expected to end; its words are in *@ret_said, which the caller frees. */
-static int run(const char *const options[], char **ret_said)
+/* pawld is expected to end with @status, and to say @words. */
+static void expect_end(const char *const options[], int status, const char *words)
 {
-    char path[PATH_BYTES];
     char *program = pawl_program("pawld");
-    (void)snprintf(path, sizeof(path), "%s/said", folder);
-    (void)remove(path);
-    const int status = process_run(command_line(program, options), path, TIMEOUT_MS);
-    *ret_said = text_read(path, 0);
+    (void)remove(workdir.said);
+    workdir_expect_said(process_run(command_line(program, options), workdir.said, TIMEOUT_MS),
+                        status, words);
     free(program);
-    return status;
 }
 
 static uint16_t port_told(struct process *process, const char *regex)
@@ -108,7 +90,7 @@ static int connect_to_file(void)
 /* Asks over the file; what came is in @answer. */
 static void ask_file(int fd, const char *path, char answer[static ANSWER_BYTES])
 {
-    char request[PATH_BYTES];
+    char request[WORKDIR_PATH_BYTES];
     const int len =
         snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
     assert_int_equal(send(fd, request, (size_t)len, MSG_NOSIGNAL), len);
@@ -169,7 +151,7 @@ static bool has_address(const char *name)
 
 static void host_of_a_name_that_is_listened_on_is_served(void **state)
 {
-    char name[PATH_BYTES], listen[PATH_BYTES + 8], request[2 * PATH_BYTES];
+    char name[WORKDIR_PATH_BYTES], listen[WORKDIR_PATH_BYTES + 8], request[2 * WORKDIR_PATH_BYTES];
     (void)state;
     assert_int_equal(gethostname(name, sizeof(name)), 0);
     if (!has_address(name))
@@ -197,28 +179,22 @@ static void host_of_a_name_that_is_listened_on_is_served(void **state)
 
 static void name_without_an_address_is_told(void **state)
 {
-    char *said = NULL;
     (void)state;
-    assert_int_equal(run((const char *const[]){"--listen", "no.such.invalid:7380", NULL}, &said),
-                     1);
-    assert_non_null(strstr(said, "cannot listen on no.such.invalid:7380: the name has no address"));
-    free(said);
+    expect_end((const char *const[]){"--listen", "no.such.invalid:7380", NULL}, 1,
+               "cannot listen on no.such.invalid:7380: the name has no address");
 }
 
 static void one_address_that_is_taken_closes_the_others(void **state)
 {
     char taken[32];
-    char *said = NULL;
     (void)state;
     struct process *process = serve((const char *const[]){"--listen", "127.0.0.1:0", NULL});
     const uint16_t port = port_told(process, "listening on 127\\.0\\.0\\.1:([0-9]+)$");
     (void)snprintf(taken, sizeof(taken), "127.0.0.1:%u", (unsigned)port);
-    (void)snprintf(data_path, sizeof(data_path), "%s/other", folder);
-    assert_int_equal(
-        run((const char *const[]){"--listen", unix_address, "--listen", taken, NULL}, &said), 1);
-    assert_non_null(strstr(said, "in use"));
+    workdir_join(workdir.path, "other", workdir.data);
+    expect_end((const char *const[]){"--listen", unix_address, "--listen", taken, NULL}, 1,
+               "in use");
     assert_int_equal(access(socket_path, F_OK), -1);
-    free(said);
     assert_int_equal(process_stop(process), 0);
 }
 
@@ -240,17 +216,13 @@ static void start_that_is_refused_leaves_no_folder(void **state)
         {"https://127.0.0.1:0", 2, "needs --tls-cert"},
         {":0", 2, "--open"},
     };
-    (void)snprintf(data_path, sizeof(data_path), "%s/other", folder);
+    workdir_join(workdir.path, "other", workdir.data);
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        char *said = NULL;
-        const int status = run(
+        expect_end(
             (const char *const[]){"--listen", unix_address, "--listen", refused[i].address, NULL},
-            &said);
-        if (status != refused[i].status || strstr(said, refused[i].words) == NULL)
-            fail_msg("%s: it ended with %d and said: %s", refused[i].address, status, said);
-        assert_int_equal(access(data_path, F_OK), -1);
+            refused[i].status, refused[i].words);
+        assert_int_equal(access(workdir.data, F_OK), -1);
         assert_int_equal(access(socket_path, F_OK), -1);
-        free(said);
     }
     assert_int_equal(process_stop(process), 0);
 }
@@ -282,39 +254,28 @@ static void file_of_a_dead_process_is_replaced(void **state)
 
 static void file_of_a_live_process_is_refused(void **state)
 {
-    char *said = NULL;
     (void)state;
     struct process *process = serve((const char *const[]){"--listen", unix_address, NULL});
-    (void)snprintf(data_path, sizeof(data_path), "%s/other", folder);
-    assert_int_equal(run((const char *const[]){"--listen", unix_address, NULL}, &said), 1);
-    assert_non_null(strstr(said, "in use"));
-    free(said);
+    workdir_join(workdir.path, "other", workdir.data);
+    expect_end((const char *const[]){"--listen", unix_address, NULL}, 1, "in use");
     expect_served_by_file();
     assert_int_equal(process_stop(process), 0);
 }
 
 static void file_of_another_kind_is_left_alone(void **state)
 {
-    char *said = NULL;
     (void)state;
-    FILE *file = fopen(socket_path, "we");
-    assert_non_null(file);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(run((const char *const[]){"--listen", unix_address, NULL}, &said), 1);
-    assert_non_null(strstr(said, "File exists"));
+    workdir_write(socket_path, "");
+    expect_end((const char *const[]){"--listen", unix_address, NULL}, 1, "File exists");
     assert_int_equal(access(socket_path, F_OK), 0);
-    free(said);
 }
 
 static void path_that_is_too_long_is_told(void **state)
 {
     char address[200] = "unix:/";
-    char *said = NULL;
     (void)state;
     memset(address + 6, 'a', 150);
-    assert_int_equal(run((const char *const[]){"--listen", address, NULL}, &said), 2);
-    assert_non_null(strstr(said, "unix:/path"));
-    free(said);
+    expect_end((const char *const[]){"--listen", address, NULL}, 2, "unix:/path");
 }
 
 /* ---- figures --------------------------------------------------------------------------------- */
@@ -336,7 +297,7 @@ static void door_for_metrics_serves_nothing_else(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
-#define DOOR_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define DOOR_CASE(name) cmocka_unit_test_setup_teardown(name, start, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     DOOR_CASE(several_addresses_are_one_service),

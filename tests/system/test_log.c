@@ -1,24 +1,22 @@
 /* What clients and masters can have written to the log: little, and nothing that a terminal obeys.
  */
 #include "tests/lib/case.h"
+#include "tests/lib/liar.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/line.h"
+#include "tests/system/workdir.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,36 +27,24 @@ enum {
     WAIT_MS = 10000,
     PIPE_SIZE = 4096, /* the least */
     RELOADS = 10,
+    URL_BYTES = 64,
 };
-
-static char *dir;
-static char log_path[256];
 
 static int start(void **state)
 {
-    (void)state;
     line_may_be_long();
-    dir = tempdir_new();
-    return 0;
+    return workdir_setup(state);
 }
 
-static int stop(void **state)
-{
-    fleet_teardown(state);
-    tempdir_remove(dir);
-    return 0;
-}
-
-/* The ledger, and what it may have open; its log is at log_path. */
+/* The ledger, and what it may have open; its log is workdir.log. */
 static struct process *start_ledger(const char *limit, uint16_t *ret_port)
 {
     char script[128], db[256], port[16];
     char *path = pawl_program("pawl-ledger");
     (void)snprintf(script, sizeof(script), "ulimit -n %s && exec \"$0\" \"$@\"", limit);
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
-    (void)snprintf(db, sizeof(db), "%s/db", dir);
+    workdir_join(workdir.path, "db", db);
     const char *argv[] = {"sh", "-c", script, path, "--listen", "127.0.0.1:0", "--db", db, NULL};
-    struct process *process = process_start(argv, log_path);
+    struct process *process = process_start(argv, workdir.log);
     process_wait_line(process, "listening on 127.0.0.1:([0-9]+)", WAIT_MS, port, sizeof(port));
     *ret_port = (uint16_t)strtoul(port, NULL, 10);
     free(path);
@@ -67,12 +53,7 @@ static struct process *start_ledger(const char *limit, uint16_t *ret_port)
 
 static unsigned count_lines(const char *with)
 {
-    unsigned count = 0;
-    char *text = text_read(log_path, 0);
-    for (const char *at = text; (at = strstr(at, with)) != NULL; at += strlen(with))
-        count++;
-    free(text);
-    return count;
+    return workdir_count(workdir.log, with);
 }
 
 static bool tells_of_more(void *arg)
@@ -209,17 +190,11 @@ static void terms_that_a_fleet_was_not_made_with_are_told_once(void **state)
 static void trace_tells_the_decisions_about_one_lock(void **state)
 {
     (void)state;
-    char data[256], listening[16];
-    char *path = pawl_program("pawld");
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
-    (void)snprintf(data, sizeof(data), "%s/data", dir);
-    const char *serve[] = {path,          "--data", data,           "--listen", "127.0.0.1:0",
-                           "--log-level", "trace",  "--trace-lock", "orders/1", NULL};
-    struct process *process = process_start(serve, log_path);
-    process_wait_line(process, "listening on 127.0.0.1:([0-9]+)", WAIT_MS, listening,
-                      sizeof(listening));
-    const uint16_t port = (uint16_t)strtoul(listening, NULL, 10);
-    pawl_wait_ready((struct pawl_service){.process = process, .port = port});
+    const struct pawl_service service = workdir_start((const char *const[]){
+        "--data", workdir.data, "--log-level", "trace", "--trace-lock", "orders/1", NULL});
+    struct process *process = service.process;
+    const uint16_t port = service.port;
+    pawl_wait_ready(service);
     assert_int_equal(call(port, "POST", "/v1/locks/orders/2", NULL, "{}")->status, 201);
     assert_int_equal(call(port, "POST", "/v1/locks/orders/1", NULL, "{}")->status, 201);
     process_wait_line(process, "trace pawld: orders/1: take is sent to 1$", WAIT_MS, NULL, 0);
@@ -228,7 +203,6 @@ static void trace_tells_the_decisions_about_one_lock(void **state)
                       WAIT_MS, NULL, 0);
     assert_false(process_wrote(process, "orders/2"));
     assert_int_equal(process_stop(process), 0);
-    free(path);
 }
 
 /* ---- a master that says what a terminal obeys ------------------------------------------------ */
@@ -238,39 +212,21 @@ static void trace_tells_the_decisions_about_one_lock(void **state)
     "31m \xc2\x9b"                                                                                 \
     "31m \xe2\x80\xa8 \x07 gr\xc3\xbc\xc3\x9f"
 
-static void answer_all(int fd)
+static void tell_error(void *unused, const struct liar_heard *heard, struct liar_lie *lie)
 {
     static const char error[] = "-ERR " OBEYED "\r\n";
-    char request[4096];
-    while (recv(fd, request, sizeof(request), 0) > 0)
-        (void)send(fd, error, strlen(error), MSG_NOSIGNAL);
-    (void)close(fd);
+    (void)unused, (void)heard;
+    memcpy(lie->bytes, error, sizeof(error) - 1);
+    lie->len = sizeof(error) - 1;
 }
 
-/* A process that answers with the same error whatever it is asked. */
-static void start_liar(uint16_t port)
+/* A master that answers with the same error whatever it is asked, and where. */
+static struct liar *start_liar(char ret_url[static URL_BYTES])
 {
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(listen(fd, 16), 0);
-    const pid_t test = getpid();
-    if (fork() == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)signal(SIGCHLD, SIG_IGN);
-        while (getppid() == test) {
-            const int client = accept(fd, NULL, NULL);
-            if (fork() == 0) {
-                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-                answer_all(client);
-                _exit(0);
-            }
-            (void)close(client);
-        }
-        _exit(0);
-    }
-    (void)close(fd);
+    fleet_start(1, REDIS_VOLATILE);
+    struct liar *liar = liar_start(fleet->master[0].port, tell_error, NULL);
+    (void)snprintf(ret_url, URL_BYTES, "redis://127.0.0.1:%u", (unsigned)liar_port(liar));
+    return liar;
 }
 
 static void expect_nothing_obeyed(const char *text)
@@ -284,55 +240,45 @@ static void expect_nothing_obeyed(const char *text)
 static void words_of_a_master_move_no_cursor(void **state)
 {
     (void)state;
-    char url[64];
-    const uint16_t port = port_free();
-    start_liar(port);
-    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
+    char url[URL_BYTES];
+    struct liar *liar = start_liar(url);
     char *path = pawl_program("pawld");
-    char listening[16];
 
     const char *init[] = {path, "init", "--new", "--master", url, NULL};
-    assert_int_equal(process_run(init, log_path, WAIT_MS), 1);
-    char *said = text_read(log_path, 0);
+    assert_int_equal(process_run(init, workdir.log, WAIT_MS), 1);
+    free(path);
+    char *said = text_read(workdir.log, 0);
     expect_nothing_obeyed(said);
     assert_non_null(strstr(said, "\\x1b[31m"));
     assert_non_null(strstr(said, "\\x07 gr"));
     free(said);
 
-    const char *serve[] = {path, "--listen", "127.0.0.1:0", "--master", url, NULL};
-    struct process *process = process_start(serve, log_path);
-    process_wait_line(process, "listening on 127.0.0.1:([0-9]+)", WAIT_MS, listening,
-                      sizeof(listening));
-    process_wait_line(process, "does not vote", WAIT_MS, NULL, 0);
+    const struct pawl_service service = workdir_start((const char *const[]){"--master", url, NULL});
+    process_wait_line(service.process, "does not vote", WAIT_MS, NULL, 0);
     wait_ms(500);
-    said = text_read(log_path, 0);
+    said = text_read(workdir.log, 0);
     expect_nothing_obeyed(said);
     free(said);
-    const struct http_response *response =
-        call((uint16_t)strtoul(listening, NULL, 10), "GET", "/v1/fleet", NULL, NULL);
+    const struct http_response *response = call(service.port, "GET", "/v1/fleet", NULL, NULL);
     expect_nothing_obeyed(response->body);
-    assert_int_equal(process_stop(process), 0);
-    free(path);
+    assert_int_equal(process_stop(service.process), 0);
+    liar_stop(liar);
 }
 
 /* Each line by itself, whatever a master says. */
 static void lines_in_json_can_be_read_by_a_program(void **state)
 {
     (void)state;
-    char url[64];
+    char url[URL_BYTES];
     unsigned lines = 0, of_master = 0, of_debug = 0;
-    const uint16_t port = port_free();
-    start_liar(port);
-    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
-    char *path = pawl_program("pawld");
-    const char *serve[] = {path,         "--listen", "127.0.0.1:0", "--master", url,
-                           "--log-form", "json",     "--log-level", "debug",    NULL};
-    struct process *process = process_start(serve, log_path);
+    struct liar *liar = start_liar(url);
+    struct process *process =
+        workdir_start((const char *const[]){"--master", url, "--log-form", "json", "--log-level",
+                                            "debug", NULL})
+            .process;
     process_wait_line(process, "does not vote", WAIT_MS, NULL, 0);
     assert_int_equal(process_stop(process), 0);
-    char *text = text_read(log_path, 0);
+    char *text = text_read(workdir.log, 0);
     for (char *rest = text, *line = strsep(&rest, "\n"); rest != NULL; line = strsep(&rest, "\n")) {
         json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
         if (json == NULL)
@@ -348,7 +294,7 @@ static void lines_in_json_can_be_read_by_a_program(void **state)
     }
     assert_true(lines > 3 && of_master > 0 && of_debug > 0);
     free(text);
-    free(path);
+    liar_stop(liar);
 }
 
 /* The text that is in the pipe now. */
@@ -377,9 +323,8 @@ static void reader_of_the_log_that_stands_still_stops_nobody(void **state)
 {
     (void)state;
     char fifo[256], script[600], folder[256], text[PIPE_SIZE + 1];
-    (void)snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
-    (void)snprintf(folder, sizeof(folder), "%s/stuck", dir);
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
+    workdir_join(workdir.path, "fifo", fifo);
+    workdir_join(workdir.path, "stuck", folder);
     (void)snprintf(script, sizeof(script), "exec \"$0\" \"$@\" 2>'%s'", fifo);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     const int reader = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -391,7 +336,7 @@ static void reader_of_the_log_that_stands_still_stops_nobody(void **state)
     char *path = pawl_program("pawld");
     const char *argv[] = {"sh",     "-c",   script,        path,    "--listen", address,
                           "--data", folder, "--log-level", "debug", NULL};
-    struct process *process = process_start(argv, log_path);
+    struct process *process = process_start(argv, workdir.log);
     pawl_wait_ready((struct pawl_service){.process = process, .port = port});
     const uint64_t end_ms = wait_now_ms() + WAIT_MS;
     while (!is_full(reader) && wait_now_ms() < end_ms)
@@ -417,21 +362,20 @@ static void level_leaves_out_what_is_below_it(void **state)
     (void)state;
     char url[64];
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port_free());
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
     char *path = pawl_program("pawld");
     const char *serve[] = {path,      "--master", url,           "--log-level",
                            "warning", "--listen", "127.0.0.1:0", NULL};
-    struct process *process = process_start(serve, log_path);
+    struct process *process = process_start(serve, workdir.log);
     process_wait_line(process, " warning .* does not vote, and has not for 5 s", WAIT_MS, NULL, 0);
     assert_int_equal(process_stop(process), 0);
-    char *text = text_read(log_path, 0);
+    char *text = text_read(workdir.log, 0);
     assert_null(strstr(text, " info "));
     assert_null(strstr(text, "stopping"));
     free(text);
     free(path);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     CASE(clients_cannot_flood_the_log),

@@ -4,6 +4,7 @@
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/masters.h"
+#include "tests/system/workdir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,10 +137,7 @@ static void password_comes_from_a_file(void **state)
     pawl_init_new(fleet);
     set_passwords();
     snprintf(path, sizeof(path), "%s/password", fleet->dir);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_true(fputs("s3cr3t\nand what is not of it\n", file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    workdir_write(path, "s3cr3t\nand what is not of it\n");
     struct pawl_service service = pawld_start(
         fleet, (const char *const[]){FLEET_PROBE, "--master-password-file", path, NULL});
     masters_wait_all_active(service.port, 3);

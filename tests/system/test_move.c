@@ -1,12 +1,10 @@
 /* A fleet that was a file, and goes on as one of Redis masters. */
 #include "tests/lib/case.h"
-#include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
-#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/workdir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +15,9 @@ enum {
     TTL_MAX_MS = 1000,
     PATIENCE_MS = 20000,
     NAMES = 5,
-    PATH_BYTES = 256,
     ARGS_MAX = 16,
 };
 
-static char *dir;
-static char folder[PATH_BYTES];
-static char said[PATH_BYTES];
 static char *program;
 #define FAR (INT64_C(1) << 33) /* twice what a floor is above all tokens */
 
@@ -31,20 +25,15 @@ static int64_t tokens[NAMES];
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
-    dir = tempdir_new();
-    snprintf(folder, sizeof(folder), "%s/data", dir);
-    snprintf(said, sizeof(said), "%s/said", dir);
     program = pawl_program("pawld");
-    return 0;
+    return workdir_setup(state);
 }
 
 static int stop(void **state)
 {
     free(program);
-    tempdir_remove(dir);
-    return fleet_teardown(state);
+    return workdir_teardown(state);
 }
 
 static int64_t take(uint16_t port, unsigned name)
@@ -60,7 +49,7 @@ static int64_t take(uint16_t port, unsigned name)
 static struct pawl_service use_file(void)
 {
     struct pawl_service service =
-        pawld_start_at(folder, (const char *const[]){"--max-ttl-ms", "1000", NULL});
+        pawld_start_at(workdir.data, (const char *const[]){"--max-ttl-ms", "1000", NULL});
     pawl_wait_ready(service);
     for (unsigned name = 0; name < NAMES; name++)
         for (unsigned times = 0; times <= name; times++)
@@ -75,7 +64,7 @@ static void fill_args(const char *ret_args[static ARGS_MAX])
     ret_args[n++] = program;
     ret_args[n++] = "move";
     ret_args[n++] = "--data";
-    ret_args[n++] = folder;
+    ret_args[n++] = workdir.data;
     for (unsigned i = 0; i < MASTERS; i++) {
         ret_args[n++] = "--master";
         ret_args[n++] = fleet->master[i].url;
@@ -83,35 +72,25 @@ static void fill_args(const char *ret_args[static ARGS_MAX])
     ret_args[n] = NULL;
 }
 
-static int move(void)
+/* Ends with @status, and says @words. */
+static void expect_move(int status, const char *words)
 {
     const char *args[ARGS_MAX];
     fill_args(args);
-    remove(said);
-    return process_run(args, said, PATIENCE_MS);
-}
-
-static void expect_said(const char *words)
-{
-    char *text = text_read(said, 0);
-    if (!strstr(text, words))
-        fail_msg("it said: %s", text);
-    free(text);
+    remove(workdir.said);
+    workdir_expect_said(process_run(args, workdir.said, PATIENCE_MS), status, words);
 }
 
 static void expect_moved(void)
 {
-    int status = move();
-    expect_said("3. fleet");
-    assert_int_equal(status, 0);
+    expect_move(0, "3. fleet");
 }
 
 static void expect_closed(void)
 {
-    assert_int_equal(
-        pawld_run_at(NULL, folder, (const char *const[]){"--listen", "127.0.0.1:0", NULL}, said),
-        1);
-    expect_said("was moved to other masters");
+    const char *const options[] = {"--listen", "127.0.0.1:0", NULL};
+    workdir_expect_said(pawld_run_at(NULL, workdir.data, options, workdir.said), 1,
+                        "was moved to other masters");
 }
 
 static void expect_tokens_above(uint16_t port)
@@ -159,8 +138,7 @@ static void move_of_a_file_that_is_served_from_is_refused(void **state)
 {
     (void)state;
     const struct pawl_service service = use_file();
-    assert_int_equal(move(), 1);
-    expect_said("another pawld");
+    expect_move(1, "another pawld");
     expect_tokens_above(service.port);
 }
 
@@ -169,8 +147,8 @@ static void move_without_all_masters_leaves_the_file_as_it_is(void **state)
     (void)state;
     assert_int_equal(process_stop(use_file().process), 0);
     redis_fleet_kill(fleet, 2);
-    assert_int_equal(move(), 1);
-    const struct pawl_service service = pawld_start_at(folder, NULL);
+    expect_move(1, "master 3");
+    const struct pawl_service service = pawld_start_at(workdir.data, NULL);
     pawl_wait_ready(service);
     expect_tokens_above(service.port);
 }
@@ -181,7 +159,7 @@ static void move_that_was_broken_off_grants_nothing_and_can_be_run_again(void **
     const char *args[ARGS_MAX];
     assert_int_equal(process_stop(use_file().process), 0);
     fill_args(args);
-    struct process *process = process_start(args, said);
+    struct process *process = process_start(args, workdir.said);
     process_wait_line(process, "2\\. ", PATIENCE_MS, NULL, 0);
     process_kill(process);
     expect_closed();
@@ -193,16 +171,14 @@ static void move_that_was_broken_off_grants_nothing_and_can_be_run_again(void **
     const struct pawl_service service = pawld_start(fleet, NULL);
     pawl_wait_ready(service);
     expect_tokens_above(service.port);
-    assert_int_equal(move(), 0); /* that fleet serves */
-    expect_said("the move was done before");
+    expect_move(0, "the move was done before"); /* that fleet serves */
     expect_tokens_above(service.port);
 }
 
 static void folder_without_a_fleet_is_not_moved(void **state)
 {
     (void)state;
-    assert_int_equal(move(), 1);
-    expect_said("there is no fleet");
+    expect_move(1, "there is no fleet");
 }
 
 #define MOVE_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)

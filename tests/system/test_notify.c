@@ -1,11 +1,11 @@
 /* What pawld tells a service manager: the datagrams of sd_notify(3), and when. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/thread.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/workdir.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -26,9 +26,8 @@ enum {
 
 #define WATCHDOG_US "1000000"
 
-static char *dir;
 static int manager = -1; /* its socket */
-static char address[128];
+static char address[WORKDIR_PATH_BYTES];
 static char message[MESSAGE_MAX];
 static pid_t held; /* a thread; 0: none */
 
@@ -50,9 +49,8 @@ static void listen_at(const char *name)
 
 static int start(void **state)
 {
-    (void)state;
-    dir = tempdir_new();
-    (void)snprintf(address, sizeof(address), "%s/notify", dir);
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "notify", address);
     (void)unsetenv("WATCHDOG_USEC");
     (void)unsetenv("WATCHDOG_PID");
     listen_at(address);
@@ -61,23 +59,13 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
     if (held != 0)
         thread_let_go(held);
     held = 0;
     process_kill_all();
     (void)close(manager);
     (void)unsetenv("NOTIFY_SOCKET");
-    tempdir_remove(dir);
-    return 0;
-}
-
-/* pawld over a file: nothing is needed beside it. */
-static struct pawl_service serve(const char *const options[])
-{
-    char folder[160];
-    (void)snprintf(folder, sizeof(folder), "%s/data", dir);
-    return pawld_start_at(folder, options);
+    return workdir_teardown(state);
 }
 
 /* The next datagram, in message; false if none comes. */
@@ -128,7 +116,8 @@ static uint64_t monotonic_us(void)
 static void manager_is_told_of_start_reload_and_end(void **state)
 {
     (void)state;
-    struct pawl_service service = serve((const char *const[]){"--drain", "3s", NULL});
+    struct pawl_service service =
+        pawld_start_at(workdir.data, (const char *const[]){"--drain", "3s", NULL});
     expect_next("READY=1");
     assert_int_equal(call(service.port, "GET", "/livez", NULL, NULL)->status, 200);
 
@@ -151,7 +140,8 @@ static void abstract_socket_is_told_too(void **state)
     (void)close(manager);
     (void)snprintf(address, sizeof(address), "@pawl-test-%d", (int)getpid());
     listen_at(address);
-    struct pawl_service service = serve((const char *const[]){"--workers", "3", NULL});
+    struct pawl_service service =
+        pawld_start_at(workdir.data, (const char *const[]){"--workers", "3", NULL});
     expect_next("READY=1");
     expect_line("STATUS=Serving with 3 workers");
     assert_int_equal(process_stop(service.process), 0);
@@ -162,13 +152,13 @@ static void manager_that_cannot_be_told_holds_up_nothing(void **state)
 {
     (void)state;
     assert_int_equal(setenv("NOTIFY_SOCKET", "relative", 1), 0);
-    struct pawl_service service = serve(NULL);
+    struct pawl_service service = pawld_start_at(workdir.data, NULL);
     assert_true(process_wrote(service.process, "NOTIFY_SOCKET is relative"));
     assert_int_equal(call(service.port, "GET", "/livez", NULL, NULL)->status, 200);
     assert_int_equal(process_stop(service.process), 0);
 
     assert_int_equal(setenv("NOTIFY_SOCKET", "/nobody/is/here", 1), 0);
-    service = serve(NULL);
+    service = pawld_start_at(workdir.data, NULL);
     process_wait_line(service.process, "could not be told READY=1: No such file", TIMEOUT_MS, NULL,
                       0);
     assert_int_equal(call(service.port, "GET", "/livez", NULL, NULL)->status, 200);
@@ -187,7 +177,8 @@ static void watchdog_is_fed_only_while_every_worker_turns(void **state)
 {
     (void)state;
     assert_int_equal(setenv("WATCHDOG_USEC", WATCHDOG_US, 1), 0);
-    struct pawl_service service = serve((const char *const[]){"--workers", "2", NULL});
+    struct pawl_service service =
+        pawld_start_at(workdir.data, (const char *const[]){"--workers", "2", NULL});
     expect_next("READY=1");
     for (int i = 0; i < LOOKS; i++)
         expect_next("WATCHDOG=1");
@@ -209,7 +200,7 @@ static void watchdog_of_another_process_is_not_fed(void **state)
     (void)state;
     assert_int_equal(setenv("WATCHDOG_USEC", "100000", 1), 0);
     assert_int_equal(setenv("WATCHDOG_PID", "1", 1), 0);
-    struct pawl_service service = serve(NULL);
+    struct pawl_service service = pawld_start_at(workdir.data, NULL);
     expect_next("READY=1");
     assert_false(receive(SILENCE_MS));
     assert_int_equal(process_stop(service.process), 0);

@@ -2,10 +2,10 @@
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/redis_fleet.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/workdir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,57 +18,39 @@ enum {
     SILENCE_US = 300 * 1000, /* longer than the usual deadline of masters */
 };
 
-static char *dir;
-static char *conf;    /* the file of settings */
-static char *printed; /* by the program that ran last */
+static char conf[WORKDIR_PATH_BYTES]; /* the file of settings */
+static char *printed;                 /* by the program that ran last */
 
 static int begin(void **state)
 {
-    (void)state;
-    dir = tempdir_new();
-    if (asprintf(&conf, "%s/pawld.conf", dir) < 0)
-        abort();
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "pawld.conf", conf);
     return 0;
 }
 
 static int end(void **state)
 {
-    fleet_teardown(state);
-    tempdir_remove(dir);
-    free(conf);
     free(printed);
     printed = NULL;
     unsetenv("PAWL_MAX_WAITERS");
     unsetenv("PAWL_HOST");
     unsetenv("PAWL_MASTER");
-    return 0;
-}
-
-static void write_conf(const char *text)
-{
-    FILE *file = fopen(conf, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    return workdir_teardown(state);
 }
 
 /* pawld with @options (NULL at the end) and the file; its exit status, and what it printed. */
 static int run_pawld(const char *const options[])
 {
     char *path = pawl_program("pawld");
-    char *log = NULL;
     const char *argv[ARGUMENTS + 4] = {path, "--config", conf};
-    if (asprintf(&log, "%s/printed", dir) < 0)
-        abort();
-    unlink(log);
+    unlink(workdir.said);
     for (int i = 0; options[i]; i++) {
         assert_in_range(i, 0, ARGUMENTS - 1);
         argv[3 + i] = options[i];
     }
-    const int status = process_run(argv, log, RUN_MS);
+    const int status = process_run(argv, workdir.said, RUN_MS);
     free(printed);
-    printed = text_read(log, 0);
-    free(log);
+    printed = text_read(workdir.said, 0);
     free(path);
     return status;
 }
@@ -92,7 +74,7 @@ static void assert_not_printed(const char *text)
 static void environment_replaces_the_file_and_options_replace_both(void **state)
 {
     (void)state;
-    write_conf("# locks\ndata = x\nmax-waiters = 10\nprobe-ms = 77\n");
+    workdir_write(conf, "# locks\ndata = x\nmax-waiters = 10\nprobe-ms = 77\n");
     assert_int_equal(RUN("--check"), 0);
     assert_printed("\nmax-waiters = 10 ; ");
     assert_printed("pawld.conf:3");
@@ -111,7 +93,7 @@ static void environment_replaces_the_file_and_options_replace_both(void **state)
 static void list_is_replaced_as_a_whole(void **state)
 {
     (void)state;
-    write_conf("data = x\nhost = a.example\nhost = b.example\n");
+    workdir_write(conf, "data = x\nhost = a.example\nhost = b.example\n");
     assert_int_equal(RUN("--check"), 0);
     assert_printed("\nhost = a.example ; ");
     assert_printed("\nhost = b.example ; ");
@@ -131,8 +113,8 @@ static void list_is_replaced_as_a_whole(void **state)
 static void each_mistake_of_a_file_is_told_with_its_line(void **state)
 {
     (void)state;
-    write_conf("max-waiters = many\n\nnonsense = 1\nworkers = 65\nmax-counters = 5\n"
-               "max-counters = 6\n[part]\nhost = x\n");
+    workdir_write(conf, "max-waiters = many\n\nnonsense = 1\nworkers = 65\nmax-counters = 5\n"
+                        "max-counters = 6\n[part]\nhost = x\n");
     assert_int_equal(RUN("--check"), 2);
     assert_printed("pawld.conf:1: max-waiters takes a number from 0 to ");
     assert_printed("pawld.conf:3: nonsense: no such setting");
@@ -145,7 +127,7 @@ static void each_mistake_of_a_file_is_told_with_its_line(void **state)
 static void line_that_is_no_setting_is_told(void **state)
 {
     (void)state;
-    write_conf("max-waiters = 3\nmax-counters 5\n");
+    workdir_write(conf, "max-waiters = 3\nmax-counters 5\n");
     assert_int_equal(RUN("--check"), 2);
     assert_printed("pawld.conf:2: neither name = value nor a comment");
 }
@@ -156,7 +138,7 @@ static void line_that_is_too_long_is_told_and_its_rest_is_no_setting(void **stat
     (void)state;
     (void)snprintf(text, sizeof(text), "host = %0*d\nmax-waiters = 3\nworkers = x\n", 250, 0);
     text[206] = '='; /* so that its rest looks like a setting */
-    write_conf(text);
+    workdir_write(conf, text);
     assert_int_equal(RUN("--check"), 2);
     assert_printed("pawld.conf:1: a line has at most 198 bytes");
     assert_printed("pawld.conf:3: workers takes");
@@ -166,7 +148,7 @@ static void line_that_is_too_long_is_told_and_its_rest_is_no_setting(void **stat
 static void wrong_variable_is_told_by_its_name(void **state)
 {
     (void)state;
-    write_conf("data = x\n");
+    workdir_write(conf, "data = x\n");
     setenv("PAWL_MAX_WAITERS", "-1", 1);
     assert_int_equal(RUN("--check"), 2);
     assert_printed("PAWL_MAX_WAITERS takes a number from 0 to ");
@@ -187,7 +169,7 @@ static void what_keeps_it_from_starting_is_told(void **state)
         {"--tls-priorities", "NORMAL", "give --tls-cert and --tls-key"},
     };
     (void)state;
-    write_conf("data = x\n");
+    workdir_write(conf, "data = x\n");
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_int_equal(RUN("--check", wrong[i].option, wrong[i].value), 2);
         assert_printed(wrong[i].words);
@@ -211,7 +193,7 @@ static void file_that_is_not_there_is_told(void **state)
 static void check_shows_no_password(void **state)
 {
     (void)state;
-    write_conf("master = redis://me:hidden-a@127.0.0.1:1\n");
+    workdir_write(conf, "master = redis://me:hidden-a@127.0.0.1:1\n");
     assert_int_equal(RUN("--check"), 0);
     assert_printed("***");
     assert_printed("127.0.0.1:1");
@@ -230,18 +212,18 @@ static void check_shows_no_password(void **state)
 static void sample_holds_every_default(void **state)
 {
     (void)state;
-    write_conf("");
+    workdir_write(conf, "");
     assert_int_equal(RUN("--sample"), 0);
     char *sample = strdup(printed);
     for (char *line = strstr(sample, "\n#"); line; line = strstr(line + 1, "\n#"))
         if (line[2] != ' ' && strstr(line, " = ") + 3 != strchr(line + 1, '\n'))
             line[1] = '\n'; /* in force */
-    write_conf(sample);
+    workdir_write(conf, sample);
     assert_int_equal(RUN("--check", "--data", "x"), 0);
     char *by_sample = strdup(printed);
     free(sample);
 
-    write_conf("");
+    workdir_write(conf, "");
     assert_int_equal(RUN("--check", "--data", "x"), 0);
     char *rest = NULL;
     for (char *line = strtok_r(printed, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
@@ -255,7 +237,7 @@ static void sample_holds_every_default(void **state)
 static void pawld_serves_as_the_file_says(void **state)
 {
     (void)state;
-    write_conf("max-waiters = 0\n");
+    workdir_write(conf, "max-waiters = 0\n");
     char *option = NULL;
     if (asprintf(&option, "--config=%s", conf) < 0)
         abort();

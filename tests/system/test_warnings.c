@@ -1,17 +1,15 @@
 /* A warning is something to act on. What is done every day logs none: a start, a reload, a stop, a
  * restart, one of pawld after another, and one of the masters after another. */
 #include "tests/lib/case.h"
-#include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/handing.h"
 #include "tests/system/masters.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,63 +20,20 @@ enum {
     WAIT_MS = 10000,
     LASTED_MS = 5000, /* without a vote */
     SLACK_MS = 1000,  /* the moments without one before counted, too */
-    PATH_BYTES = 256,
-    ARGS_MAX = 32,
 };
-
-static char *dir;
-static char log_path[PATH_BYTES], data[PATH_BYTES], path[PATH_BYTES], listen_at[64];
-static uint16_t port;
-
-static int start(void **state)
-{
-    (void)state;
-    dir = tempdir_new();
-    port = port_free();
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
-    (void)snprintf(data, sizeof(data), "%s/data", dir);
-    (void)snprintf(path, sizeof(path), "%s/hand-over", dir);
-    (void)snprintf(listen_at, sizeof(listen_at), "127.0.0.1:%u", (unsigned)port);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)fleet_teardown(state);
-    tempdir_remove(dir);
-    return 0;
-}
 
 static int start_fleet(void **state)
 {
     const struct fleet_wanted *wanted = *state;
     fleet_start(wanted->n, wanted->persistence);
     fleet_init(TTL_MAX_MS);
-    return start(state);
+    return handing_setup(state);
 }
 
-/* pawld over the fleet or, where there is none, a file. Each start goes on with the log. */
+/* Each start goes on with the log. */
 static struct pawl_service begin(void)
 {
-    const char *args[ARGS_MAX];
-    unsigned count = 0;
-    char *program = pawl_program("pawld");
-    args[count++] = program;
-    for (unsigned i = 0; fleet != NULL && i < fleet->n; i++) {
-        args[count++] = "--master";
-        args[count++] = fleet->master[i].url;
-    }
-    if (fleet == NULL) {
-        args[count++] = "--data";
-        args[count++] = data;
-    }
-    const char *const rest[] = {"--hand-over", path, "--listen", listen_at};
-    for (unsigned i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
-        args[count++] = rest[i];
-    args[count] = NULL;
-    const struct pawl_service service = {.process = process_start(args, log_path), .port = port};
-    free(program);
-    return service;
+    return (struct pawl_service){.process = handing_start(NULL), .port = handing.port};
 }
 
 static struct pawl_service serve(void)
@@ -103,7 +58,7 @@ static bool is_of_this_machine(const char *line)
 
 static void expect_no_warning(void)
 {
-    char *text = text_read(log_path, 0);
+    char *text = text_read(workdir.log, 0);
     unsigned lines = 0;
     for (char *rest = text, *line = strsep(&rest, "\n"); rest != NULL; line = strsep(&rest, "\n")) {
         if ((strstr(line, " warning ") || strstr(line, " error ")) && !is_of_this_machine(line))
@@ -237,10 +192,10 @@ static void master_that_somebody_has_to_mend_is_a_warning_at_once(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
-#define FILE_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define FILE_CASE(name) cmocka_unit_test_setup_teardown(name, handing_setup, workdir_teardown)
 #define NAMED_CASE(label, name, n)                                                                 \
     {                                                                                              \
-        label, name, start_fleet, stop, &((struct fleet_wanted){n, REDIS_ALWAYS})                  \
+        label, name, start_fleet, workdir_teardown, &((struct fleet_wanted){n, REDIS_ALWAYS})      \
     }
 #define MASTERS_CASE(name, n) NAMED_CASE(#name, name, n)
 
