@@ -6,8 +6,6 @@
 #include "tests/system/http/untouched.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -16,6 +14,7 @@
 #define GET          "GET /v1/locks/held HTTP/1.1\r\nHost: localhost\r\n"
 #define POST         "POST /v1/locks/free HTTP/1.1\r\nHost: localhost\r\n"
 #define CHUNKED      POST "Transfer-Encoding: chunked\r\n\r\n"
+#define CLOSE        "Host: localhost\r\nConnection: close\r\n\r\n"
 #define BYTES(text)  text, sizeof(text) - 1
 
 enum {
@@ -69,7 +68,8 @@ static unsigned count_heads(const char *answer)
     return heads;
 }
 
-/* One head, one body of the announced length, a problem of @status (0: any from 400 on). */
+/* One head, one body of the announced length, a problem of @status (0: any from 400 on). Where the
+ * next request would begin is not known, so that the connection ends. */
 static void check_answer(const char *name, const char *answer, size_t len, int status)
 {
     if (len == 0)
@@ -80,12 +80,18 @@ static void check_answer(const char *name, const char *answer, size_t len, int s
     if (answer_read(answer, len, &whole) != ANSWER_WHOLE || whole.len != len)
         fail_msg("%s: no whole body in \"%s\"", name, answer);
     json_t *json = json_loadb(whole.body, whole.body_len, 0, NULL);
-    const char *type = json_string_value(json_object_get(json, "type"));
-    if (type == NULL || json_integer_value(json_object_get(json, "status")) != whole.status)
+    const char *type = NULL, *title = NULL, *detail = NULL;
+    int told = 0;
+    if (json_unpack(json, "{s:s, s:s, s:i, s:s !}", "type", &type, "title", &title, "status", &told,
+                    "detail", &detail) != 0 ||
+        told != whole.status || (status == 400 && strcmp(type, "urn:pawl:invalid") != 0))
         fail_msg("%s: no problem in \"%s\"", name, answer);
     json_decref(json);
     if (status > 0 ? whole.status != status : whole.status < 400)
         fail_msg("%s: answered with %d", name, whole.status);
+    if (strstr(answer, "\r\nConnection: close\r\n") == NULL ||
+        strstr(answer, "\r\nCache-Control: no-store\r\n") == NULL)
+        fail_msg("%s: a header is missing in \"%s\"", name, answer);
 }
 
 /* @before: a request that is answered with 200 first; "": none. */
@@ -152,6 +158,17 @@ static const struct plain plains[] = {
     {"NUL in the target", BYTES("GET /v1/lo\0cks HTTP/1.1\r\nHost: localhost\r\n\r\n"), 400},
     {"NUL in the version", BYTES("GET / HTTP/1.1\0\r\nHost: localhost\r\n\r\n"), 400},
     {"NUL in the empty line", BYTES(GET "\0\r\n"), 400},
+    {"NUL behind the target", BYTES("POST /v1/locks/free\0x HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+     400},
+    {"NUL before parameters", BYTES("GET /v1/locks/fr\0ee?a=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+     400},
+    {"NUL in the method", BYTES("POST\0x /v1/locks/free HTTP/1.1\r\nHost: localhost\r\n\r\n"), 400},
+    {"NUL in the host", BYTES("POST /v1/locks/free HTTP/1.1\r\nHost: te\0st\r\n\r\n"), 400},
+    {"NUL in a value", BYTES(POST "X: a\0b\r\nY: c\r\n\r\n"), 400},
+    {"NUL at the end of a value", BYTES(POST "X: a\0\r\nY: c\r\n\r\n"), 400},
+    {"NUL in the last value", BYTES(POST "Y: c\r\nX: a\0b\r\n\r\n"), 400},
+    {"NUL in a length", BYTES(POST "Content-Length: 2\0003\r\n\r\n{}"), 400},
+    {"NUL in a body", BYTES(POST "Content-Length: 3\r\nConnection: close\r\n\r\n{}\0"), 400},
     {"escape in a value", BYTES(GET "X: \x1b[2J\r\n\r\n"), 400},
     {"bare CR for every line end", BYTES("GET / HTTP/1.1\rHost: localhost\r\r"), 400},
     {"bare CR between headers", BYTES(GET "X: 1\rY: 2\r\n\r\n"), 400},
@@ -162,6 +179,11 @@ static const struct plain plains[] = {
     {"no target", BYTES("POST\r\n\r\n"), 400},
     {"no version", BYTES("POST /v1/locks/free\r\n\r\n"), 400},
     {"no method", BYTES(" /v1/locks/free HTTP/1.1\r\n\r\n"), 400},
+    {"space in the target", BYTES("POST /v1/locks/fr ee HTTP/1.1\r\nHost: localhost\r\n\r\n"), 400},
+    {"space behind the version", BYTES("POST / HTTP/1.1 \r\nHost: localhost\r\n\r\n"), 400},
+    {"target without a slash", BYTES("POST v1/locks/free HTTP/1.1\r\n" CLOSE), 400},
+    {"target of all", BYTES("POST * HTTP/1.1\r\n" CLOSE), 400},
+    {"target of a tunnel", BYTES("CONNECT test:80 HTTP/1.1\r\n" CLOSE), 400},
     {"two spaces", BYTES("GET  / HTTP/1.1\r\nHost: localhost\r\n\r\n"), 400},
     {"tab apart", BYTES("GET\t/ HTTP/1.1\r\nHost: localhost\r\n\r\n"), 400},
     {"HTTP/2.0", BYTES("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 400},
@@ -171,13 +193,27 @@ static const struct plain plains[] = {
     {"long version", BYTES("GET / HTTP/1.11111111111111111111111111111111\r\n\r\n"), 400},
     {"long method", BYTES("GETGETGETGETGETGETGETGETGETGET / HTTP/1.1\r\n\r\n"), 400},
     {"no Host", BYTES("GET / HTTP/1.1\r\n\r\n"), 400},
+    {"two Hosts", BYTES(GET "Host: other\r\n\r\n"), 400},
     {"line that goes on", BYTES(GET "X: 1\r\n 2\r\n\r\n"), 400},
+    {"length that goes on", BYTES(POST "Content-Length:\r\n 2\r\n\r\n{}"), 400},
+    {"coding that goes on", BYTES(POST "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n"), 400},
+    {"condition that goes on", BYTES(POST "If-Match: \"9\r\n\t9\"\r\n\r\n"), 400},
+    {"line that goes on with blanks", BYTES(POST "X: 1\r\n  \r\nY: 2\r\n\r\n"), 400},
     {"line without a name", BYTES(GET ": 1\r\n\r\n"), 400},
+    {"line without a name before a request", BYTES(GET ": x\r\n" GET "\r\n"), 400},
+    {"line without a name before a body",
+     BYTES(POST "Content-Length: 14\r\n: x\r\n\r\n{\"ttl_ms\":100}"), 400},
     {"line without a colon", BYTES(GET "X\r\n\r\n"), 400},
     {"space before a colon", BYTES(GET "X : 1\r\n\r\n"), 400},
+    {"space before the colon of a length", BYTES(POST "Content-Length : 2\r\n\r\n{}"), 400},
+    {"space before the colon of a coding",
+     BYTES(POST "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n"), 400},
     {"name that is no token", BYTES(GET "X(: 1\r\n\r\n"), 400},
     {"length that is no number", BYTES(POST "Content-Length: x\r\n\r\n"), 400},
     {"negative length", BYTES(POST "Content-Length: -1\r\n\r\n"), 400},
+    {"length with a plus", BYTES(POST "Content-Length: +2\r\n\r\n{}"), 400},
+    {"length in hex", BYTES(POST "Content-Length: 0x2\r\n\r\n{}"), 400},
+    {"length twice", BYTES(POST "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"), 400},
     {"empty length", BYTES(POST "Content-Length:\r\n\r\n"), 400},
     {"list of lengths", BYTES(POST "Content-Length: 2,2\r\n\r\n{}"), 400},
     {"length past 64 bits", BYTES(POST "Content-Length: 99999999999999999999\r\n\r\n"), 413},
@@ -185,8 +221,19 @@ static const struct plain plains[] = {
     {"length in two parts", BYTES(POST "Content-Length: 2 2\r\n\r\n{}"), 400},
     {"length and coding", BYTES(POST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"),
      400},
+    {"length before a coding",
+     BYTES(POST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400},
+    {"length behind a coding",
+     BYTES(POST "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"), 400},
     {"coding in two parts", BYTES(POST "Transfer-Encoding: chun\tked\r\n\r\n0\r\n\r\n"), 400},
     {"coding that is unknown", BYTES(POST "Transfer-Encoding: gzip\r\n\r\n"), 400},
+    {"coding before the known one", BYTES(POST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+     400},
+    {"coding of none", BYTES(POST "Transfer-Encoding: identity\r\n\r\n"), 400},
+    {"coding twice", BYTES(POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"),
+     400},
+    {"coding in HTTP/1.0",
+     BYTES("POST /v1/locks/free HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400},
     {"long coding", BYTES(POST "Transfer-Encoding: chunkedchunkedchunkedchunked\r\n\r\n"), 400},
     {"chunk without a length", BYTES(CHUNKED "\r\n{}\r\n0\r\n\r\n"), 400},
     {"chunk of no number", BYTES(CHUNKED "zz\r\n{}\r\n0\r\n\r\n"), 400},
