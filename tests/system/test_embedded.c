@@ -2,10 +2,10 @@
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/workdir.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,6 @@ enum {
     TTL_MAX_MS = 1000,
     PATIENCE_MS = 10000,
     KILLS = 12,
-    PATH_BYTES = 256,
 };
 
 /* The address of a program that does not come to serve: no other test has it. */
@@ -29,29 +28,14 @@ enum {
 
 static const int64_t floor_leap = INT64_C(1) << 32; /* of pawld init --token-floor */
 
-static char *dir;
-static char folder[PATH_BYTES];
-static char faults[PATH_BYTES];
-static char said[PATH_BYTES]; /* the log of a program that ended */
+static char database[WORKDIR_PATH_BYTES], faults[WORKDIR_PATH_BYTES];
 static struct pawl_service service;
-
-/* ---- what is around -------------------------------------------------------------------------- */
 
 static int begin(void **state)
 {
-    (void)state;
-    dir = tempdir_new();
-    snprintf(folder, sizeof(folder), "%s/data", dir);
-    snprintf(faults, sizeof(faults), "%s/faults", dir);
-    snprintf(said, sizeof(said), "%s/said", dir);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(dir);
+    (void)workdir_setup(state);
+    workdir_join(workdir.data, "pawl.db", database);
+    workdir_join(workdir.path, "faults", faults);
     return 0;
 }
 
@@ -59,7 +43,7 @@ static void serve_with(const char *const options[])
 {
     setenv("PAWL_DISK_FAULTS", faults, 1);
     setenv("LD_PRELOAD", PAWL_DISK_SHIM, 1);
-    service = pawld_start_at(folder, options);
+    service = pawld_start_at(workdir.data, options);
     unsetenv("LD_PRELOAD");
     pawl_wait_ready(service);
 }
@@ -74,37 +58,27 @@ static void stop(void)
     assert_int_equal(process_stop(service.process), 0);
 }
 
-static void path_in(const char *in, const char *name, char ret_path[static PATH_BYTES])
-{
-    int len = snprintf(ret_path, PATH_BYTES, "%s/%s", in, name);
-    assert_in_range(len, 1, PATH_BYTES - 1);
-}
-
 static void run_command(const char *const argv[])
 {
-    assert_int_equal(process_run(argv, said, PATIENCE_MS), 0);
+    assert_int_equal(process_run(argv, workdir.said, PATIENCE_MS), 0);
 }
 
-/* As an operator has it: into the file that is there. */
-static void put_back(const char *from, const char *to)
+/* pawld over the folder @where ends with @status, and says @words. */
+static void expect_end(const char *where, const char *const options[], int status,
+                       const char *words)
 {
-    char script[3 * PATH_BYTES];
-    snprintf(script, sizeof(script), "cat '%s' > '%s'", from, to);
-    run_command((const char *const[]){"sh", "-c", script, NULL});
-}
-
-static void copy_file(const char *from, const char *to)
-{
-    run_command((const char *const[]){"cp", from, to, NULL});
+    workdir_expect_said(pawld_run_at(NULL, where, options, workdir.said), status, words);
 }
 
 static void expect_refused(const char *where, const char *words)
 {
-    int status = pawld_run_at(NULL, where, (const char *const[]){ANYWHERE, NULL}, said);
-    char *text = text_read(said, 0);
-    if (status != 1 || !strstr(text, words))
-        fail_msg("it ended with %d, and said: %s", status, text);
-    free(text);
+    expect_end(where, (const char *const[]){ANYWHERE, NULL}, 1, words);
+}
+
+/* `pawld init` over the folder of the case ends with @status. */
+static void expect_init(const char *const options[], int status)
+{
+    assert_int_equal(pawld_run_at("init", workdir.data, options, workdir.said), status);
 }
 
 static int64_t take_and_give_back(const char *resource)
@@ -112,14 +86,6 @@ static int64_t take_and_give_back(const char *resource)
     const struct grant grant = call_grant(service.port, resource, NULL);
     call_give_back(service.port, resource, &grant);
     return grant.token;
-}
-
-static void set_fault(const char *text)
-{
-    FILE *file = fopen(faults, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
 }
 
 /* ---- what it keeps --------------------------------------------------------------------------- */
@@ -226,12 +192,8 @@ static void longest_lease_is_that_of_the_first_start(void **state)
     serve_with((const char *const[]){TTL_MAX, NULL});
     assert_int_equal(call_acquire_once(service.port, "orders", LONG_TTL)->status, 400);
     stop();
-    int status = pawld_run_at(NULL, folder,
-                              (const char *const[]){"--max-ttl-ms", "60000", ANYWHERE, NULL}, said);
-    char *text = text_read(said, 0);
-    assert_int_equal(status, 2);
-    assert_non_null(strstr(text, "is 1000 ms"));
-    free(text);
+    expect_end(workdir.data, (const char *const[]){"--max-ttl-ms", "60000", ANYWHERE, NULL}, 2,
+               "is 1000 ms");
     serve_with((const char *const[]){TTL_MAX, NULL});
 }
 
@@ -240,12 +202,8 @@ static void cap_on_extensions_is_set_when_the_fleet_is_made(void **state)
     (void)state;
     serve_with((const char *const[]){"--max-extensions", "5", NULL});
     stop();
-    int status = pawld_run_at(NULL, folder,
-                              (const char *const[]){"--max-extensions", "6", ANYWHERE, NULL}, said);
-    char *text = text_read(said, 0);
-    assert_int_equal(status, 2);
-    assert_non_null(strstr(text, "may be extended 5 times"));
-    free(text);
+    expect_end(workdir.data, (const char *const[]){"--max-extensions", "6", ANYWHERE, NULL}, 2,
+               "may be extended 5 times");
     serve_with((const char *const[]){"--max-extensions", "5", NULL});
 }
 
@@ -253,111 +211,42 @@ static void second_process_on_a_folder_is_refused(void **state)
 {
     (void)state;
     serve();
-    expect_refused(folder, "another pawld");
-    assert_int_equal(
-        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "1", NULL}, said), 1);
+    expect_refused(workdir.data, "another pawld");
+    expect_init((const char *const[]){"--token-floor", "1", NULL}, 1);
     assert_int_equal(take_and_give_back("orders"), 1);
 }
 
 static void copy_of_a_folder_is_refused(void **state)
 {
     (void)state;
-    char copy[PATH_BYTES];
-    path_in(dir, "copy", copy);
+    char copy[WORKDIR_PATH_BYTES];
+    workdir_join(workdir.path, "copy", copy);
     serve();
     (void)take_and_give_back("orders");
     stop();
-    run_command((const char *const[]){"cp", "-a", folder, copy, NULL});
+    run_command((const char *const[]){"cp", "-a", workdir.data, copy, NULL});
     expect_refused(copy, "is a copy");
     serve();
     assert_int_equal(take_and_give_back("orders"), 2);
 }
 
-static void file_that_was_put_back_is_refused(void **state)
-{
-    (void)state;
-    char file[PATH_BYTES], backup[PATH_BYTES];
-    path_in(folder, "pawl.db", file);
-    path_in(dir, "backup", backup);
-    serve();
-    (void)take_and_give_back("orders");
-    stop();
-    copy_file(file, backup);
-    serve();
-    (void)take_and_give_back("orders");
-    stop();
-    put_back(backup, file);
-    expect_refused(folder, "put back");
-    expect_refused(folder, "put back"); /* looking at it does not make it right */
-}
-
-/* SQLite would play the log over any file: what the log lacks would be the older one's. */
-static void older_file_under_the_log_of_a_newer_one_is_refused(void **state)
-{
-    (void)state;
-    char file[PATH_BYTES], backup[PATH_BYTES];
-    path_in(folder, "pawl.db", file);
-    path_in(dir, "backup", backup);
-    serve();
-    (void)take_and_give_back("orders");
-    stop();
-    copy_file(file, backup);
-    serve();
-    (void)take_and_give_back("orders");
-    process_kill(service.process);
-    put_back(backup, file);
-    expect_refused(folder, "something else than pawld has written");
-}
-
 static void file_that_is_gone_is_no_new_fleet(void **state)
 {
     (void)state;
-    char file[PATH_BYTES];
-    path_in(folder, "pawl.db", file);
     serve();
     stop();
-    assert_int_equal(unlink(file), 0);
-    expect_refused(folder, "is gone");
-    expect_refused(folder, "is gone");
-}
-
-static void file_without_its_witness_is_refused(void **state)
-{
-    (void)state;
-    char witness[PATH_BYTES];
-    path_in(folder, "pawl.witness", witness);
-    serve();
-    stop();
-    assert_int_equal(unlink(witness), 0);
-    expect_refused(folder, "is a copy");
-}
-
-static void witness_that_was_put_back_is_refused(void **state)
-{
-    (void)state;
-    char witness[PATH_BYTES], backup[PATH_BYTES];
-    path_in(folder, "pawl.witness", witness);
-    path_in(dir, "backup", backup);
-    serve();
-    stop();
-    copy_file(witness, backup);
-    serve();
-    for (unsigned i = 0; i < 3; i++)
-        (void)take_and_give_back("orders");
-    stop();
-    put_back(backup, witness);
-    expect_refused(folder, "pawl.witness is older");
+    assert_int_equal(unlink(database), 0);
+    expect_refused(workdir.data, "is gone");
+    expect_refused(workdir.data, "is gone");
 }
 
 static void file_of_something_else_is_left_alone(void **state)
 {
     (void)state;
-    char file[PATH_BYTES];
-    path_in(folder, "pawl.db", file);
-    run_command((const char *const[]){"mkdir", folder, NULL});
-    run_command((const char *const[]){"sh", "-c", "echo precious > \"$0\"", file, NULL});
-    expect_refused(folder, "not a database");
-    char *text = text_read(file, 0);
+    run_command((const char *const[]){"mkdir", workdir.data, NULL});
+    run_command((const char *const[]){"sh", "-c", "echo precious > \"$0\"", database, NULL});
+    expect_refused(workdir.data, "not a database");
+    char *text = text_read(database, 0);
     assert_string_equal(text, "precious\n");
     free(text);
 }
@@ -365,8 +254,8 @@ static void file_of_something_else_is_left_alone(void **state)
 static void folder_that_is_not_to_be_had_is_named_with_what_to_do(void **state)
 {
     (void)state;
-    char below[PATH_BYTES];
-    path_in(folder, "below", below);
+    char below[WORKDIR_PATH_BYTES];
+    workdir_join(workdir.data, "below", below);
     expect_refused(below, "Name a folder that pawld may write to");
     expect_refused("/dev/null", "Name a folder that pawld may write to");
 }
@@ -374,17 +263,16 @@ static void folder_that_is_not_to_be_had_is_named_with_what_to_do(void **state)
 static void what_is_not_trusted_goes_on_above_a_floor(void **state)
 {
     (void)state;
-    char copy[PATH_BYTES];
-    path_in(dir, "copy", copy);
+    char copy[WORKDIR_PATH_BYTES];
+    workdir_join(workdir.path, "copy", copy);
     serve_with((const char *const[]){TTL_MAX, NULL});
     int64_t token = take_and_give_back("orders");
     struct grant held = call_grant(service.port, "held", NULL);
     stop();
-    run_command((const char *const[]){"cp", "-a", folder, copy, NULL});
-    snprintf(folder, sizeof(folder), "%s", copy);
+    run_command((const char *const[]){"cp", "-a", workdir.data, copy, NULL});
+    snprintf(workdir.data, sizeof(workdir.data), "%s", copy);
     uint64_t before_ms = wait_now_ms();
-    assert_int_equal(
-        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "7", NULL}, said), 0);
+    expect_init((const char *const[]){"--token-floor", "7", NULL}, 0);
     assert_true(wait_now_ms() - before_ms >= TTL_MAX_MS);
     serve();
     assert_int_equal(call_extend(service.port, "held", &held, NULL)->status, 409);
@@ -395,18 +283,16 @@ static void what_is_not_trusted_goes_on_above_a_floor(void **state)
 static void taking_over_that_broke_off_leaves_no_new_fleet(void **state)
 {
     (void)state;
-    char file[PATH_BYTES];
     char *program = pawl_program("pawld");
-    path_in(folder, "pawl.db", file);
     serve_with((const char *const[]){TTL_MAX, NULL});
     stop();
-    assert_int_equal(unlink(file), 0);
-    const char *const init[] = {program, "init",          "--data", folder, "--max-ttl-ms",
+    assert_int_equal(unlink(database), 0);
+    const char *const init[] = {program, "init",          "--data", workdir.data, "--max-ttl-ms",
                                 "60000", "--token-floor", "7",      NULL};
-    struct process *process = process_start(init, said);
+    struct process *process = process_start(init, workdir.said);
     process_wait_line(process, "waiting", PATIENCE_MS, NULL, 0);
     process_kill(process);
-    service = pawld_start_at(folder, NULL);
+    service = pawld_start_at(workdir.data, NULL);
     for (unsigned i = 0; i < 10; i++, wait_ms(30))
         assert_int_equal(call_acquire_once(service.port, "orders", NULL)->status, 503);
     free(program);
@@ -416,31 +302,26 @@ static void taking_over_that_broke_off_leaves_no_new_fleet(void **state)
 static void taking_over_that_fails_at_once_leaves_no_new_fleet(void **state)
 {
     (void)state;
-    char file[PATH_BYTES];
-    path_in(folder, "pawl.db", file);
     serve_with((const char *const[]){TTL_MAX, NULL});
     stop();
-    assert_int_equal(unlink(file), 0);
-    set_fault("full");
+    assert_int_equal(unlink(database), 0);
+    workdir_write(faults, "full");
     setenv("LD_PRELOAD", PAWL_DISK_SHIM, 1);
-    int status =
-        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "7", NULL}, said);
+    expect_init((const char *const[]){"--token-floor", "7", NULL}, 1);
     unsetenv("LD_PRELOAD");
-    set_fault("");
-    assert_int_equal(status, 1);
-    expect_refused(folder, "is gone");
-    assert_int_equal(pawld_run_at("init", folder, (const char *const[]){"--new", NULL}, said), 1);
+    workdir_write(faults, "");
+    expect_refused(workdir.data, "is gone");
+    expect_init((const char *const[]){"--new", NULL}, 1);
 }
 
 static void file_that_was_moved_away_grants_nothing_more(void **state)
 {
     (void)state;
-    char file[PATH_BYTES], away[PATH_BYTES];
-    path_in(folder, "pawl.db", file);
-    path_in(dir, "away", away);
+    char away[WORKDIR_PATH_BYTES];
+    workdir_join(workdir.path, "away", away);
     serve();
     (void)take_and_give_back("orders");
-    assert_int_equal(rename(file, away), 0);
+    assert_int_equal(rename(database, away), 0);
     const uint64_t end_ms = wait_now_ms() + PATIENCE_MS;
     while (call_acquire_once(service.port, "orders", SHORT_TTL)->status != 503) {
         assert_true(wait_now_ms() < end_ms);
@@ -456,13 +337,13 @@ static void expect_survived(const char *fault, const char *words)
     serve();
     int64_t token = take_and_give_back("orders");
     struct grant held = call_grant(service.port, "held", LONG_TTL);
-    set_fault(fault);
+    workdir_write(faults, fault);
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(call_acquire_once(service.port, "orders", LONG_TTL)->status, 503);
     const struct http_response *response = call(service.port, "GET", "/v1/fleet", NULL, NULL);
     if (!strstr(response->body, words))
         fail_msg("the fleet says: %s", response->body);
-    set_fault("");
+    workdir_write(faults, "");
     pawl_wait_ready(service);
     assert_true(take_and_give_back("orders") > token);
     call_give_back(service.port, "held", &held);
@@ -483,21 +364,12 @@ static void disk_that_cannot_make_sure_grants_nothing(void **state)
     expect_survived("sync", "disk I/O error");
 }
 
-static void slow_disk_is_waited_for(void **state)
-{
-    (void)state;
-    serve();
-    set_fault("slow 20");
-    int64_t token = take_and_give_back("orders");
-    assert_true(take_and_give_back("orders") > token);
-}
-
 /* No other master could be asked in its place. The validity has to tell what it took. */
 static void very_slow_disk_is_waited_for_and_the_validity_is_shorter(void **state)
 {
     (void)state;
     serve_with((const char *const[]){"--max-ttl-ms", "30000", NULL});
-    set_fault("slow 300");
+    workdir_write(faults, "slow 300");
     const struct http_response *response =
         call_acquire_once(service.port, "orders", "{\"ttl_ms\":30000}");
     assert_int_equal(response->status, 201);
@@ -515,14 +387,14 @@ static void write_that_was_torn_was_never_answered(void **state)
             assert_true(next > token);
             token = next;
         }
-        set_fault("torn");
+        workdir_write(faults, "torn");
         assert_int_equal(call_acquire_once(service.port, "orders", LONG_TTL)->status, 0);
-        set_fault("");
+        workdir_write(faults, "");
         assert_int_equal(process_wait(service.process, PATIENCE_MS), 128 + SIGKILL);
     }
 }
 
-#define EMBEDDED_CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define EMBEDDED_CASE(name) cmocka_unit_test_setup_teardown(name, begin, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(new_folder_is_a_new_fleet_and_says_so),
@@ -535,11 +407,7 @@ static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(cap_on_extensions_is_set_when_the_fleet_is_made),
     EMBEDDED_CASE(second_process_on_a_folder_is_refused),
     EMBEDDED_CASE(copy_of_a_folder_is_refused),
-    EMBEDDED_CASE(file_that_was_put_back_is_refused),
-    EMBEDDED_CASE(older_file_under_the_log_of_a_newer_one_is_refused),
     EMBEDDED_CASE(file_that_is_gone_is_no_new_fleet),
-    EMBEDDED_CASE(file_without_its_witness_is_refused),
-    EMBEDDED_CASE(witness_that_was_put_back_is_refused),
     EMBEDDED_CASE(file_of_something_else_is_left_alone),
     EMBEDDED_CASE(folder_that_is_not_to_be_had_is_named_with_what_to_do),
     EMBEDDED_CASE(what_is_not_trusted_goes_on_above_a_floor),
@@ -548,7 +416,6 @@ static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(file_that_was_moved_away_grants_nothing_more),
     EMBEDDED_CASE(full_disk_grants_nothing_until_there_is_room),
     EMBEDDED_CASE(disk_that_cannot_make_sure_grants_nothing),
-    EMBEDDED_CASE(slow_disk_is_waited_for),
     EMBEDDED_CASE(very_slow_disk_is_waited_for_and_the_validity_is_shorter),
     EMBEDDED_CASE(write_that_was_torn_was_never_answered),
 };

@@ -5,54 +5,34 @@
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
 #include "tests/lib/tempdir.h"
-#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/workdir.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define LONG_TTL  "{\"ttl_ms\": 60000}"
 #define SHORT_TTL "{\"ttl_ms\": 150}"
 
 enum {
     PATIENCE_MS = 10000,
     SLACK_MS = 1300, /* after which a witness that was put back is noticed */
-    PATH_BYTES = 256,
     TOKENS = 3,
     ID_AT = 16, /* in the witness */
     ID_LEN = 32,
     VERSION_1_BYTES = 144,
 };
 
-static char *dir;
-static char folder[PATH_BYTES];
-static char backup[PATH_BYTES];
-static char said[PATH_BYTES]; /* the log of a program that ended */
+static char backup[WORKDIR_PATH_BYTES];
 static struct pawl_service service;
 static const char *no_machine; /* why there are no mounts; NULL: there are */
 
-/* ---- what is around -------------------------------------------------------------------------- */
-
 static int begin(void **state)
 {
-    (void)state;
-    dir = tempdir_new();
-    snprintf(folder, sizeof(folder), "%s/data", dir);
-    snprintf(backup, sizeof(backup), "%s/backup", dir);
-    snprintf(said, sizeof(said), "%s/said", dir);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(dir);
+    (void)workdir_setup(state);
+    workdir_join(workdir.path, "backup", backup);
     return 0;
 }
 
@@ -75,7 +55,7 @@ static int end_all(void **state)
 
 static void serve(void)
 {
-    service = pawld_start_at(folder, NULL);
+    service = pawld_start_at(workdir.data, NULL);
     pawl_wait_ready(service);
 }
 
@@ -105,43 +85,40 @@ static int64_t take_tokens(void)
 
 static void run_script(const char *script)
 {
-    const char *const argv[] = {"sh", "-ec", script, folder, backup, NULL};
-    assert_int_equal(process_run(argv, said, PATIENCE_MS), 0);
+    const char *const argv[] = {"sh", "-ec", script, workdir.data, backup, NULL};
+    assert_int_equal(process_run(argv, workdir.said, PATIENCE_MS), 0);
 }
 
 static void expect_refused_at(const char *where, const char *words)
 {
-    int status =
-        pawld_run_at(NULL, where, (const char *const[]){"--listen", "127.0.0.1:0", NULL}, said);
-    char *text = text_read(said, 0);
-    if (status != 1 || !strstr(text, words) || !strstr(text, "pawld init --token-floor T"))
-        fail_msg("it ended with %d, and said: %s", status, text);
-    free(text);
+    const int status = pawld_run_at(
+        NULL, where, (const char *const[]){"--listen", "127.0.0.1:0", NULL}, workdir.said);
+    workdir_expect_said(status, 1, words);
+    workdir_expect_said(status, 1, "pawld init --token-floor T");
 }
 
-static void path_in(const char *in, const char *name, char ret_path[static PATH_BYTES])
+static void expect_refused(const char *words)
 {
-    int len = snprintf(ret_path, PATH_BYTES, "%s/%s", in, name);
-    assert_in_range(len, 1, PATH_BYTES - 1);
+    expect_refused_at(workdir.data, words);
 }
 
 /* Where the kernel's memory has the folder. */
-static void find_record(char ret_path[static PATH_BYTES])
+static void find_record(char ret_path[static WORKDIR_PATH_BYTES])
 {
-    char path[PATH_BYTES];
+    char path[WORKDIR_PATH_BYTES];
     char id[ID_LEN + 1] = "";
-    path_in(folder, "pawl.witness", path);
+    workdir_join(workdir.data, "pawl.witness", path);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(pread(fd, id, ID_LEN, ID_AT), ID_LEN);
     close(fd);
-    snprintf(ret_path, PATH_BYTES, "/dev/shm/pawl-%s", id);
+    snprintf(ret_path, WORKDIR_PATH_BYTES, "/dev/shm/pawl-%s", id);
 }
 
 /* Asks as a machine does that started again: the kernel's memory has nothing of the folder. */
 static void forget_record(void)
 {
-    char record[PATH_BYTES];
+    char record[WORKDIR_PATH_BYTES];
     find_record(record);
     (void)unlink(record);
 }
@@ -158,11 +135,22 @@ struct row {
     enum ending ending;
     bool keeps_record; /* no restart of the machine in between */
     bool restarts;     /* pawld stops and serves once more before its end */
+    bool reflinks;     /* of the file system are needed */
 };
+
+static bool has_reflinks(void)
+{
+    const char *const argv[] = {"sh", "-c",
+                                "echo x >\"$0.r\" && cp --reflink=always \"$0.r\" \"$0.s\"",
+                                workdir.data, NULL};
+    return process_run(argv, workdir.said, PATIENCE_MS) == 0;
+}
 
 static void expect_row_refused(void **state)
 {
     const struct row *row = *state;
+    if (row->reflinks && !has_reflinks())
+        case_skip("the file system has no reflinks");
     serve();
     (void)take_tokens();
     if (row->stops_first)
@@ -181,83 +169,11 @@ static void expect_row_refused(void **state)
     if (!row->keeps_record)
         forget_record();
     run_script(row->back);
-    expect_refused_at(folder, row->words);
-    expect_refused_at(folder, row->words); /* looking at it does not make it right */
+    expect_refused(row->words);
+    expect_refused(row->words); /* looking at it does not make it right */
 }
 
 #define IN_PLACE(files) "cd \"$1\" && for f in " files "; do cp -p \"$f\" \"$0/$f\"; done"
-
-static const struct row whole_folder_killed = {"rm -f \"$0\"/pawl.db-*; " IN_PLACE("*"),
-                                               "pawl.witness was put back",
-                                               false,
-                                               KILLED,
-                                               false,
-                                               false};
-static const struct row whole_folder_stopped = {
-    IN_PLACE("pawl.db pawl.witness"), "pawl.witness was put back", true, STOPPED, false, false};
-static const struct row whole_folder_on_the_same_boot = {
-    IN_PLACE("pawl.db pawl.witness"), "pawl.db was put back", true, STOPPED, true, false};
-static const struct row whole_folder_by_tar = {
-    "tar -C \"$1\" -cf \"$1.tar\" . && tar -C \"$0\" -xpf \"$1.tar\" --overwrite",
-    "pawl.witness was put back",
-    true,
-    STOPPED,
-    false,
-    false};
-static const struct row whole_folder_by_rename = {
-    "cd \"$1\" && mv -f pawl.db pawl.witness \"$0\"", "is a copy", true, STOPPED, false, false};
-static const struct row database_in_place = {
-    IN_PLACE("pawl.db"), "pawl.db was put back", true, STOPPED, false, false};
-static const struct row database_by_rename = {
-    "mv -f \"$1/pawl.db\" \"$0/pawl.db\"", "is a copy", true, STOPPED, false, false};
-static const struct row database_under_a_newer_log = {
-    IN_PLACE("pawl.db"), "something else than pawld", true, KILLED, false, false};
-/* What the log has no page of is lost then, and a change of mode hides the ctime. */
-static const struct row database_under_the_log_of_a_later_checkpoint = {
-    IN_PLACE("pawl.db") " && chmod g+r \"$0/pawl.db\"",
-    "pawl.db was put back",
-    true,
-    KILLED,
-    true,
-    true};
-static const struct row database_with_its_log = {
-    IN_PLACE("pawl.db pawl.db-wal"), "pawl.db was put back", false, KILLED, false, false};
-static const struct row database_with_its_witness = {
-    IN_PLACE("pawl.db pawl.witness") " && rm \"$0/pawl.db-wal\"",
-    "pawl.db was put back",
-    false,
-    KILLED,
-    false,
-    false};
-static const struct row log_alone = {
-    IN_PLACE("pawl.db-wal"), "pawl.db was put back", false, KILLED, false, false};
-static const struct row log_with_its_witness = {
-    IN_PLACE("pawl.db-wal pawl.witness"), "pawl.witness was put back", false, KILLED, false, false};
-static const struct row witness_alone = {
-    IN_PLACE("pawl.witness"), "pawl.witness is older", false, KILLED, false, false};
-static const struct row log_removed = {
-    "rm \"$0\"/pawl.db-*", "pawl.db was put back", false, KILLED, false, false};
-static const struct row log_and_witness_removed = {
-    "rm \"$0\"/pawl.db-* \"$0/pawl.witness\"", "is a copy", false, KILLED, false, false};
-static const struct row database_and_witness_removed = {
-    "rm \"$0/pawl.db\" \"$0/pawl.witness\"", "is gone", false, KILLED, false, false};
-static const struct row page_of_the_database = {
-    "touch -r \"$0/pawl.db\" \"$1/time\" && "
-    "dd if=\"$1/pawl.db\" of=\"$0/pawl.db\" bs=4096 skip=1 seek=1 count=1 conv=notrunc && "
-    "touch -r \"$1/time\" \"$0/pawl.db\"",
-    "something else than pawld",
-    true,
-    KILLED,
-    false,
-    false};
-static const struct row page_of_the_log = {
-    "dd if=\"$1/pawl.db-wal\" of=\"$0/pawl.db-wal\" bs=4096 count=2 conv=notrunc && "
-    "truncate -r \"$1/pawl.db-wal\" \"$0/pawl.db-wal\"",
-    "pawl.db was put back",
-    false,
-    KILLED,
-    false,
-    false};
 
 /* Elsewhere: what is in the new folder was written by the old one. */
 static void expect_refused_elsewhere(const char *how)
@@ -281,29 +197,6 @@ static void hard_link_of_a_database_is_no_new_fleet(void **state)
     expect_refused_elsewhere("mkdir \"$1\" && ln \"$0/pawl.db\" \"$1/pawl.db\"");
 }
 
-static bool has_reflinks(void)
-{
-    const char *const argv[] = {
-        "sh", "-c", "echo x >\"$0.r\" && cp --reflink=always \"$0.r\" \"$0.s\"", folder, NULL};
-    return process_run(argv, said, PATIENCE_MS) == 0;
-}
-
-static void reflink_clone_in_place_is_refused(void **state)
-{
-    (void)state;
-    static const struct row clone = {
-        "cd \"$1\" && for f in pawl.db pawl.witness; do cp -p --reflink=always $f \"$0/$f\"; done",
-        "pawl.witness was put back",
-        true,
-        STOPPED,
-        false,
-        false};
-    if (!has_reflinks())
-        case_skip("the file system has no reflinks");
-    *state = (void *)(uintptr_t)&clone;
-    expect_row_refused(state);
-}
-
 static void need_machine(void)
 {
     if (no_machine)
@@ -322,7 +215,7 @@ static void bind_mount_of_a_copy_is_refused(void **state)
     (void)take_tokens();
     end_it(STOPPED);
     run_script("mount --bind \"$1\" \"$0\"");
-    expect_refused_at(folder, "is a copy");
+    expect_refused("is a copy");
     run_script("umount \"$0\"");
     serve();
 }
@@ -337,22 +230,23 @@ static void overlay_without_its_upper_layer_is_refused(void **state)
 {
     (void)state;
     need_machine();
-    service = pawld_start_at(folder, (const char *const[]){"--max-ttl-ms", "1000", NULL});
+    service = pawld_start_at(workdir.data, (const char *const[]){"--max-ttl-ms", "1000", NULL});
     pawl_wait_ready(service);
     (void)take_tokens();
     end_it(STOPPED);
     run_script("mv \"$0\" \"$0.lower\" && mkdir \"$0\" \"$0.up\" && "
                "mount -t tmpfs none \"$0.up\" && " OVERLAY);
-    expect_refused_at(folder, "is a copy"); /* of the image's, and others may have it too */
-    assert_int_equal(
-        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "9", NULL}, said), 0);
+    expect_refused("is a copy"); /* of the image's, and others may have it too */
+    assert_int_equal(pawld_run_at("init", workdir.data,
+                                  (const char *const[]){"--token-floor", "9", NULL}, workdir.said),
+                     0);
     serve();
     (void)take_tokens();
     end_it(STOPPED);
     run_script("umount \"$0\" \"$0.up\" && mount -t tmpfs none \"$0.up\" && " OVERLAY);
-    expect_refused_at(folder, "from before a pawld init");
+    expect_refused("from before a pawld init");
     forget_record();
-    expect_refused_at(folder, "is a copy");
+    expect_refused("is a copy");
     run_script("umount \"$0\" \"$0.up\"");
 }
 
@@ -361,8 +255,8 @@ static struct machine_disk disk;
 
 static void serve_from_disk(unsigned inode_bytes)
 {
-    machine_disk_make(&disk, dir, inode_bytes);
-    path_in(disk.at, "data", folder);
+    machine_disk_make(&disk, workdir.path, inode_bytes);
+    workdir_join(disk.at, "data", workdir.data);
     serve();
     (void)take_tokens();
 }
@@ -377,7 +271,7 @@ static void expect_snapshot_refused(enum ending ending)
     machine_disk_unmount(&disk);
     machine_disk_put_back(&disk);
     machine_disk_mount(&disk);
-    expect_refused_at(folder, "pawl.db was put back");
+    expect_refused("pawl.db was put back");
     machine_disk_unmount(&disk);
 }
 
@@ -409,24 +303,25 @@ static void database_that_is_put_back_while_it_serves_grants_nothing_more(void *
         wait_ms(50);
     }
     end_it(STOPPED);
-    expect_refused_at(folder, "something else than pawld");
+    expect_refused("something else than pawld");
 }
 
 /* The original files, inodes and all, moved aside by a rename before the floor. */
 static void file_from_before_a_floor_is_refused(void **state)
 {
     (void)state;
-    service = pawld_start_at(folder, (const char *const[]){"--max-ttl-ms", "1000", NULL});
+    service = pawld_start_at(workdir.data, (const char *const[]){"--max-ttl-ms", "1000", NULL});
     pawl_wait_ready(service);
     (void)take_tokens();
     end_it(STOPPED);
     run_script("mkdir \"$1\" && mv \"$0\"/pawl.* \"$1\" && cp -a \"$1\"/pawl.* \"$0\"");
-    assert_int_equal(
-        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "9", NULL}, said), 0);
+    assert_int_equal(pawld_run_at("init", workdir.data,
+                                  (const char *const[]){"--token-floor", "9", NULL}, workdir.said),
+                     0);
     run_script("rm \"$0\"/pawl.* && mv \"$1\"/pawl.* \"$0\"");
-    expect_refused_at(folder, "from before a pawld init");
+    expect_refused("from before a pawld init");
     forget_record();
-    expect_refused_at(folder, "pawl.witness was put back");
+    expect_refused("pawl.witness was put back");
 }
 
 /* ---- files that are not ---------------------------------------------------------------------- */
@@ -482,12 +377,12 @@ static void witness_of_version_1_is_upgraded(void **state)
 {
     (void)state;
     static const char magic_1[16] = "pawl witness 1", magic_2[16] = "pawl witness 2";
-    char path[PATH_BYTES], magic[sizeof(magic_2)] = "";
+    char path[WORKDIR_PATH_BYTES], magic[sizeof(magic_2)] = "";
     serve();
     int64_t token = take_tokens();
     end_it(STOPPED);
     forget_record();
-    path_in(folder, "pawl.witness", path);
+    workdir_join(workdir.data, "pawl.witness", path);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_int_equal(pwrite(fd, magic_1, sizeof(magic_1), 0), sizeof(magic_1));
     assert_int_equal(ftruncate(fd, VERSION_1_BYTES), 0);
@@ -527,7 +422,7 @@ static void power_cut_is_no_reason_to_refuse(void **state)
 static void records_of_folders_that_are_gone_are_removed(void **state)
 {
     (void)state;
-    char record[PATH_BYTES];
+    char record[WORKDIR_PATH_BYTES];
     serve();
     find_record(record);
     if (access(record, F_OK) != 0)
@@ -535,45 +430,73 @@ static void records_of_folders_that_are_gone_are_removed(void **state)
     end_it(STOPPED);
     assert_int_equal(access(record, F_OK), 0);
     run_script("rm -r \"$0\"");
-    snprintf(folder, sizeof(folder), "%s/other", dir);
+    workdir_join(workdir.path, "other", workdir.data);
     serve();
     assert_int_equal(access(record, F_OK), -1);
 }
 
-#define PUT_BACK_CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-#define ROW(row)                                                                                   \
+#define PUT_BACK_CASE(name) cmocka_unit_test_setup_teardown(name, begin, workdir_teardown)
+#define ROW(name, ...)                                                                             \
     {                                                                                              \
-#row "_is_refused", expect_row_refused, begin_row, end, (void *)(uintptr_t) & (row)        \
+#name "_is_refused", expect_row_refused, begin, workdir_teardown, &(struct row)            \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
     }
 
-static int begin_row(void **state)
-{
-    return begin(state);
-}
-
 static const struct CMUnitTest cases[] = {
-    ROW(whole_folder_killed),
-    ROW(whole_folder_stopped),
-    ROW(whole_folder_on_the_same_boot),
-    ROW(whole_folder_by_tar),
-    ROW(whole_folder_by_rename),
-    ROW(database_in_place),
-    ROW(database_by_rename),
-    ROW(database_under_a_newer_log),
-    ROW(database_under_the_log_of_a_later_checkpoint),
-    ROW(database_with_its_log),
-    ROW(database_with_its_witness),
-    ROW(log_alone),
-    ROW(log_with_its_witness),
-    ROW(witness_alone),
-    ROW(log_removed),
-    ROW(log_and_witness_removed),
-    ROW(database_and_witness_removed),
-    ROW(page_of_the_database),
-    ROW(page_of_the_log),
+    ROW(whole_folder_killed, .words = "pawl.witness was put back", .ending = KILLED,
+        .back = "rm -f \"$0\"/pawl.db-*; " IN_PLACE("*")),
+    ROW(whole_folder_stopped, .words = "pawl.witness was put back", .ending = STOPPED,
+        .stops_first = true, .back = IN_PLACE("pawl.db pawl.witness")),
+    ROW(whole_folder_on_the_same_boot, .words = "pawl.db was put back", .ending = STOPPED,
+        .stops_first = true, .keeps_record = true, .back = IN_PLACE("pawl.db pawl.witness")),
+    ROW(whole_folder_by_tar, .words = "pawl.witness was put back", .ending = STOPPED,
+        .stops_first = true,
+        .back = "tar -C \"$1\" -cf \"$1.tar\" . && tar -C \"$0\" -xpf \"$1.tar\" --overwrite"),
+    ROW(whole_folder_by_rename, .words = "is a copy", .ending = STOPPED, .stops_first = true,
+        .back = "cd \"$1\" && mv -f pawl.db pawl.witness \"$0\""),
+    ROW(database_in_place, .words = "pawl.db was put back", .ending = STOPPED, .stops_first = true,
+        .back = IN_PLACE("pawl.db")),
+    ROW(database_by_rename, .words = "is a copy", .ending = STOPPED, .stops_first = true,
+        .back = "mv -f \"$1/pawl.db\" \"$0/pawl.db\""),
+    ROW(database_under_a_newer_log, .words = "something else than pawld", .ending = KILLED,
+        .stops_first = true, .back = IN_PLACE("pawl.db")),
+    /* What the log has no page of is lost then, and a change of mode hides the ctime. */
+    ROW(database_under_the_log_of_a_later_checkpoint, .words = "pawl.db was put back",
+        .ending = KILLED, .stops_first = true, .keeps_record = true, .restarts = true,
+        .back = IN_PLACE("pawl.db") " && chmod g+r \"$0/pawl.db\""),
+    ROW(database_with_its_log, .words = "pawl.db was put back", .ending = KILLED,
+        .back = IN_PLACE("pawl.db pawl.db-wal")),
+    ROW(database_with_its_witness, .words = "pawl.db was put back", .ending = KILLED,
+        .back = IN_PLACE("pawl.db pawl.witness") " && rm \"$0/pawl.db-wal\""),
+    ROW(log_alone, .words = "pawl.db was put back", .ending = KILLED,
+        .back = IN_PLACE("pawl.db-wal")),
+    ROW(log_with_its_witness, .words = "pawl.witness was put back", .ending = KILLED,
+        .back = IN_PLACE("pawl.db-wal pawl.witness")),
+    ROW(witness_alone, .words = "pawl.witness is older", .ending = KILLED,
+        .back = IN_PLACE("pawl.witness")),
+    ROW(log_removed, .words = "pawl.db was put back", .ending = KILLED,
+        .back = "rm \"$0\"/pawl.db-*"),
+    ROW(log_and_witness_removed, .words = "is a copy", .ending = KILLED,
+        .back = "rm \"$0\"/pawl.db-* \"$0/pawl.witness\""),
+    ROW(database_and_witness_removed, .words = "is gone", .ending = KILLED,
+        .back = "rm \"$0/pawl.db\" \"$0/pawl.witness\""),
+    ROW(page_of_the_database, .words = "something else than pawld", .ending = KILLED,
+        .stops_first = true,
+        .back =
+            "touch -r \"$0/pawl.db\" \"$1/time\" && "
+            "dd if=\"$1/pawl.db\" of=\"$0/pawl.db\" bs=4096 skip=1 seek=1 count=1 conv=notrunc && "
+            "touch -r \"$1/time\" \"$0/pawl.db\""),
+    ROW(page_of_the_log, .words = "pawl.db was put back", .ending = KILLED,
+        .back = "dd if=\"$1/pawl.db-wal\" of=\"$0/pawl.db-wal\" bs=4096 count=2 conv=notrunc && "
+                "truncate -r \"$1/pawl.db-wal\" \"$0/pawl.db-wal\""),
+    ROW(reflink_clone_in_place, .words = "pawl.witness was put back", .ending = STOPPED,
+        .stops_first = true, .reflinks = true,
+        .back = "cd \"$1\" && for f in pawl.db pawl.witness; do cp -p --reflink=always $f "
+                "\"$0/$f\"; done"),
     PUT_BACK_CASE(database_alone_is_no_new_fleet_elsewhere),
     PUT_BACK_CASE(hard_link_of_a_database_is_no_new_fleet),
-    PUT_BACK_CASE(reflink_clone_in_place_is_refused),
     PUT_BACK_CASE(bind_mount_of_a_copy_is_refused),
     PUT_BACK_CASE(overlay_without_its_upper_layer_is_refused),
     PUT_BACK_CASE(snapshot_of_a_file_system_is_refused_until_the_machine_restarts),
