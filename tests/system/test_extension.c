@@ -3,13 +3,9 @@
  */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
-#include "tests/lib/text.h"
 #include "tests/system/cli/locking.h"
 
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     SQLITE_REFUSED = 19, /* SQLITE_CONSTRAINT, as the exit status of sqlite3 */

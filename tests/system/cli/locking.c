@@ -2,7 +2,6 @@
 
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 
@@ -17,27 +16,21 @@ struct locking locking;
 int locking_begin(void **state)
 {
     char server[LOCKING_PATH_BYTES];
-    (void)state;
-    locking.dir = tempdir_new();
+    (void)workdir_setup(state);
     locking.pawl = pawl_program("pawl");
-    snprintf(locking.folder, sizeof(locking.folder), "%s/data", locking.dir);
-    snprintf(locking.said, sizeof(locking.said), "%s/said", locking.dir);
-    locking.service = pawld_start_at(locking.folder, NULL);
+    locking.service = pawld_start_at(workdir.data, NULL);
     pawl_wait_ready(locking.service);
     snprintf(server, sizeof(server), "http://127.0.0.1:%u", locking.service.port);
     setenv("PAWL_SERVER", server, 1);
     setenv("PAWL", locking.pawl, 1);
-    setenv("DIR", locking.dir, 1);
+    setenv("DIR", workdir.path, 1);
     return 0;
 }
 
 int locking_end(void **state)
 {
-    (void)state;
-    process_kill_all();
-    tempdir_remove(locking.dir);
     free(locking.pawl);
-    return 0;
+    return workdir_teardown(state);
 }
 
 void locking_restart_pawld(void)
@@ -47,8 +40,8 @@ void locking_restart_pawld(void)
     snprintf(listen, sizeof(listen), "127.0.0.1:%u", locking.service.port);
     process_kill(locking.service.process);
     locking.service.process = process_start(
-        (const char *const[]){pawld, "--data", locking.folder, "--listen", listen, NULL},
-        locking.said);
+        (const char *const[]){pawld, "--data", workdir.data, "--listen", listen, NULL},
+        workdir.said);
     free(pawld);
 }
 
@@ -64,7 +57,7 @@ int locking_shell(const char *script)
 {
     char text[LOCKING_SCRIPT_BYTES];
     in_folder(script, text);
-    return process_run((const char *const[]){"sh", "-c", text, NULL}, locking.said,
+    return process_run((const char *const[]){"sh", "-c", text, NULL}, workdir.said,
                        LOCKING_PATIENCE_MS);
 }
 
@@ -74,7 +67,7 @@ struct process *locking_start(const char *ttl, const char *name, const char *scr
     in_folder(script, text);
     const char *const argv[] = {locking.pawl, "lock", "--ttl", ttl,  "--kill-after", "200ms",
                                 name,         "--",   "sh",    "-c", text,           NULL};
-    return process_start(argv, locking.said);
+    return process_start(argv, workdir.said);
 }
 
 /* ---- files that commands write --------------------------------------------------------------- */
@@ -82,7 +75,7 @@ struct process *locking_start(const char *ttl, const char *name, const char *scr
 char *locking_text(const char *name)
 {
     char path[LOCKING_PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s", locking.dir, name);
+    snprintf(path, sizeof(path), "%s/%s", workdir.path, name);
     return text_read(path, 0);
 }
 
@@ -90,6 +83,14 @@ void locking_expect_text(const char *name, const char *expected)
 {
     char *text = locking_text(name);
     EXPECT_TEXT(text, expected);
+    free(text);
+}
+
+void locking_expect_words(const char *name, const char *words)
+{
+    char *text = locking_text(name);
+    if (strstr(text, words) == NULL)
+        fail_msg("'%s' has %s", name, text);
     free(text);
 }
 

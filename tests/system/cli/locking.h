@@ -2,9 +2,7 @@
 #ifndef TESTS_SYSTEM_CLI_LOCKING_H
 #define TESTS_SYSTEM_CLI_LOCKING_H
 
-#include "tests/lib/pawl.h"
-
-#include <sys/types.h>
+#include "tests/system/workdir.h"
 
 struct process;
 
@@ -21,12 +19,9 @@ enum {
     "stamp; echo $PAWL_DEADLINE_MS >left; while :; do stamp; sleep 0.02; done"
 
 /* A pawld of the case, and the environment that scripts find: PAWL is the program, DIR the folder
- * of the case, PAWL_SERVER the pawld. */
+ * of the case, PAWL_SERVER the pawld. What processes write is in workdir.said. */
 struct locking {
-    char *dir;
     char *pawl;
-    char said[LOCKING_PATH_BYTES];   /* what processes write */
-    char folder[LOCKING_PATH_BYTES]; /* pawld's */
     struct pawl_service service;
 };
 
@@ -50,6 +45,9 @@ char *locking_text(const char *name);
 
 /* Fails the test unless the file @name has the text @expected. */
 void locking_expect_text(const char *name, const char *expected);
+
+/* Fails the test unless @words are in the file @name. */
+void locking_expect_words(const char *name, const char *words);
 
 /* Waits for a line in the file @name, and returns its number. */
 long locking_number(const char *name);

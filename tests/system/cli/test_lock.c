@@ -38,21 +38,15 @@ static void command_sees_its_token_and_its_lock(void **state)
     char expected[PATH_BYTES];
     snprintf(expected, sizeof(expected), "%lld jobs/a {\"jobs/a\":%lld} http://127.0.0.1:%u 28\n",
              (long long)before.token + 1, (long long)before.token + 1, locking.service.port);
-    char *out = locking_text("out");
-    EXPECT_TEXT(out, expected);
-    free(out);
+    locking_expect_text("out", expected);
 }
 
 static void nothing_of_its_own_is_on_standard_output(void **state)
 {
     (void)state;
     assert_int_equal(locking_shell("echo through | \"$PAWL\" lock a cat >out 2>err"), 0);
-    char *out = locking_text("out");
-    char *err = locking_text("err");
-    EXPECT_TEXT(out, "through\n");
-    EXPECT_TEXT(err, "pawl: got a: token 1\n");
-    free(out);
-    free(err);
+    locking_expect_text("out", "through\n");
+    locking_expect_text("err", "pawl: got a: token 1\n");
 }
 
 static void several_locks_are_held_at_once(void **state)
@@ -62,9 +56,7 @@ static void several_locks_are_held_at_once(void **state)
         locking_shell("\"$PAWL\" lock --all a b -- sh -c 'echo \"$PAWL_TOKENS$PAWL_TOKEN\"; "
                       "\"$PAWL\" lock -n b true; echo $?' >out 2>err"),
         0);
-    char *out = locking_text("out");
-    EXPECT_TEXT(out, "{\"a\":1,\"b\":1}\n124\n");
-    free(out);
+    locking_expect_text("out", "{\"a\":1,\"b\":1}\n124\n");
     assert_int_equal(locking_shell("\"$PAWL\" lock -n b -- \"$PAWL\" lock -n a true"), 0);
 }
 
@@ -159,9 +151,7 @@ static void who_waits_is_told_for_whom(void **state)
     assert_int_equal(locking_shell("\"$PAWL\" lock --why 'the nightly run' a -- "
                                    "\"$PAWL\" lock -w 200ms a true 2>err"),
                      EXIT_NOT_ACQUIRED);
-    char *err = locking_text("err");
-    assert_non_null(strstr(err, "pawl: waiting for a: held by the nightly run, for "));
-    free(err);
+    locking_expect_words("err", "pawl: waiting for a: held by the nightly run, for ");
 }
 
 static void another_server_is_tried(void **state)
@@ -179,9 +169,7 @@ static void nobody_waits_where_no_server_answers(void **state)
     (void)state;
     assert_int_equal(locking_shell("\"$PAWL\" --server http://127.0.0.1:1 lock a true 2>err"),
                      EXIT_ERROR);
-    char *err = locking_text("err");
-    assert_non_null(strstr(err, "pawl: cannot acquire a: http://127.0.0.1:1 does not answer: "));
-    free(err);
+    locking_expect_words("err", "pawl: cannot acquire a: http://127.0.0.1:1 does not answer: ");
 }
 
 static void signals_go_to_the_command(void **state)
@@ -256,9 +244,7 @@ static void command_ends_when_the_lock_is_lost(void **state)
     } while (released->status == 503 && ++tries < RELEASE_TRIES);
     assert_int_equal(released->status, 200);
     assert_int_equal(process_wait(process, PATIENCE_MS), EXIT_LOST);
-    char *text = text_read(locking.said, 0);
-    assert_non_null(strstr(text, "pawl: lost the lock, and ended the command: "));
-    free(text);
+    locking_expect_words("said", "pawl: lost the lock, and ended the command: ");
 }
 
 static void command_ends_when_the_lock_is_broken(void **state)
@@ -269,10 +255,8 @@ static void command_ends_when_the_lock_is_broken(void **state)
     assert_int_equal(locking_shell("\"$PAWL\" break --yes a >broke"), 0);
     locking_expect_text("broke", "broke a, token 1\n");
     assert_int_equal(process_wait(process, PATIENCE_MS), EXIT_LOST);
-    char *text = text_read(locking.said, 0);
-    assert_non_null(strstr(text, "pawl: lost the lock, and ended the command: a was broken by an "
-                                 "operator\n"));
-    free(text);
+    locking_expect_words("said", "pawl: lost the lock, and ended the command: a was broken by an "
+                                 "operator\n");
 }
 
 /* ---- nothing is left running ----------------------------------------------------------------- */

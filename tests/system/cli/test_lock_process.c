@@ -5,7 +5,6 @@
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"
-#include "tests/system/calls.h"
 #include "tests/system/cli/locking.h"
 
 #include <signal.h>

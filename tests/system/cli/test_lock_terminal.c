@@ -5,11 +5,9 @@
 #include "tests/system/calls.h"
 #include "tests/system/cli/locking.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>

@@ -352,43 +352,36 @@ class Signals(unittest.TestCase):
         if refused:
             self.skipTest(f"no namespace of processes can be made here: {refused}")
 
-    def check(self, phase, as_init, signals=SIGNALS):
-        if as_init:
-            self.skip_without_namespaces()
-        results = PHASES[phase](self.play, as_init, signals)
-        wrong = [f"{n}: {result}, not {expected(phase, n)}"
-                 for n, result in zip(signals, results) if not is_as_expected(phase, n, result)]
-        self.assertEqual(wrong, [], f"{phase}, {'process 1' if as_init else 'not process 1'}")
+    def both_ways(self, play):
+        """As process 1 of its namespace, and not."""
+        for as_init in (False, True):
+            with self.subTest(as_init=as_init):
+                if as_init:
+                    self.skip_without_namespaces()
+                play(as_init)
+
+    def check(self, phase, signals=SIGNALS):
+        def play(as_init):
+            results = PHASES[phase](self.play, as_init, signals)
+            wrong = [f"{n}: {result}, not {expected(phase, n)}"
+                     for n, result in zip(signals, results) if not is_as_expected(phase, n, result)]
+            self.assertEqual(wrong, [], phase)
+        self.both_ways(play)
 
     def test_a_signal_that_ends_a_waiting_process_ends_it(self):
-        self.check("waits", False)
-
-    def test_a_signal_that_ends_a_waiting_process_ends_it_as_process_1(self):
-        self.check("waits", True)
+        self.check("waits")
 
     def test_a_signal_ends_acquire(self):
-        self.check("acquire waits", False, SOME)
-
-    def test_a_signal_ends_acquire_as_process_1(self):
-        self.check("acquire waits", True, SOME)
+        self.check("acquire waits", SOME)
 
     def test_the_command_gets_each_signal(self):
-        self.check("runs", False)
-
-    def test_the_command_gets_each_signal_as_process_1(self):
-        self.check("runs", True)
+        self.check("runs")
 
     def test_a_command_that_a_signal_ends_is_followed_by_the_release(self):
-        self.check("runs, plain", False, SOME)
-
-    def test_a_command_that_a_signal_ends_is_followed_by_the_release_as_process_1(self):
-        self.check("runs, plain", True, SOME)
+        self.check("runs, plain", SOME)
 
     def test_no_signal_ends_or_stops_the_release(self):
-        self.check("releases", False)
-
-    def test_no_signal_ends_or_stops_the_release_as_process_1(self):
-        self.check("releases", True)
+        self.check("releases")
 
     def reap(self, as_init):
         """Of children that `pawl` finds at its start, the zombies that are left."""
@@ -405,11 +398,7 @@ class Signals(unittest.TestCase):
         self.assertEqual(cell.end_of(), EXIT_CODE)
 
     def test_orphans_are_reaped(self):
-        self.reap(False)
-
-    def test_orphans_are_reaped_by_process_1(self):
-        self.skip_without_namespaces()
-        self.reap(True)
+        self.both_ways(self.reap)
 
     def test_a_grant_in_the_moment_of_the_signal_is_given_back(self):
         """Also where the answer with the grant is on its way."""

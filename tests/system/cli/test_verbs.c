@@ -35,6 +35,14 @@ static void expect_error(const char *script, int status, const char *sentence)
     free(err);
 }
 
+/* `pawl @words` is refused with @sentence. */
+static void expect_refused(const char *words, const char *sentence)
+{
+    char script[LOCKING_SCRIPT_BYTES];
+    snprintf(script, sizeof(script), "\"$PAWL\" %s", words);
+    expect_error(script, EXIT_ERROR, sentence);
+}
+
 static void expect_output(const char *script, const char *expected)
 {
     expect_exit(script, 0);
@@ -100,8 +108,7 @@ static void tokens_of_several_names_are_for_a_shell_too(void **state)
 static void grant_that_cannot_be_printed_is_given_back(void **state)
 {
     (void)state;
-    expect_error("\"$PAWL\" acquire a 3>/dev/full >&3", EXIT_ERROR,
-                 "pawl: cannot write to standard output");
+    expect_refused("acquire a 3>/dev/full >&3", "pawl: cannot write to standard output");
     expect_exit("\"$PAWL\" lock -n a true", 0);
 }
 
@@ -133,7 +140,7 @@ static void lock_id_of_another_lock_is_not_taken_from_the_environment(void **sta
              has_a);
     expect_error(script, EXIT_ERROR,
                  "pawl: PAWL_LOCK_ID is of another lock than b: give its own with --lock-id");
-    expect_error("\"$PAWL\" lock --quiet c \"$PAWL\" extend d", EXIT_ERROR, "another lock than d");
+    expect_refused("lock --quiet c \"$PAWL\" extend d", "another lock than d");
     expect_exit("\"$PAWL\" lock --all e f -- sh -c '\"$PAWL\" release e f'", 0);
     snprintf(script, sizeof(script), "%s\"$PAWL\" release a",
              "eval \"$(\"$PAWL\" acquire --shell g)\"; ");
@@ -162,8 +169,7 @@ static void break_of_another_token_breaks_nothing(void **state)
 {
     (void)state;
     expect_exit("\"$PAWL\" acquire a", 0);
-    expect_error("\"$PAWL\" break --yes --token 7 a", EXIT_ERROR,
-                 "a is held under token 1, not 7; nothing was broken");
+    expect_refused("break --yes --token 7 a", "a is held under token 1, not 7; nothing was broken");
     expect_line("\"$PAWL\" --json show a", "\"held\":true");
     expect_output("\"$PAWL\" break --yes --token 1 a", "broke a, token 1\n");
 }
@@ -213,7 +219,7 @@ static void counter_gives_each_value_once(void **state)
     expect_output("\"$PAWL\" counter next --json x",
                   "{\"name\":\"x\",\"value\":102,\"count\":1}\n");
     expect_output("\"$PAWL\" counter list", "NAME  VALUE\nx     102\n");
-    expect_error("\"$PAWL\" counter show y", EXIT_ERROR, "begin with pawl counter next\n");
+    expect_refused("counter show y", "begin with pawl counter next\n");
 }
 
 static void fleet_is_shown_with_its_masters(void **state)
@@ -241,13 +247,12 @@ static void finding_of_a_master_has_its_name(void **state)
 static void refusals_are_told_in_words_of_the_command_line(void **state)
 {
     (void)state;
-    expect_error("\"$PAWL\" acquire --ttl 2h a", EXIT_ERROR,
-                 "pawl: the lease is longer than the fleet allows: say --ttl 5m, or less\n");
-    expect_error("\"$PAWL\" lock --ttl 2h a true", EXIT_ERROR, "say --ttl 5m");
-    expect_error("\"$PAWL\" --server $PAWL_SERVER/x show a", EXIT_ERROR,
-                 "--server is the address of a pawld\n");
-    expect_error("\"$PAWL\" --server http://pawl.localhost:${PAWL_SERVER##*:} show a", EXIT_ERROR,
-                 "pawl: the server is not known by the name in --server: ");
+    expect_refused("acquire --ttl 2h a",
+                   "pawl: the lease is longer than the fleet allows: say --ttl 5m, or less\n");
+    expect_refused("lock --ttl 2h a true", "say --ttl 5m");
+    expect_refused("--server $PAWL_SERVER/x show a", "--server is the address of a pawld\n");
+    expect_refused("--server http://pawl.localhost:${PAWL_SERVER##*:} show a",
+                   "pawl: the server is not known by the name in --server: ");
 }
 
 static void names_that_none_can_have_are_called_names(void **state)
@@ -273,8 +278,7 @@ static void names_that_none_can_have_are_called_names(void **state)
     }
     expect_error("PAWL_RESOURCE=$(printf '\\377') PAWL_LOCK_ID=x \"$PAWL\" release", EXIT_ERROR,
                  "is not a valid name in PAWL_RESOURCE: ");
-    expect_error("\"$PAWL\" acquire --ttl 99ms a", EXIT_ERROR,
-                 "--ttl is 100ms at least, not '99ms'");
+    expect_refused("acquire --ttl 99ms a", "--ttl is 100ms at least, not '99ms'");
 }
 
 static void json_is_refused_where_it_would_mean_nothing(void **state)
@@ -283,10 +287,8 @@ static void json_is_refused_where_it_would_mean_nothing(void **state)
     static const char *const words[] = {"--json lock a -- touch ran", "lock --json a touch ran",
                                         "--json guard sql mariadb", "--json acquire --shell a",
                                         "--json key new --role read --prefix a"};
-    char script[LOCKING_SCRIPT_BYTES];
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        snprintf(script, sizeof(script), "\"$PAWL\" %s", words[i]);
-        expect_error(script, EXIT_ERROR, "pawl: --json has no meaning here: ");
+        expect_refused(words[i], "pawl: --json has no meaning here: ");
     }
     expect_exit("[ ! -e ran ] && [ ! -s out ]", 0);
 }
@@ -298,20 +300,18 @@ static void verb_that_is_not_there_is_guessed(void **state)
         {"lokc", "lock?"},     {"lok", "lock?"},       {"unlock", "release?"},
         {"relase", "release"}, {"acquier", "acquire"}, {"status", "show NAME, or pawl fleet?"},
         {"help lits", "list"}};
-    char script[LOCKING_SCRIPT_BYTES];
     char sentence[LOCKING_PATH_BYTES];
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        snprintf(script, sizeof(script), "\"$PAWL\" %s", rows[i][0]);
         snprintf(sentence, sizeof(sentence), "Did you mean pawl %s", rows[i][1]);
-        expect_error(script, EXIT_ERROR, sentence);
+        expect_refused(rows[i][0], sentence);
     }
-    expect_error("\"$PAWL\" frob", EXIT_ERROR, "pawl: there is no verb 'frob'; see pawl --help\n");
+    expect_refused("frob", "pawl: there is no verb 'frob'; see pawl --help\n");
 }
 
 static void acquire_runs_no_command(void **state)
 {
     (void)state;
-    expect_error("\"$PAWL\" acquire a -- make", EXIT_ERROR, "runs no command, and 'make' stands");
+    expect_refused("acquire a -- make", "runs no command, and 'make' stands");
     expect_exit("\"$PAWL\" acquire -- a b", 0);
 }
 
@@ -319,7 +319,7 @@ static void acquire_runs_no_command(void **state)
 static void refusal_that_pawl_does_not_know_is_told_as_it_is(void **state)
 {
     (void)state;
-    expect_error("\"$PAWL\" list 'a b'", EXIT_ERROR, "pawl: No resource begins with this prefix: ");
+    expect_refused("list 'a b'", "pawl: No resource begins with this prefix: ");
 }
 
 /* Has "pawl" speak to @service, and not to the pawld of the case. */
@@ -378,10 +378,8 @@ static void mistakes_are_one_sentence(void **state)
         "break --token 0 a",
         "break --token x a",
     };
-    char script[LOCKING_SCRIPT_BYTES];
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        snprintf(script, sizeof(script), "\"$PAWL\" %s", words[i]);
-        expect_error(script, EXIT_ERROR, "pawl");
+        expect_refused(words[i], "pawl");
         char *err = locking_text("err");
         if (strchr(err, '\n') != err + strlen(err) - 1)
             fail_msg("%s: it said %s", words[i], err);
@@ -393,8 +391,8 @@ static void mistakes_are_one_sentence(void **state)
 static void wrong_server_and_wrong_key_are_told_apart(void **state)
 {
     (void)state;
-    expect_error("\"$PAWL\" --server ftp://x show a", EXIT_ERROR,
-                 "pawl: 'ftp://x' is no URL of a server, such as http://127.0.0.1:7380\n");
+    expect_refused("--server ftp://x show a",
+                   "pawl: 'ftp://x' is no URL of a server, such as http://127.0.0.1:7380\n");
     expect_error("PAWL_SERVER='http://a localhost:7380' \"$PAWL\" show a", EXIT_ERROR,
                  "pawl: PAWL_SERVER: 'localhost:7380' is no URL of a server");
     expect_error("PAWL_KEY='a b' \"$PAWL\" show a", EXIT_ERROR,
@@ -421,8 +419,6 @@ static void help_of_every_verb_fits_a_screen(void **state)
                 0);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-
 /* ---- guards ---------------------------------------------------------------------------------- */
 
 static void guard_of_a_database_is_printed_without_a_server(void **state)
@@ -441,16 +437,16 @@ static void check_of_a_guard_is_printed_without_a_server(void **state)
                 "SET LOCAL search_path = pg_catalog, pg_temp;");
     expect_line("\"$PAWL\" guard check mariadb", "information_schema.TRIGGERS");
     expect_line("\"$PAWL\" guard check sqlite", "main.sqlite_schema");
-    expect_error("\"$PAWL\" guard check oracle", EXIT_ERROR, "there is no guard for 'oracle'");
-    expect_error("\"$PAWL\" guard sql sqlite", EXIT_ERROR, "there is no guard for 'sqlite'");
+    expect_refused("guard check oracle", "there is no guard for 'oracle'");
+    expect_refused("guard sql sqlite", "there is no guard for 'sqlite'");
 }
 
 static void guard_that_is_not_there_is_named(void **state)
 {
     (void)state;
-    expect_error("\"$PAWL\" guard sql oracle", EXIT_ERROR, "there is no guard for 'oracle'");
-    expect_error("\"$PAWL\" guard", EXIT_ERROR, "guard takes the word sql and a database");
-    expect_error("\"$PAWL\" guard sql postgresql now", EXIT_ERROR, "takes two words");
+    expect_refused("guard sql oracle", "there is no guard for 'oracle'");
+    expect_refused("guard", "guard takes the word sql and a database");
+    expect_refused("guard sql postgresql now", "takes two words");
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, locking_begin, locking_end)
