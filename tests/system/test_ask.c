@@ -18,9 +18,6 @@ enum {
     MAJORITY = 3,
     TTL_MAX_MS = 60000,
     NAMES = 20,
-    RUN_TIMEOUT_MS = 10000,
-    TEXT_MAX = 256,
-    USAGE = 2,
 };
 
 static uint16_t port;
@@ -91,23 +88,6 @@ static void lock_stands_on_all_where_all_are_asked(void **state)
         copies_wait(name_of(k), 0, 0);
     }
     assert_int_equal(http_integer(call(port, "GET", "/v1/fleet", NULL, NULL), "hedges"), 0);
-}
-
-static void another_value_is_refused_with_one_sentence(void **state)
-{
-    (void)state;
-    char *program = pawl_program("pawld");
-    char log[TEXT_MAX], said[TEXT_MAX] = "", more[TEXT_MAX];
-    snprintf(log, sizeof(log), "%s/refused.log", fleet->dir);
-    const char *const args[] = {program, "--ask", "some", "--master", fleet->master[0].url, NULL};
-    assert_int_equal(process_run(args, log, RUN_TIMEOUT_MS), USAGE);
-    FILE *file = fopen(log, "re");
-    assert_non_null(file);
-    assert_non_null(fgets(said, sizeof(said), file));
-    assert_null(fgets(more, sizeof(more), file));
-    fclose(file);
-    assert_non_null(strstr(said, "--ask takes majority, spread or all, not 'some'"));
-    free(program);
 }
 
 /* ---- others ---------------------------------------------------------------------------------- */
@@ -229,7 +209,6 @@ static const struct CMUnitTest cases[] = {
     ASK_CASE(locks_stand_on_the_first_majority),
     ASK_CASE(locks_stand_on_majorities_by_their_slots_where_they_spread),
     ASK_CASE(lock_stands_on_all_where_all_are_asked),
-    ASK_CASE(another_value_is_refused_with_one_sentence),
     ASK_CASE(stopped_master_has_another_one_asked),
     FLEET_CASE(release_of_a_lock_that_was_joined_leaves_it_nowhere, MASTERS, REDIS_ALWAYS),
     ASK_CASE(release_of_a_lock_that_was_imported_leaves_it_nowhere),

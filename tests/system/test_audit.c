@@ -6,6 +6,7 @@
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/masters.h"
+#include "tests/system/workdir.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,13 +98,10 @@ static void assert_logged(const char *text, unsigned times)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/pawld.log", fleet->dir);
-    char *log = text_read(path, 0);
-    unsigned count = 0;
-    for (const char *at = strstr(log, text); at; at = strstr(at + 1, text))
-        count++;
+    const unsigned count = workdir_count(path, text);
     if (count != times)
-        fail_msg("\"%s\" is in the log %u times, not %u:\n%s", text, count, times, log);
-    free(log);
+        fail_msg("\"%s\" is in the log %u times, not %u:\n%s", text, count, times,
+                 text_read(path, 0));
 }
 
 /* ---- as they start --------------------------------------------------------------------------- */
@@ -229,27 +227,6 @@ static void durable_master_that_is_not_any_more_stays_out_until_it_is(void **sta
     assert_marked_durable(0, "yes");
 }
 
-/* Nobody trusts the file that it began to write anew. */
-static void nothing_is_granted_by_durable_masters_that_are_not(void **state)
-{
-    (void)state;
-    uint16_t port = serve_new();
-    struct grant before = call_grant(port, "contract", NULL);
-    for (unsigned i = 0; i < MASTERS; i++)
-        fleet_command(i, "CONFIG SET appendonly no");
-    assert_int_equal(call_acquire_once(port, "other", NULL)->status, 503);
-    for (unsigned i = 0; i < MASTERS; i++)
-        masters_wait(port, i, "refused", "undurable");
-    for (unsigned i = 0; i < MASTERS; i++) {
-        redis_fleet_kill(fleet, i);
-        redis_fleet_restart(fleet, i, true); /* configured durable, then and now */
-    }
-    masters_wait_all_active(port, MASTERS);
-    EXPECT_PROBLEM(call_acquire(port, "contract", NULL), 409, "held", 3);
-    call_give_back(port, "contract", &before);
-    assert_true(call_grant(port, "contract", NULL).token > before.token);
-}
-
 static void master_that_is_made_to_forget_is_taken_back_as_one(void **state)
 {
     (void)state;
@@ -325,7 +302,6 @@ static const struct CMUnitTest cases[] = {
     VOLATILE(changes_at_runtime_are_found_and_so_is_their_end),
     DURABLE(replica_that_is_attached_is_shown_until_it_goes),
     DURABLE(durable_master_that_is_not_any_more_stays_out_until_it_is),
-    DURABLE(nothing_is_granted_by_durable_masters_that_are_not),
     DURABLE(master_that_is_made_to_forget_is_taken_back_as_one),
     DURABLE(master_that_refuses_config_from_the_first_is_not_taken_for_durable),
     VOLATILE(clock_that_is_stepped_is_found_with_its_step),

@@ -1,13 +1,13 @@
 /* Named counters over HTTP: on five masters, and on a file. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/counted.h"
 #include "tests/system/fleet.h"
 #include "tests/system/listed.h"
 #include "tests/system/masters.h"
+#include "tests/system/workdir.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,11 +18,8 @@ enum {
     RUN_MS = 1500,
     BACK_MS = 8000, /* a master that forgot is back by then, on a busy machine too */
     LEFT_ALONE = 20,
-    PATH_BYTES = 256,
 };
 
-static char *dir;               /* NULL: there are masters */
-static char folder[PATH_BYTES]; /* the fleet that is a file */
 static struct pawl_service service;
 
 /* ---- what is around -------------------------------------------------------------------------- */
@@ -30,7 +27,7 @@ static struct pawl_service service;
 /* @options: more of them, ended by NULL. */
 static void serve(const char *const options[])
 {
-    service = dir ? pawld_start_at(folder, options) : pawld_start(fleet, options);
+    service = fleet ? pawld_start(fleet, options) : pawld_start_at(workdir.data, options);
     pawl_wait_ready(service);
 }
 
@@ -48,26 +45,10 @@ static int start_on_masters(void **state)
     return 0;
 }
 
-static int stop_on_masters(void **state)
-{
-    return fleet_teardown(state);
-}
-
 static int start_on_a_file(void **state)
 {
-    (void)state;
-    dir = tempdir_new();
-    snprintf(folder, sizeof(folder), "%s/data", dir);
+    (void)workdir_setup(state);
     serve((const char *const[]){"--workers", "2", NULL});
-    return 0;
-}
-
-static int stop_on_a_file(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(dir);
-    dir = NULL;
     return 0;
 }
 
@@ -295,7 +276,7 @@ static void values_of_many_clients_are_distinct_and_in_order(void **state)
 {
     (void)state;
     uint16_t ports[] = {service.port, service.port, 0};
-    if (!dir)
+    if (fleet)
         ports[1] = fleet_serve().port;
     const size_t calls = counted_run(ports, "many", RUN_MS, NULL);
     assert_in_range(calls, COUNTED_CLIENTS, SIZE_MAX);
@@ -318,36 +299,13 @@ static void values_stay_distinct_and_in_order_while_masters_forget_and_die(void 
 
 /* ---- masters --------------------------------------------------------------------------------- */
 
-static void value_lives_through_the_replacement_of_every_master(void **state)
-{
-    (void)state;
-    int64_t value = call_value(call_count(service.port, "orders", "{\"count\": 1000}"));
-    for (unsigned i = 0; i < MASTERS; i++) {
-        redis_fleet_kill(fleet, i);
-        masters_wait(service.port, i, "down", "unreachable");
-        redis_fleet_restart(fleet, i, false);
-        masters_wait_within(service.port, i, "active", NULL, BACK_MS);
-    }
-    assert_int_equal(read_counter("orders"), value);
-    assert_true(count("orders") > value);
-}
-
-static bool is_marked(void *arg)
-{
-    const unsigned *i = arg;
-    redisReply *reply = redis_fleet_command(fleet, *i, "HGET pawl:fleet state");
-    bool marked = reply->str && strcmp(reply->str, "active") == 0;
-    freeReplyObject(reply);
-    return marked;
-}
-
 static void wiped_master_is_told_of_the_counters(void **state)
 {
     (void)state;
-    unsigned wiped = 2;
+    const unsigned wiped = 2;
     const int64_t value = call_value(call_count(service.port, "orders", "{\"count\": 1000}"));
     fleet_command(wiped, "FLUSHALL");
-    assert_true(wait_until(is_marked, &wiped, BACK_MS));
+    masters_wait_marked(wiped, BACK_MS);
     masters_wait_within(service.port, wiped, "active", NULL, BACK_MS);
     assert_true(redis_fleet_integer(fleet, wiped, "HEXISTS pawl:fleet n:orders") == 1);
     redis_fleet_kill(fleet, 0);
@@ -412,14 +370,14 @@ static void refused_names_are_in_nobodys_way_when_masters_die(void **state)
 static void field_that_was_written_by_hand_keeps_no_master_from_being_taken_back(void **state)
 {
     (void)state;
-    unsigned wiped = 2;
+    const unsigned wiped = 2;
     const int64_t value = count("orders");
     (void)count("mangled");
     for (unsigned i = 0; i < MASTERS; i++) /* any three have both */
         fleet_command(i, i < wiped ? "HSET pawl:fleet n:mangled twelve"
                                    : "HSET pawl:fleet n:mangled 12");
     fleet_command(wiped, "FLUSHALL");
-    assert_true(wait_until(is_marked, &wiped, BACK_MS));
+    masters_wait_marked(wiped, BACK_MS);
     masters_wait_within(service.port, wiped, "active", NULL, BACK_MS);
     assert_true(count("orders") > value);
     const struct http_response *page = call(service.port, "GET", "/v1/counters", NULL, NULL);
@@ -429,12 +387,12 @@ static void field_that_was_written_by_hand_keeps_no_master_from_being_taken_back
 
 #define ON_MASTERS(name)                                                                           \
     {                                                                                              \
-#name "_on_masters", name, start_on_masters, stop_on_masters, NULL                         \
+#name "_on_masters", name, start_on_masters, fleet_teardown, NULL                          \
     }
 #define ON_BOTH(name)                                                                              \
     ON_MASTERS(name),                                                                              \
     {                                                                                              \
-#name "_on_a_file", name, start_on_a_file, stop_on_a_file, NULL                            \
+#name "_on_a_file", name, start_on_a_file, workdir_teardown, NULL                          \
     }
 
 static const struct CMUnitTest cases[] = {
@@ -451,7 +409,6 @@ static const struct CMUnitTest cases[] = {
     ON_BOTH(clients_that_leave_do_no_harm),
     ON_BOTH(values_of_many_clients_are_distinct_and_in_order),
     ON_MASTERS(values_stay_distinct_and_in_order_while_masters_forget_and_die),
-    ON_MASTERS(value_lives_through_the_replacement_of_every_master),
     ON_MASTERS(wiped_master_is_told_of_the_counters),
     ON_MASTERS(counting_goes_on_with_two_of_five_down_and_stops_with_three),
     ON_MASTERS(field_that_was_written_by_hand_is_named),

@@ -8,7 +8,6 @@
 #include "tests/system/masters.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -181,17 +180,6 @@ static void fleet_is_retired_and_another_made(void **state)
     assert_int_equal(token, 1);
 }
 
-static void marker_that_was_changed_by_hand_is_wiped(void **state)
-{
-    (void)state;
-    fleet_init(TTL_MAX_MS);
-    fleet_command(1, "HSET pawl:fleet max_ttl_ms 999");
-    uint16_t port = fleet_serve().port;
-    masters_wait(port, 1, "refused", "other-ttl");
-    fleet_command(1, "FLUSHALL");
-    masters_wait(port, 1, "active", NULL);
-}
-
 #define OPERATORS_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
 
 static const struct CMUnitTest cases[] = {
@@ -201,7 +189,6 @@ static const struct CMUnitTest cases[] = {
     OPERATORS_CASE(master_is_made_durable),
     OPERATORS_CASE(everything_is_stopped_and_started_again),
     OPERATORS_CASE(fleet_is_retired_and_another_made),
-    OPERATORS_CASE(marker_that_was_changed_by_hand_is_wiped),
 };
 
 CASE_MAIN(cases, NULL, NULL)

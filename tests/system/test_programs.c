@@ -1,12 +1,10 @@
 /* pawld and pawl-ledger on the command line: options and signals. */
 #include "tests/lib/case.h"
-#include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
-#include "tests/system/line.h"
+#include "tests/system/workdir.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -21,23 +19,13 @@ enum {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static char *dir;
 static char *output; /* of the program that ran last */
-
-static int start(void **state)
-{
-    (void)state;
-    dir = tempdir_new();
-    return 0;
-}
 
 static int stop(void **state)
 {
-    fleet_teardown(state);
-    tempdir_remove(dir);
     free(output);
     output = NULL;
-    return 0;
+    return workdir_teardown(state);
 }
 
 /* Runs a program with @args, separated by single spaces; returns its exit status, and leaves what
@@ -46,19 +34,17 @@ static int run(const char *program, const char *args)
 {
     char *path = pawl_program(program);
     char *words = strdup(args);
-    char log[256];
     const char *argv[ARGS_MAX + 2] = {path};
-    snprintf(log, sizeof(log), "%s/output", dir);
-    unlink(log);
+    unlink(workdir.said);
     char *rest = NULL;
     size_t n = 1;
     for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         assert_in_range(n, 1, ARGS_MAX);
         argv[n++] = word;
     }
-    const int status = process_run(argv, log, TIMEOUT_MS);
+    const int status = process_run(argv, workdir.said, TIMEOUT_MS);
     free(output);
-    output = text_read(log, 0);
+    output = text_read(workdir.said, 0);
     free(words);
     free(path);
     return status;
@@ -99,6 +85,8 @@ static const struct {
     {"pawld", "--master redis://127.0.0.1:1 --listen locks.example:99999", "locks.example"},
     {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1", "--listen"},
     {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1:65536", "--listen"},
+    {"pawld", "--master redis://127.0.0.1:1 --ask some",
+     "--ask takes majority, spread or all, not 'some'"},
     {"pawld", "--master redis://127.0.0.1:1 --probe-ms 9", "from 10 to 10000"},
     {"pawld", "--master redis://127.0.0.1:1 --probe-ms 10001", "--probe-ms"},
     {"pawld", "--master redis://127.0.0.1:1 --probe-ms 50ms", "50ms"},
@@ -223,7 +211,8 @@ static void address_that_is_taken_is_told(void **state)
              (unsigned)service.port);
     assert_int_equal(run("pawld", args), 1);
     assert_non_null(strstr(output, "cannot listen"));
-    snprintf(args, sizeof(args), "--db %s/db --listen 127.0.0.1:%u", dir, (unsigned)service.port);
+    snprintf(args, sizeof(args), "--db %s/db --listen 127.0.0.1:%u", workdir.path,
+             (unsigned)service.port);
     assert_int_equal(run("pawl-ledger", args), 1);
     assert_non_null(strstr(output, "cannot listen"));
 }
@@ -237,9 +226,8 @@ static void localhost_and_an_empty_host_can_be_listened_on(void **state)
     fleet_start(1, REDIS_VOLATILE);
     char *path = pawl_program("pawld");
     for (size_t i = 0; i < COUNT(hosts) * COUNT(workers); i++) {
-        char log[256], listen[64], port[16];
+        char listen[64], port[16];
         const char *host = hosts[i / COUNT(workers)];
-        snprintf(log, sizeof(log), "%s/listen-%zu", dir, i);
         snprintf(listen, sizeof(listen), "%s:0", host);
         const char *argv[] = {path,
                               "--listen",
@@ -250,7 +238,7 @@ static void localhost_and_an_empty_host_can_be_listened_on(void **state)
                               workers[i % COUNT(workers)],
                               "--open",
                               NULL};
-        struct process *process = process_start(argv, log);
+        struct process *process = process_start(argv, workdir.log);
         process_wait_line(process, "listening on [a-z]*:([0-9]+)", TIMEOUT_MS, port, sizeof(port));
         const uint16_t number = (uint16_t)strtoul(port, NULL, 10);
         assert_int_equal(call(number, "GET", "/livez", NULL, NULL)->status, 200);
@@ -276,27 +264,12 @@ static void pawld_ends_cleanly_on_sigterm_and_sigint(void **state)
     }
 }
 
-static void pawld_that_stops_answers_who_waits(void **state)
-{
-    (void)state;
-    fleet_start(3, REDIS_VOLATILE);
-    struct pawl_service service = pawld_start_new(fleet);
-    call_grant(service.port, "held", NULL);
-    struct http *waiter =
-        call_begin(service.port, "POST", "/v1/locks/held", "{\"wait_ms\": 60000}");
-    assert_true(line_becomes(service.port, "held", 1, TIMEOUT_MS));
-    process_signal(service.process, SIGTERM);
-    const struct http_response *response = call_end(waiter);
-    EXPECT_PROBLEM(response, 503, "stopping", 0);
-    assert_int_equal(process_wait(service.process, TIMEOUT_MS), 0);
-}
-
 static void ledger_ends_cleanly_on_sigterm_and_sigint(void **state)
 {
     (void)state;
     static const int signals[] = {SIGTERM, SIGINT};
-    char db[256];
-    snprintf(db, sizeof(db), "%s/ledger.db", dir);
+    char db[WORKDIR_PATH_BYTES];
+    workdir_join(workdir.path, "ledger.db", db);
     for (size_t i = 0; i < COUNT(signals); i++) {
         struct pawl_service service = pawl_ledger_start(db, NULL);
         struct http *idle = http_connect(service.port);
@@ -318,21 +291,20 @@ static void programs_without_standard_streams_stop_cleanly(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(programs); i++) {
         char *path = pawl_program(programs[i].program);
-        char log[256], value[512];
-        snprintf(log, sizeof(log), "%s/streams-%zu", dir, i);
-        snprintf(value, sizeof(value), "%s%s%s", i == 1 ? dir : "", i == 1 ? "/" : "",
+        char value[512];
+        snprintf(value, sizeof(value), "%s%s%s", i == 1 ? workdir.path : "", i == 1 ? "/" : "",
                  programs[i].value);
         const char *argv[] = {"sh",       "-c",          "exec \"$0\" \"$@\" <&- >&-", path,
                               "--listen", "127.0.0.1:0", programs[i].option,           value,
                               NULL};
-        struct process *process = process_start(argv, log);
+        struct process *process = process_start(argv, workdir.log);
         process_wait_line(process, "listening", TIMEOUT_MS, NULL, 0);
         assert_int_equal(process_stop(process), 0);
         free(path);
     }
 }
 
-#define PROGRAM_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define PROGRAM_CASE(name) cmocka_unit_test_setup_teardown(name, workdir_setup, stop)
 
 static const struct CMUnitTest cases[] = {
     PROGRAM_CASE(wrong_options_end_with_2_and_a_sentence),
@@ -343,7 +315,6 @@ static const struct CMUnitTest cases[] = {
     PROGRAM_CASE(help_and_version_are_told),
     PROGRAM_CASE(address_that_is_taken_is_told),
     PROGRAM_CASE(pawld_ends_cleanly_on_sigterm_and_sigint),
-    PROGRAM_CASE(pawld_that_stops_answers_who_waits),
     PROGRAM_CASE(programs_without_standard_streams_stop_cleanly),
     PROGRAM_CASE(ledger_ends_cleanly_on_sigterm_and_sigint),
 };

@@ -7,11 +7,6 @@
 #include "tests/system/fleet.h"
 #include "tests/system/masters.h"
 
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     MASTERS = 5,
     TTL_MAX_MS = 60000,  /* longer than a case may take: nobody waits for it */
@@ -50,26 +45,11 @@ static uint64_t work_until_active(struct client *client, uint16_t port, unsigned
     return wait_now_ms() - began_ms;
 }
 
-struct marked {
-    unsigned i;
-    const char *state;
-};
-
-static bool is_marked(void *arg)
-{
-    const struct marked *wanted = arg;
-    redisReply *reply = redis_fleet_command(fleet, wanted->i, "HGET pawl:fleet state");
-    bool marked = reply->str && strcmp(reply->str, wanted->state) == 0;
-    freeReplyObject(reply);
-    return marked;
-}
-
 /* Works until master @i, which was wiped, is marked again, and votes. */
 static void work_until_marked(struct client *client, unsigned i)
 {
-    struct marked active = {i, "active"};
     const uint64_t began_ms = wait_now_ms();
-    while (!is_marked(&active)) {
+    while (!masters_is_marked(i)) {
         work(client);
         assert_true(wait_now_ms() - began_ms < BACK_MS);
     }
@@ -140,16 +120,6 @@ static void no_time_is_named_at_which_a_master_is_back(void **state)
     while (!masters_is(port, 2, "active", NULL));
 }
 
-static void flushed_master_is_taken_back(void **state)
-{
-    (void)state;
-    struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
-    work(&client);
-    fleet_command(2, "FLUSHALL");
-    work_until_marked(&client, 2);
-    rely_on(&client, 2);
-}
-
 static void master_that_may_have_lost_its_last_second_is_taken_back(void **state)
 {
     (void)state;
@@ -161,24 +131,6 @@ static void master_that_may_have_lost_its_last_second_is_taken_back(void **state
     redis_fleet_restart(fleet, 3, true); /* durable now, but it was not */
     assert_in_range(work_until_active(&client, client.port, 3), 0, BACK_MS);
     rely_on(&client, 3);
-}
-
-/* One after the other is wiped, and gets the lock back from those that were before it. */
-static void lock_lives_through_the_replacement_of_every_master(void **state)
-{
-    (void)state;
-    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
-    struct grant held = call_grant(port, "orders/1", "{\"ttl_ms\":30000}");
-    for (unsigned i = 0; i < MASTERS; i++) {
-        redis_fleet_kill(fleet, i);
-        masters_wait(port, i, "down", "unreachable");
-        redis_fleet_restart(fleet, i, false);
-        masters_wait(port, i, "active", NULL);
-        EXPECT_PROBLEM(call_acquire_once(port, "orders/1", TTL), 409, "held", 3);
-        call_keep(port, "orders/1", &held, "{\"ttl_ms\":30000}");
-    }
-    call_give_back(port, "orders/1", &held);
-    assert_true(call_grant(port, "orders/1", TTL).token > held.token);
 }
 
 /* It has all of the marker, and all settings that a master which kept its data has. */
@@ -280,7 +232,7 @@ static void master_half_taken_back_counts_as_one_that_forgot(void **state)
     die_half_way(1);
     fleet_command(0, "FLUSHALL");
     fleet_command(3, "FLUSHALL");
-    client.port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    client.port = fleet_serve_early().port;
     masters_wait(client.port, 0, "refused", "blank");
     masters_wait(client.port, 1, "refused", "joining");
     masters_wait(client.port, 3, "refused", "blank");
@@ -428,11 +380,9 @@ static const struct CMUnitTest cases[] = {
     REJOIN_CASE(empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work),
     REJOIN_CASE(master_is_taken_back_while_memory_is_out_on_two_others),
     REJOIN_CASE(no_time_is_named_at_which_a_master_is_back),
-    REJOIN_CASE(flushed_master_is_taken_back),
     REJOIN_CASE(master_that_may_have_lost_its_last_second_is_taken_back),
     REJOIN_CASE(replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are),
     REJOIN_CASE(two_masters_that_forgot_are_taken_back_side_by_side),
-    REJOIN_CASE(lock_lives_through_the_replacement_of_every_master),
     REJOIN_CASE(locks_of_a_master_that_restarts_still_exclude),
     REJOIN_CASE(restart_beside_a_master_that_hangs_unnoticed_costs_no_majority),
     REJOIN_CASE(master_half_taken_back_counts_as_one_that_forgot),

@@ -16,12 +16,6 @@ enum {
     MASTERS = 3,
 };
 
-/* pawld over the fleet as it is, which may be one that it refuses. */
-static uint16_t serve(void)
-{
-    return pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
-}
-
 /* One of three is out: the others go on without it. */
 static void expect_two_votes(uint16_t port)
 {
@@ -152,7 +146,7 @@ static void persistence_is_shown(void **state)
 static void fleet_that_was_never_made_is_not_served(void **state)
 {
     (void)state;
-    uint16_t port = serve();
+    uint16_t port = fleet_serve_early().port;
     for (unsigned i = 0; i < MASTERS; i++)
         masters_wait(port, i, "refused", "blank");
     expect_not_ready(port);
@@ -175,25 +169,13 @@ static void blank_master_does_not_vote_before_two_others_are_active(void **state
     pawl_init_new(fleet);
     fleet_command(1, "DEL pawl:fleet");
     redis_fleet_pause(fleet, 2);
-    uint16_t port = serve();
+    uint16_t port = fleet_serve_early().port;
     masters_wait(port, 1, "refused", "blank");
     expect_not_ready(port);
     assert_int_equal(redis_fleet_integer(fleet, 1, "DBSIZE"), 0);
     redis_fleet_resume(fleet, 2);
     masters_wait_all_active(port, MASTERS);
     assert_int_equal(call_grant(port, "first", NULL).token, 1);
-}
-
-static void master_that_may_evict_stays_out(void **state)
-{
-    (void)state;
-    uint16_t port = pawld_start_new(fleet).port;
-    masters_wait_all_active(port, MASTERS);
-    fleet_command(1, "CONFIG SET maxmemory 1gb maxmemory-policy volatile-lru");
-    masters_wait(port, 1, "refused", "evicts");
-    expect_two_votes(port);
-    fleet_command(1, "CONFIG SET maxmemory-policy noeviction");
-    masters_wait(port, 1, "active", NULL);
 }
 
 static void replica_stays_out(void **state)
@@ -213,22 +195,10 @@ static void server_given_twice_votes_once(void **state)
     (void)state;
     pawl_init_new(fleet);
     redis_fleet_readdress(fleet, 2, fleet->master[0].url);
-    uint16_t port = serve();
+    uint16_t port = fleet_serve_early().port;
     masters_wait(port, 2, "refused", "same-server");
     masters_wait(port, 0, "active", NULL);
     expect_two_votes(port);
-}
-
-static void two_thirds_of_one_server_are_no_majority(void **state)
-{
-    (void)state;
-    pawl_init_new(fleet);
-    redis_fleet_readdress(fleet, 1, fleet->master[0].url);
-    redis_fleet_readdress(fleet, 2, fleet->master[0].url);
-    uint16_t port = serve();
-    masters_wait(port, 1, "refused", "same-server");
-    masters_wait(port, 2, "refused", "same-server");
-    expect_not_ready(port);
 }
 
 static void member_of_another_fleet_stays_out(void **state)
@@ -237,7 +207,7 @@ static void member_of_another_fleet_stays_out(void **state)
     pawl_init_new(fleet);
     freeReplyObject(redis_fleet_command(fleet, 1, "HSET pawl:fleet fleet %s",
                                         "0123456789abcdef0123456789abcdef01234567"));
-    uint16_t port = serve();
+    uint16_t port = fleet_serve_early().port;
     masters_wait(port, 1, "refused", "other-fleet");
     expect_two_votes(port);
 }
@@ -255,7 +225,7 @@ static void masters_in_another_order_stay_out(void **state)
     (void)state;
     pawl_init_new(fleet);
     swap_first_two();
-    uint16_t port = serve();
+    uint16_t port = fleet_serve_early().port;
     wait_ms(200); /* whatever it comes to, nobody may be granted anything */
     expect_not_ready(port);
     assert_in_range(masters_active(port), 0, 1);
@@ -266,7 +236,7 @@ static void member_in_anothers_place_stays_out(void **state)
     (void)state;
     pawl_init_new(fleet);
     swap_first_two();
-    uint16_t port = serve();
+    uint16_t port = fleet_serve_early().port;
     masters_wait(port, 0, "refused", "other-member");
     masters_wait(port, 1, "refused", "other-member");
     for (unsigned i = 2; i < 5; i++)
@@ -283,8 +253,7 @@ static void a_blank_master_is_not_made_the_member_that_a_wrong_list_says(void **
     char *last = strdup(fleet->master[4].url);
     redis_fleet_readdress(fleet, 4, fleet->master[3].url);
     redis_fleet_readdress(fleet, 3, last);
-    const struct pawl_service service =
-        pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
+    const struct pawl_service service = fleet_serve_early();
     pawl_wait_ready(service);
     masters_wait(service.port, 4, "refused", "other-member");
     masters_wait(service.port, 3, "refused", "list-order");
@@ -295,16 +264,6 @@ static void a_blank_master_is_not_made_the_member_that_a_wrong_list_says(void **
              (unsigned)fleet->master[3].port, (unsigned)fleet->master[4].port);
     assert_true(process_wrote(service.process, order));
     free(last);
-}
-
-static bool is_marked_again(void *arg)
-{
-    const unsigned *i = arg;
-    redisReply *reply = redis_fleet_command(fleet, *i, "HMGET pawl:fleet state next");
-    bool marked = reply->element[0]->str && strcmp(reply->element[0]->str, "active") == 0 &&
-                  !reply->element[1]->str;
-    freeReplyObject(reply);
-    return marked;
 }
 
 static bool is_synced(void *arg)
@@ -320,10 +279,8 @@ static bool is_synced(void *arg)
 static void copy_of_another_member_keeps_nobody_else_out(void **state)
 {
     (void)state;
-    unsigned flushed = 3;
     pawl_init_new(fleet);
-    const struct pawl_service service =
-        pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
+    const struct pawl_service service = fleet_serve_early();
     masters_wait_all_active(service.port, MASTERS);
     char replicaof[64];
     (void)snprintf(replicaof, sizeof(replicaof), "REPLICAOF 127.0.0.1 %u",
@@ -334,45 +291,16 @@ static void copy_of_another_member_keeps_nobody_else_out(void **state)
     fleet_command(0, "REPLICAOF NO ONE");
     masters_wait(service.port, 0, "refused", "other-member");
     fleet_command(3, "FLUSHALL");
-    assert_true(wait_until(is_marked_again, &flushed, MASTERS_WAIT_MS));
+    masters_wait_marked(3, MASTERS_WAIT_MS);
     masters_wait(service.port, 3, "active", NULL);
     call_grant(service.port, "three", NULL);
     fleet_command(0, "FLUSHALL");
     masters_wait_all_active(service.port, MASTERS);
 }
 
-static void fewer_masters_than_the_fleet_has_are_no_fleet(void **state)
-{
-    (void)state;
-    pawl_init_new(fleet);
-    fleet->n = 1;
-    uint16_t port = serve();
-    fleet->n = MASTERS;
-    wait_ms(200);
-    expect_not_ready(port);
-    assert_int_equal(masters_active(port), 0);
-}
-
 /* ---- who forgot ------------------------------------------------------------------------------ */
 
 /* The longest lease is five minutes here, and nobody waits for it. */
-
-static void master_that_restarted_without_its_data_votes_again(void **state)
-{
-    (void)state;
-    uint16_t port = pawld_start_new(fleet).port;
-    masters_wait_all_active(port, MASTERS);
-    struct grant held = call_grant(port, "held", NULL);
-    redis_fleet_kill(fleet, 0);
-    masters_wait(port, 0, "down", "unreachable");
-    redis_fleet_restart(fleet, 0, true); /* it has none */
-    masters_wait(port, 0, "active", NULL);
-    call_keep(port, "held", &held, NULL); /* brings it to the third */
-    redis_fleet_kill(fleet, 1);           /* the first one is needed now, and has what it lost */
-    EXPECT_PROBLEM(call_acquire(port, "held", NULL), 409, "held", 3);
-    call_give_back(port, "held", &held);
-    assert_true(call_grant(port, "held", NULL).token > held.token);
-}
 
 static void master_that_restarted_does_not_vote_without_two_others(void **state)
 {
@@ -384,25 +312,6 @@ static void master_that_restarted_does_not_vote_without_two_others(void **state)
     redis_fleet_restart(fleet, 0, true);
     masters_wait(port, 0, "refused", "forgot"); /* its disk may lack the last second */
     EXPECT_PROBLEM(call_acquire(port, "one", NULL), 503, "no-quorum", 2);
-}
-
-static void flushed_master_has_its_locks_back_and_grants_nothing_twice(void **state)
-{
-    (void)state;
-    unsigned flushed = 1;
-    pawl_init_new(fleet);
-    uint16_t port = fleet_serve_all().port;
-    struct grant held = call_grant(port, "flushed", NULL);
-    fleet_command(flushed, "FLUSHALL");
-    for (int i = 0; i < 20; i++)
-        EXPECT_PROBLEM(call_acquire(port, "flushed", NULL), 409, "held", 3);
-    assert_true(wait_until(is_marked_again, &flushed, MASTERS_WAIT_MS));
-    masters_wait_all_active(port, MASTERS); /* pawld has seen that, too */
-    assert_int_equal(redis_fleet_integer(fleet, 1, "EXISTS pawl:lock:flushed"), 1);
-    assert_int_equal(http_integer(call_inspect(port, "flushed"), "token"), held.token);
-    call_give_back(port, "flushed", &held);
-    assert_int_equal(redis_fleet_integer(fleet, 1, "EXISTS pawl:lock:flushed"), 0);
-    assert_true(call_grant(port, "flushed", NULL).token > held.token);
 }
 
 /* One other master is left that has the lock: too few to name its holder, or to keep it where
@@ -418,7 +327,7 @@ static void flushed_master_of_a_bare_majority_grants_nothing_twice(void **state)
     fleet_command(flushed, "FLUSHALL");
     for (int i = 0; i < 20; i++)
         assert_int_not_equal(call_acquire_once(port, "flushed", NULL)->status, 201);
-    assert_true(wait_until(is_marked_again, &flushed, MASTERS_WAIT_MS));
+    masters_wait_marked(flushed, MASTERS_WAIT_MS);
     masters_wait_all_active(port, MASTERS);
     assert_int_not_equal(call_acquire(port, "flushed", NULL)->status, 201);
     call_keep(port, "flushed", &held, NULL);
@@ -426,20 +335,6 @@ static void flushed_master_of_a_bare_majority_grants_nothing_twice(void **state)
     call_expect_held(port, "flushed", &held);
     call_give_back(port, "flushed", &held);
     assert_true(call_grant(port, "flushed", NULL).token > held.token);
-}
-
-static void majority_that_was_flushed_refuses_to_serve(void **state)
-{
-    (void)state;
-    uint16_t port = pawld_start_new(fleet).port;
-    masters_wait_all_active(port, MASTERS);
-    call_grant(port, "flushed", NULL);
-    fleet_command(0, "FLUSHALL");
-    fleet_command(2, "FLUSHALL");
-    assert_int_equal(call_acquire(port, "flushed", NULL)->status, 503);
-    masters_wait(port, 0, "refused", "blank");
-    masters_wait(port, 2, "refused", "blank");
-    expect_not_ready(port);
 }
 
 #define THREE(name) FLEET_CASE(name, MASTERS, REDIS_VOLATILE)
@@ -450,21 +345,15 @@ static const struct CMUnitTest cases[] = {
     THREE(persistence_is_shown),
     THREE(fleet_that_was_never_made_is_not_served),
     THREE(blank_master_does_not_vote_before_two_others_are_active),
-    THREE(master_that_may_evict_stays_out),
     THREE(replica_stays_out),
     THREE(server_given_twice_votes_once),
-    THREE(two_thirds_of_one_server_are_no_majority),
     THREE(member_of_another_fleet_stays_out),
     THREE(masters_in_another_order_stay_out),
     FLEET_CASE(member_in_anothers_place_stays_out, 5, REDIS_VOLATILE),
     FLEET_CASE(a_blank_master_is_not_made_the_member_that_a_wrong_list_says, 5, REDIS_VOLATILE),
     FLEET_CASE(copy_of_another_member_keeps_nobody_else_out, 5, REDIS_VOLATILE),
-    THREE(fewer_masters_than_the_fleet_has_are_no_fleet),
-    THREE(master_that_restarted_without_its_data_votes_again),
     FLEET_CASE(master_that_restarted_does_not_vote_without_two_others, MASTERS, REDIS_EVERYSEC),
-    THREE(flushed_master_has_its_locks_back_and_grants_nothing_twice),
     THREE(flushed_master_of_a_bare_majority_grants_nothing_twice),
-    THREE(majority_that_was_flushed_refuses_to_serve),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -2,15 +2,14 @@
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
-#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/line.h"
+#include "tests/system/usage.h"
+#include "tests/system/workdir.h"
 
 #include <dirent.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,6 @@
 
 enum {
     TIMEOUT_MS = 20000,
-    PATH_BYTES = 256,
     CROWD = 60,
     SPARE = 20, /* descriptors that are left */
     MEMORY_CROWD = 8000,
@@ -33,42 +31,23 @@ enum {
     FEW = 200, /* lines of log: far fewer than clients */
 };
 
-static char *dir;
-static char data[PATH_BYTES], log_path[PATH_BYTES + 8];
 static struct pawl_service service;
 
 static int start(void **state)
 {
-    (void)state;
     line_may_be_long();
-    dir = tempdir_new();
-    (void)snprintf(data, sizeof(data), "%s/data", dir);
-    (void)snprintf(log_path, sizeof(log_path), "%s.log", data);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(dir);
-    return 0;
+    return workdir_setup(state);
 }
 
 static void serve(const char *const options[])
 {
-    service = pawld_start_at(data, options);
+    service = pawld_start_at(workdir.data, options);
     pawl_wait_ready(service);
 }
 
 static unsigned lines_with(const char *part)
 {
-    unsigned count = 0;
-    char *text = text_read(log_path, 0);
-    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part))
-        count++;
-    free(text);
-    return count;
+    return workdir_count(workdir.data_log, part);
 }
 
 static unsigned open_files(void)
@@ -139,21 +118,6 @@ static void clients_wait_while_descriptors_are_out(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
-/* Bytes of addresses that the process has. */
-static rlim_t address_space(void)
-{
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)process_id(service.process));
-    char line[128] = "";
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    assert_non_null(fgets(line, sizeof(line), file));
-    (void)fclose(file);
-    const rlim_t pages = strtoull(line, NULL, 10);
-    assert_true(pages > 0);
-    return pages * (rlim_t)sysconf(_SC_PAGESIZE);
-}
-
 /* Each new client costs memory. Those that there is none for are refused or let go, and the process
  * lives. */
 static void memory_that_is_out_ends_nothing(void **state)
@@ -166,7 +130,8 @@ static void memory_that_is_out_ends_nothing(void **state)
     struct rlimit before;
     serve(NULL);
     const struct grant kept = call_grant(service.port, "kept", NULL);
-    limit(RLIMIT_AS, address_space() + MEMORY_SPARE, &before);
+    limit(RLIMIT_AS, (rlim_t)usage_memory_kb(service.process, "VmSize:") * 1024 + MEMORY_SPARE,
+          &before);
     unsigned clients = 0;
     for (; clients < MEMORY_CROWD && lines_with("Cannot allocate memory") == 0; clients++) {
         char request[96];
@@ -188,31 +153,11 @@ static void memory_that_is_out_ends_nothing(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
-static void waiter_beyond_the_bound_is_refused(void **state)
-{
-    (void)state;
-    serve((const char *const[]){"--max-waiters", "2", NULL});
-    const struct grant holder = call_grant(service.port, "few", NULL);
-    struct http *waiters[2];
-    for (int i = 0; i < 2; i++)
-        waiters[i] = call_begin(service.port, "POST", "/v1/locks/few", "{\"wait_ms\": 60000}");
-    assert_true(line_becomes(service.port, "few", 2, TIMEOUT_MS));
-    EXPECT_PROBLEM(call_acquire_once(service.port, "few", "{\"wait_ms\": 60000}"), 429,
-                   "too-many-waiters", 1);
-    EXPECT_PROBLEM(call_acquire_once(service.port, "few", NULL), 409, "held", 3);
-    call_give_back(service.port, "few", &holder);
-    const struct grant next = grant_of(call_end(waiters[0]));
-    assert_true(next.token > holder.token);
-    http_close(waiters[1]);
-    assert_int_equal(process_stop(service.process), 0);
-}
-
-#define SHORTAGE_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define SHORTAGE_CASE(name) cmocka_unit_test_setup_teardown(name, start, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     SHORTAGE_CASE(clients_wait_while_descriptors_are_out),
     SHORTAGE_CASE(memory_that_is_out_ends_nothing),
-    SHORTAGE_CASE(waiter_beyond_the_bound_is_refused),
 };
 
 CASE_MAIN(cases, NULL, NULL)
