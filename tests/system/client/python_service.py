@@ -103,13 +103,6 @@ class Fleet:
     def options(self):
         return [word for port in self.ports for word in ("--master", f"redis://127.0.0.1:{port}")]
 
-    def set_everywhere(self, key, value):
-        """Writes a key by hand."""
-        for port in self.ports:
-            with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
-                connection.sendall(f"SET {key} {value} PX 60000\r\n".encode())
-                assert connection.recv(100) == b"+OK\r\n"
-
     def end(self):
         for process in self.processes:
             process.kill()
@@ -129,17 +122,61 @@ class Service:
         self.process = Process([_PAWLD, "--listen", f"127.0.0.1:{self.port}", "--workers", "1",
                                 "--probe-ms", "50", *self.fleet.options()],
                                os.path.join(self.fleet.folder, "pawld.log"))
-        until(self._is_ready, "pawld")
+        until(lambda: is_ready(self.url), "pawld")
 
-    def _is_ready(self):
+
+def read_request(connection):
+    """The head and the body of a request."""
+    request = b""
+    while b"\r\n\r\n" not in request:
+        part = connection.recv(65536)
+        if not part:
+            raise ConnectionError
+        request += part
+    head, body = request.split(b"\r\n\r\n", 1)
+    lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+    while lengths and len(body) < int(lengths[0].split(b":")[1]):
+        body += connection.recv(65536)
+    return head, body
+
+
+def is_ready(url):
+    """What the pawld at @url says of itself."""
+    try:
+        with urllib.request.urlopen(url + "/readyz", timeout=PATIENCE) as answer:
+            return answer.status == 200
+    except OSError:  # also what is no 200
+        return False
+
+
+class Listener:
+    """Calls serve() with each connection to its port, in a thread of its own."""
+
+    def __init__(self):
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return  # it was closed
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection):
         try:
-            with urllib.request.urlopen(self.url + "/readyz", timeout=PATIENCE) as answer:
-                return answer.status == 200
-        except OSError:  # also what is no 200
-            return False
+            with connection:
+                self.serve(connection)
+        except OSError:
+            pass  # the client is gone
+
+    def close(self):
+        self._listener.close()
 
 
-class Relay:
+class Relay(Listener):
     """Hands requests on to a service, one on each connection, and does harm to answers.
 
     harm: a function of the method and of how many requests of it there were before. It returns
@@ -151,54 +188,24 @@ class Relay:
         self._harm = harm
         self._upstream = ("127.0.0.1", service.port)
         self._context = context
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        scheme = "https" if context else "http"
-        self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._listen, daemon=True).start()
+        super().__init__()
+        self.url = f"{'https' if context else 'http'}://{self.address}"
 
-    def _listen(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return  # it was closed
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    @staticmethod
-    def _read_request(connection):
-        request = b""
-        while b"\r\n\r\n" not in request:
-            request += connection.recv(65536)
-        head, body = request.split(b"\r\n\r\n", 1)
-        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-        while len(body) < length:
-            body += connection.recv(65536)
-        return head + b"\r\n\r\n" + body
-
-    def _serve(self, connection):
-        if self._context:
-            try:
-                connection = self._context.wrap_socket(connection, server_side=True)
-            except OSError:
-                return  # the client does not trust it
+    def serve(self, connection):
+        if self._context:  # a client that does not trust it is gone
+            connection = self._context.wrap_socket(connection, server_side=True)
         with connection:
-            request = self._read_request(connection)
-            method = request.split()[0].decode()
+            head, body = read_request(connection)
+            method = head.split()[0].decode()
             before = sum(line.startswith(method) for line in self.requests)
-            self.requests.append(request.split(b"\r\n")[0].decode())
+            self.requests.append(head.split(b"\r\n")[0].decode())
             harm = self._harm(method, before)
             answer = b""
             with socket.create_connection(self._upstream, PATIENCE) as upstream:
-                upstream.sendall(request)
+                upstream.sendall(head + b"\r\n\r\n" + body)
                 while part := upstream.recv(65536):
                     answer += part
-            try:
-                connection.sendall(harm(answer) if harm else answer)
-            except OSError:
-                pass  # the client is gone
-
-    def close(self):
-        self._listener.close()
+            connection.sendall(harm(answer) if harm else answer)
 
 
 def certificate(folder):
@@ -256,6 +263,10 @@ class Case(unittest.TestCase):
         request = urllib.request.Request(f"{self.service.url}/v1/locks/{self.name}?force=true",
                                          method="DELETE", headers={"If-Match": f'"{token}"'})
         urllib.request.urlopen(request, timeout=PATIENCE).close()
+
+    def take(self, lock):
+        """Releases a lock behind the back of its holder."""
+        return pawl.Lock(self.client, lock.lock_id, 5, lock.tokens, 0, False).release()
 
     def waiters(self):
         with urllib.request.urlopen(f"{self.service.url}/v1/locks/{self.name}",

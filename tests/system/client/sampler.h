@@ -6,7 +6,6 @@
 #include "fence/protocol/limits.h"
 #include "tests/lib/redis_fleet.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -16,9 +16,9 @@ import tempfile
 import threading
 import time
 import unittest
-import urllib.request
 
-from python_service import _PAWLD, PATIENCE, Process, free_port, pawl, until
+from python_service import (_PAWLD, PATIENCE, Listener, Process, free_port, is_ready, pawl,
+                            read_request, until)
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAWL, ALIKE_CLIENT = sys.argv[1:3] if len(sys.argv) > 2 else (None, None)
@@ -90,62 +90,24 @@ class Service:
         self.process = Process([_PAWLD, "--data", f"{self.folder}/data", "--listen",
                                 f"127.0.0.1:{self.port}", "--listen", self.socket],
                                f"{self.folder}/log")
-        until(self.is_ready, "pawld")
-
-    def is_ready(self):
-        try:
-            with urllib.request.urlopen(self.url + "/readyz", timeout=PATIENCE) as answer:
-                return answer.status == 200
-        except OSError:
-            return False
+        until(lambda: is_ready(self.url), "pawld")
 
     def end(self):
         self.process.kill()
         shutil.rmtree(self.folder)
 
 
-def read_request(connection):
-    request = b""
-    while b"\r\n\r\n" not in request:
-        part = connection.recv(65536)
-        if not part:
-            raise ConnectionError
-        request += part
-    head, body = request.split(b"\r\n\r\n", 1)
-    lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-    while lengths and len(body) < int(lengths[0].split(b":")[1]):
-        body += connection.recv(65536)
-    return head, body
-
-
-class Gateway:
+class Gateway(Listener):
     """Passes requests on, and answers @cut in place of a pawld that does not answer in time."""
 
     def __init__(self, service, cut):
         self.asks = []  # the lock ids
         self.cut = cut.encode()
         self.upstream = ("127.0.0.1", service.port)
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.listen, daemon=True).start()
-
-    def listen(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+        super().__init__()
+        self.url = f"http://{self.address}"
 
     def serve(self, connection):
-        try:
-            with connection:
-                while self.pass_on(connection):
-                    pass
-        except OSError:
-            pass  # the client has gone
-
-    def pass_on(self, connection):
         head, body = read_request(connection)
         if head.startswith(b"POST"):
             self.asks.append(json.loads(body)["lock_id"])
@@ -158,33 +120,19 @@ class Gateway:
                 connection.sendall(b"".join(iter(lambda: upstream.recv(65536), b"")))
             except TimeoutError:
                 connection.sendall(self.cut)
-        return False
-
-    def close(self):
-        self.listener.close()
 
 
-class Recorder:
+class Recorder(Listener):
     """Stands for a proxy, and answers nothing but 502. What it was sent is in `heard`."""
 
     def __init__(self):
         self.heard = []
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"http://user:hunter2@127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.listen, daemon=True).start()
+        super().__init__()
+        self.url = f"http://user:hunter2@{self.address}"
 
-    def listen(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            with connection:
-                self.heard.append(connection.recv(65536))
-                connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
-
-    def close(self):
-        self.listener.close()
+    def serve(self, connection):
+        self.heard.append(connection.recv(65536))
+        connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
 
 
 # ---- cases ---------------------------------------------------------------------------------------

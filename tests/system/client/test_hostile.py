@@ -8,18 +8,14 @@ import os
 import pathlib
 import random
 import re
-import socket
 import subprocess
 import sys
-import threading
 import traceback
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
-CLIENTS = HERE.parents[2] / "api" / "client"
-sys.path.insert(0, str(CLIENTS / "python"))
-import pawl  # noqa: E402
+from python_service import Listener, pawl, read_request
 
+HERE = pathlib.Path(__file__).resolve().parent
 PAWL, HOSTILE_CLIENT = sys.argv[1:3] if len(sys.argv) > 2 else (None, None)
 ODD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 KINDS = {pawl.Held: "held", pawl.Invalid: "invalid", pawl.LockLost: "lost",
@@ -82,39 +78,16 @@ BY_NAME.update((case["name"], case) for case in MUTATED)
 
 # ---- the server ----------------------------------------------------------------------------------
 
-class Server:
+class Server(Listener):
     """Answers the bytes of the case whose name is at the end of the path."""
 
     def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.serve, daemon=True).start()
+        super().__init__()
+        self.url = f"http://{self.address}"
 
-    def serve(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.answer, args=(connection,), daemon=True).start()
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-
-    def answer(self, connection):
-        with connection, connection.makefile("rb") as reader:
-            line = reader.readline().decode()
-            length = 0
-            while (header := reader.readline()).strip():
-                if header.lower().startswith(b"content-length:"):
-                    length = int(header.split(b":")[1])
-            reader.read(length)
-            if line:
-                try:
-                    connection.sendall(self.bytes_of(*line.split()[:2]))
-                except OSError:
-                    pass  # the client has read enough
+    def serve(self, connection):
+        head, _ = read_request(connection)
+        connection.sendall(self.bytes_of(*head.decode().split()[:2]))
 
     def bytes_of(self, method, path) -> bytes:
         case = BY_NAME.get(path.rsplit("/", 1)[-1], CASES[0])

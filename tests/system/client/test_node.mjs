@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import http from 'node:http';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -356,15 +355,6 @@ testAside('next server is asked where one is gone or hangs', async (t) => {
     }
 });
 
-test('servers are those of PAWL_SERVER', async (t) => {
-    const service = await Service.start(t);
-    const text = 'await new pawl.Client().withLock("a", (lock) => console.log(lock.token));';
-    const env = { PAWL_SERVER: `http://127.0.0.1:${await freePort()}  ${service.url}/` };
-    const child = start(t, script(text), env);
-    assert.equal(await child.ended, 0);
-    assert.equal(child.said, '1\n');
-});
-
 testAside('lock outlives a restart of pawld', async (t) => {
     const service = await Service.start(t);
     await clientOf(service).withLock('a', { ttlMs: 6000 }, async (lock) => {
@@ -403,15 +393,6 @@ testAside('nobody waits where no server answers', async (t) => {
         reached: false,
     });
     assert.ok(performance.now() - beganMs < 15000);
-});
-
-test('server that is no pawld is told', async (t) => {
-    const server = http.createServer((request, response) => response.end('<html>'));
-    server.listen(0, '127.0.0.1');
-    t.after(() => server.close());
-    await once(server, 'listening');
-    const other = { url: `http://127.0.0.1:${server.address().port}` };
-    await assert.rejects(clientOf(other).acquire('a'), pawl.ProtocolError);
 });
 
 /* ---- locks that are lost --------------------------------------------------------------------- */
@@ -676,50 +657,6 @@ testAside('suspension counts', { skip }, async (t) => {
     const child = start(t, [...inside, ...script(text)]);
     assert.equal(await child.ended, 0);
     assert.equal(child.said, 'true true true false\nexpired false\n');
-});
-
-/* ---- believers ------------------------------------------------------------------------------- */
-
-/** The lines of a believer. */
-function beliefs(file) {
-    const lines = readFileSync(file, { encoding: 'utf8', flag: 'a+' }).split('\n').slice(0, -1);
-    return lines.filter((line) => !line.startsWith('LOST')).map((line) => {
-        const [begin, end, token, lockId] = line.split(' ');
-        return { begin: Number(begin), end: Number(end), token: Number(token), lockId };
-    });
-}
-
-testAside('no two believe at a time, though one is stopped past its lease', async (t) => {
-    const service = await Service.start(t);
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'pawl-node-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const files = ['first', 'second'].map((name) => path.join(folder, name));
-    const believers = files.map((file) =>
-        start(t, [process.execPath, path.join(here, 'believer.mjs')], {
-            PAWL_SERVER: service.url,
-            PAWL_NAME: 'a',
-            PAWL_SECONDS: '12',
-            PAWL_BELIEF_FILE: file,
-        }),
-    );
-    for (const [stopped, other] of [[0, 1], [1, 0]]) {
-        const before = beliefs(files[stopped]).length;
-        await until(() => beliefs(files[stopped]).length > before, 'a belief');
-        believers[stopped].kill('SIGSTOP');
-        const said = beliefs(files[other]).length;
-        await until(() => beliefs(files[other]).length > said, 'a belief of the other');
-        believers[stopped].kill('SIGCONT');
-    }
-    for (const { ended } of believers) assert.equal(await ended, 0);
-    const all = files.flatMap(beliefs).sort((a, b) => a.begin - b.begin);
-    assert.ok(all.length > 20);
-    for (const [index, belief] of all.entries()) {
-        const next = all[index + 1];
-        assert.ok(belief.begin < belief.end);
-        if (next === undefined || next.lockId === belief.lockId) continue;
-        assert.ok(next.begin > belief.end, `${JSON.stringify(belief)} and ${JSON.stringify(next)}`);
-        assert.ok(next.token > belief.token);
-    }
 });
 
 /* ---- tests that mostly wait ------------------------------------------------------------------ */

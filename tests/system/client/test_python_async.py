@@ -103,7 +103,7 @@ class Async(Case):
     def test_block_is_cancelled_where_the_lock_is_lost(self):
         async def main():
             async with self.client.alock(self.name, ttl=2) as lock:
-                pawl.Lock(self.client, lock.lock_id, 2, lock.tokens, 0, False).release()
+                self.take(lock)
                 await asyncio.sleep(PATIENCE)
         with self.assertRaises(pawl.LockLost):
             asyncio.run(main())
@@ -146,7 +146,7 @@ class Async(Case):
     def test_one_who_asks_for_it_is_told_and_not_cancelled(self):
         async def main():
             async with self.client.alock(self.name, ttl=2, cancel=False) as lock:
-                pawl.Lock(self.client, lock.lock_id, 2, lock.tokens, 0, False).release()
+                self.take(lock)
                 await asyncio.wait_for(lock.wait_stop(), PATIENCE)
                 self.assertIsInstance(lock.reason, pawl.LockLost)
                 self.assertFalse(lock.held)
