@@ -6,7 +6,6 @@
 #include "fence/protocol/limits.h"
 #include "tests/lib/http.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum {

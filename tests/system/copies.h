@@ -3,7 +3,6 @@
 #ifndef TESTS_SYSTEM_COPIES_H
 #define TESTS_SYSTEM_COPIES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* The set of those that are up and have the lock @resource now. */

@@ -5,7 +5,6 @@
 
 #include "tests/lib/http.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

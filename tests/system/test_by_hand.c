@@ -2,7 +2,6 @@
  * its own, which names the key, while all masters are active. */
 #include "fence/protocol/name.h"
 #include "tests/lib/case.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"

@@ -4,7 +4,6 @@
  * go. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/thread.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
@@ -59,13 +58,8 @@ static void serve(const char *const options[])
 /* Ready through each of two workers. */
 static void serve_with_two_workers(void)
 {
-    char votes[64];
     serve((const char *const[]){"--workers", "2", NULL});
-    for (int i = 0; i < 6; i++) {
-        (void)snprintf(votes, sizeof(votes), " worker %d: master %d .* votes", 1 + i / 3,
-                       1 + i % 3);
-        process_wait_line(service.process, votes, TIMEOUT_MS, NULL, 0);
-    }
+    fleet_wait_workers(service, 2);
 }
 
 /* ---- what goes on during the drain ----------------------------------------------------------- */

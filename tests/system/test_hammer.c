@@ -3,7 +3,6 @@
  * Without the guard it does, or this test would show nothing. */
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
-#include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/hammer.h"
 #include "tests/system/history.h"
@@ -11,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     MASTERS = 5,

@@ -121,10 +121,9 @@ static bool is_lost(void *arg)
     return response->status == 503 && strstr(response->body, "--token-floor");
 }
 
-static bool is_ready(void *arg)
+static void wait_ready(uint16_t port)
 {
-    const uint16_t *port = arg;
-    return call(*port, "GET", "/readyz", NULL, NULL)->status == 200;
+    pawl_wait_ready((struct pawl_service){.port = port});
 }
 
 #define CAP "return tonumber(redis.call('HGET', KEYS[1], 'max_extensions'))"
@@ -253,7 +252,7 @@ static void init_that_failed_half_way_is_run_again(void **state)
     (void)state;
     /* It answers every question, but takes no write. */
     fleet_command(2, "CONFIG SET min-replicas-to-write 1");
-    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    uint16_t port = fleet_serve_early().port;
     expect_refused("--new", "run init again");
     assert_non_null(strstr(output, "master 3"));
     masters_wait(port, 2, "refused", "blank");
@@ -283,7 +282,7 @@ static int64_t use_up(uint16_t port, const char *resource, int times)
 static void readyz_tells_a_fleet_that_was_never_made_both_ways(void **state)
 {
     (void)state;
-    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    uint16_t port = fleet_serve_early().port;
     for (unsigned i = 0; i < MASTERS; i++)
         masters_wait(port, i, "refused", "blank");
     assert_non_null(strstr(not_ready(port), "pawld init --new"));
@@ -323,7 +322,7 @@ static void fleet_whose_majority_was_wiped_goes_on_as_readyz_says(void **state)
     snprintf(db, sizeof(db), "%s/ledger.db", fleet->dir);
     uint16_t ledger = pawl_ledger_start(db, NULL).port;
     expect_done("--new --max-ttl-ms 1000", "start at 1");
-    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    uint16_t port = fleet_serve_early().port;
     int64_t token = use_up(port, "accounts/anna", 5);
     assert_int_equal(write_with(ledger, token), 201);
     flush(0);
@@ -336,7 +335,7 @@ static void fleet_whose_majority_was_wiped_goes_on_as_readyz_says(void **state)
     int64_t seen = ask_guard(db, not_ready(port));
     assert_int_equal(seen, token);
     expect_done(floor_of(seen), "1 of which remembered it");
-    assert_true(wait_until(is_ready, &port, TIMEOUT_MS)); /* the pawld that ran all the while */
+    wait_ready(port); /* the pawld that ran all the while */
     int64_t next = call_grant(port, "accounts/anna", SHORT).token;
     assert_true(next > seen + FLOOR_MARGIN);
     assert_int_equal(write_with(ledger, next), 200);
@@ -351,9 +350,9 @@ static void fleet_that_was_wiped_wholly_goes_on_above_the_floor(void **state)
     for (unsigned i = 0; i < MASTERS; i++)
         flush(i);
     expect_done("--token-floor 7 --max-ttl-ms 1000", "0 of which remembered it");
-    uint16_t started = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
-    assert_true(wait_until(is_ready, &started, TIMEOUT_MS));
-    assert_true(wait_until(is_ready, &running, TIMEOUT_MS));
+    uint16_t started = fleet_serve_early().port;
+    wait_ready(started);
+    wait_ready(running);
     struct grant grant = call_grant(started, "all", SHORT);
     assert_in_range(grant.token, 7 + FLOOR_MARGIN + 1, 2 * FLOOR_MARGIN);
     call_give_back(started, "all", &grant);
@@ -368,7 +367,7 @@ static void counter_that_every_master_forgot_is_read_as_the_floor(void **state)
     for (unsigned i = 0; i < MASTERS; i++)
         flush(i);
     expect_done("--token-floor 7 --max-ttl-ms 1000", "0 of which remembered it");
-    assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+    wait_ready(port);
     const int64_t read = call_value(call_read_counter(port, "orders"));
     assert_true(read >= value);
     assert_int_equal(call_value(call_count(port, "orders", NULL)), read + 1);
@@ -378,12 +377,12 @@ static void tokens_go_on_above_what_a_survivor_counted(void **state)
 {
     (void)state;
     expect_done("--new --max-ttl-ms 1000", "start at 1");
-    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    uint16_t port = fleet_serve_early().port;
     int64_t token = use_up(port, "busy", 20);
     flush(1);
     flush(2);
     expect_done("--token-floor 3", "goes on");
-    assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+    wait_ready(port);
     assert_true(call_grant(port, "busy", SHORT).token > token + FLOOR_MARGIN);
 }
 
@@ -433,7 +432,7 @@ static void run_that_was_killed_while_it_waited_grants_nothing_and_is_run_again(
 {
     (void)state;
     expect_done("--new --max-ttl-ms 1000", "start at 1");
-    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    uint16_t port = fleet_serve_early().port;
     masters_wait_all_active(port, MASTERS);
     call_grant(port, "killed", SHORT);
     flush(0);
@@ -445,7 +444,7 @@ static void run_that_was_killed_while_it_waited_grants_nothing_and_is_run_again(
     assert_int_equal(call_acquire_once(port, "killed", SHORT)->status, 503);
 
     expect_done("--token-floor 9", "3 of which remembered it");
-    assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+    wait_ready(port);
     assert_true(call_grant(port, "killed", SHORT).token > 9 + FLOOR_MARGIN);
 }
 
@@ -454,7 +453,7 @@ static void run_that_was_killed_on_blank_masters_leaves_them_blank_to_the_next(v
     (void)state;
     kill_while_it_waits("--token-floor 9 --max-ttl-ms 60000");
     expect_done("--token-floor 9 --max-ttl-ms 200", "longest lease 200 ms");
-    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    uint16_t port = fleet_serve_early().port;
     masters_wait_all_active(port, MASTERS);
     int64_t token = call_grant(port, "blank", "{\"ttl_ms\": 200}").token;
     assert_in_range(token, 9 + FLOOR_MARGIN + 1, 2 * FLOOR_MARGIN);

@@ -4,7 +4,6 @@
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/listed.h"
-#include "tests/system/masters.h"
 
 #include <stdio.h>
 #include <string.h>

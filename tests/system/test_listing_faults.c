@@ -16,6 +16,13 @@ enum {
     AT_A_TIME = 6, /* more pages than one server makes at a time */
 };
 
+static uint16_t serve_with_locks(void)
+{
+    const uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
+    listed_put(LISTED_ALL, "lock/", LOCKS, LISTED_ID_A);
+    return port;
+}
+
 static void assert_complete(uint16_t port)
 {
     const uint16_t ports[] = {port, 0};
@@ -39,8 +46,7 @@ static const struct http_response *go_on(uint16_t port, const struct http_respon
 static void listing_is_complete_while_masters_are_down(void **state)
 {
     (void)state;
-    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
-    listed_put(LISTED_ALL, "lock/", LOCKS, LISTED_ID_A);
+    const uint16_t port = serve_with_locks();
     redis_fleet_kill(fleet, 0);
     masters_wait(port, 0, "down", "unreachable");
     assert_complete(port);
@@ -67,15 +73,14 @@ static void listing_without_a_majority_is_503(void **state)
 static void listing_before_the_fleet_is_known_is_503(void **state)
 {
     (void)state;
-    struct pawl_service service = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
+    struct pawl_service service = fleet_serve_early();
     EXPECT_PROBLEM(call(service.port, "GET", "/v1/locks", NULL, NULL), 503, "not-ready", 0);
 }
 
 static void cursor_is_outdated_when_its_master_restarted(void **state)
 {
     (void)state;
-    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
-    listed_put(LISTED_ALL, "lock/", LOCKS, LISTED_ID_A);
+    const uint16_t port = serve_with_locks();
     const struct http_response *page = listed_page(port, "?limit=7");
     EXPECT_JSON(page, 200, 2);
     redis_fleet_kill(fleet, 0);
@@ -92,8 +97,7 @@ static void cursor_is_outdated_when_its_master_restarted(void **state)
 static void cursor_is_good_after_another_master_restarted(void **state)
 {
     (void)state;
-    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
-    listed_put(LISTED_ALL, "lock/", LOCKS, LISTED_ID_A);
+    const uint16_t port = serve_with_locks();
     const struct http_response *page = listed_page(port, "?limit=7");
     redis_fleet_kill(fleet, 1);
     EXPECT_JSON(go_on(port, page), 200, 2);
@@ -110,8 +114,7 @@ static void lose_the_first(void)
 static void another_master_is_walked_when_one_goes_down(void **state)
 {
     (void)state;
-    losing = fleet_init_and_serve(TTL_MAX_MS).port;
-    listed_put(LISTED_ALL, "lock/", LOCKS, LISTED_ID_A);
+    losing = serve_with_locks();
     const uint16_t ports[] = {losing, 0};
     assert_true(listed_read_while(ports, "", 7, lose_the_first) >= LOCKS);
     for (unsigned i = 1; i <= LOCKS; i++) {
@@ -149,8 +152,7 @@ static void master_that_keeps_scan_from_us_is_named(void **state)
 static void master_that_keeps_mget_from_us_is_named(void **state)
 {
     (void)state;
-    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
-    listed_put(LISTED_ALL, "lock/", LOCKS, LISTED_ID_A);
+    const uint16_t port = serve_with_locks();
     fleet_command(0, "ACL SETUSER default -mget");
     const struct http_response *response = call(port, "GET", "/v1/locks", NULL, NULL);
     EXPECT_PROBLEM(response, 503, "no-quorum", 1);
@@ -161,8 +163,7 @@ static void master_that_keeps_mget_from_us_is_named(void **state)
 static void master_that_froze_holds_up_no_listing_for_long(void **state)
 {
     (void)state;
-    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
-    listed_put(LISTED_ALL, "lock/", LOCKS, LISTED_ID_A);
+    const uint16_t port = serve_with_locks();
     redis_fleet_pause(fleet, 0);
     const uint64_t began_ms = wait_now_ms();
     const struct http_response *response = call(port, "GET", "/v1/locks", NULL, NULL);
@@ -190,8 +191,7 @@ static void pages_beyond_those_made_at_a_time_wait_for_their_turn(void **state)
 static void client_that_leaves_its_listing_does_no_harm(void **state)
 {
     (void)state;
-    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
-    listed_put(LISTED_ALL, "lock/", LOCKS, LISTED_ID_A);
+    const uint16_t port = serve_with_locks();
     for (int i = 0; i < 50; i++)
         http_close(call_begin(port, "GET", "/v1/locks?limit=7", ""));
     assert_complete(port);

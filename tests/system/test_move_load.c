@@ -5,14 +5,12 @@
 #include "tests/lib/process.h"
 #include "tests/lib/tempdir.h"
 #include "tests/lib/wait.h"
-#include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/hammer.h"
 #include "tests/system/history.h"
 #include "tests/system/moving.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum {
     WHILE_MS = 1500, /* that all is well */

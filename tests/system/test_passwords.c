@@ -6,6 +6,7 @@
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/masters.h"
+#include "tests/system/workdir.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -59,15 +60,18 @@ static void cut_connections(unsigned i)
     command(i, "CLIENT KILL TYPE normal SKIPME yes");
 }
 
+static void cut_all_connections(void)
+{
+    for (unsigned i = 0; i < MASTERS; i++)
+        cut_connections(i);
+}
+
 /* As an operator should: the new file takes the place of the old one as a whole. */
 static void write_password(const char *text)
 {
     char beside[PATH_BYTES + 8];
     (void)snprintf(beside, sizeof(beside), "%s.new", password_file);
-    FILE *file = fopen(beside, "we");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    workdir_write(beside, text);
     assert_int_equal(rename(beside, password_file), 0);
 }
 
@@ -109,11 +113,11 @@ static void serve(void)
         "--new", "--max-ttl-ms", ttl, "--master-password-file", password_file, NULL};
     const char *const served[] = {"--master-password-file",
                                   password_file,
-                                  FLEET_PROBE,
                                   "--master-deadline-ms",
                                   "1000",
                                   "--workers",
                                   "2",
+                                  FLEET_PROBE,
                                   NULL};
     assert_int_equal(pawl_init(fleet, made), 0);
     pawld = pawld_start(fleet, served);
@@ -221,14 +225,20 @@ static void expect_kept(struct grant *kept)
     assert_true(kept->token == token);
 }
 
+/* Returns a lock that is held. */
+static struct grant serve_with_the_old_password(void)
+{
+    command_all("CONFIG SET requirepass %s", "old");
+    serve();
+    return call_grant(pawld.port, "kept", "{\"ttl_ms\": 60000}");
+}
+
 /* The file first: each master is asked with the password that it takes, before it has the new one
  * and after, though all connections end in between. */
 static void password_of_all_masters_changes_under_load(void **state)
 {
     (void)state;
-    command_all("CONFIG SET requirepass %s", "old");
-    serve();
-    struct grant kept = call_grant(pawld.port, "kept", "{\"ttl_ms\": 60000}");
+    struct grant kept = serve_with_the_old_password();
     begin_load(true);
     write_password("new\n");
     reload_and_expect(RELOADED);
@@ -247,9 +257,7 @@ static void password_of_all_masters_changes_under_load(void **state)
 static void connection_goes_on_when_its_master_changes_the_password(void **state)
 {
     (void)state;
-    command_all("CONFIG SET requirepass %s", "old");
-    serve();
-    struct grant kept = call_grant(pawld.port, "kept", "{\"ttl_ms\": 60000}");
+    struct grant kept = serve_with_the_old_password();
     for (unsigned i = 0; i < MASTERS; i++) {
         command(i, "CONFIG SET requirepass %s", "new");
         expect_kept(&kept);
@@ -267,12 +275,9 @@ static void connection_goes_on_when_its_master_changes_the_password(void **state
 static void master_that_refused_the_old_password_votes_within_a_second(void **state)
 {
     (void)state;
-    command_all("CONFIG SET requirepass %s", "old");
-    serve();
-    struct grant kept = call_grant(pawld.port, "kept", "{\"ttl_ms\": 60000}");
+    struct grant kept = serve_with_the_old_password();
     command_all("CONFIG SET requirepass %s", "new");
-    for (unsigned i = 0; i < MASTERS; i++)
-        cut_connections(i);
+    cut_all_connections();
     for (unsigned i = 0; i < MASTERS; i++)
         masters_wait_out(pawld.port, i, "error", BUSY_MS);
     write_password("new\n");
@@ -303,8 +308,7 @@ static void password_of_a_user_changes(void **state)
     command_all("ACL SETUSER pawl <%s", "old");
     wait_ms(LOAD_MS);
     end_load_and_expect_success();
-    for (unsigned i = 0; i < MASTERS; i++)
-        cut_connections(i);
+    cut_all_connections();
     wait_all_active_within(BUSY_MS);
     expect_kept(&kept);
 }
@@ -324,8 +328,7 @@ static void broken_file_keeps_the_old_password(void **state)
     assert_int_equal(mkfifo(password_file, 0600), 0); /* it is not waited for */
     process_signal(pawld.process, SIGHUP);
     wait_ms(LOAD_MS); /* a signal that comes before the first one is read counts once */
-    for (unsigned i = 0; i < MASTERS; i++)
-        cut_connections(i);
+    cut_all_connections();
     wait_all_active_within(BUSY_MS);
     write_password("old\n");
     reload_and_expect(RELOADED);
@@ -335,9 +338,7 @@ static void broken_file_keeps_the_old_password(void **state)
 static void password_that_masters_refuse_costs_no_vote(void **state)
 {
     (void)state;
-    command_all("CONFIG SET requirepass %s", "old");
-    serve();
-    struct grant kept = call_grant(pawld.port, "kept", "{\"ttl_ms\": 60000}");
+    struct grant kept = serve_with_the_old_password();
     begin_load(false);
     write_password("too early\n");
     process_signal(pawld.process, SIGHUP);
@@ -351,8 +352,7 @@ static void password_that_masters_refuse_costs_no_vote(void **state)
     command_all("CONFIG SET requirepass %s", "too early");
     end_load_and_expect_success();
     assert_int_equal(masters_active(pawld.port), MASTERS);
-    for (unsigned i = 0; i < MASTERS; i++)
-        cut_connections(i);
+    cut_all_connections();
     wait_all_active_within(BUSY_MS);
     expect_kept(&kept);
 }
@@ -372,8 +372,7 @@ static void password_of_a_url_is_not_of_the_file(void **state)
     command(2, "CONFIG SET requirepass new");
     write_password("new\n");
     reload_and_expect(RELOADED);
-    for (unsigned i = 0; i < MASTERS; i++)
-        cut_connections(i);
+    cut_all_connections();
     wait_all_active_within(BUSY_MS);
     assert_false(process_wrote(pawld.process, "does not take the new password"));
 }

@@ -44,19 +44,17 @@ static struct process *begin_token_floor(void)
     char *program = pawl_program("pawld");
     char log[512];
     snprintf(log, sizeof(log), "%s/floor.log", fleet->dir);
-    const char *const argv[] = {
-        program,
-        "init",
-        "--master",
-        fleet->master[0].url,
-        "--master",
-        fleet->master[1].url,
-        "--master",
-        fleet->master[2].url,
-        "--token-floor",
-        "1000",
-        NULL,
-    };
+    const char *const argv[] = {program,
+                                "init",
+                                "--master",
+                                fleet->master[0].url,
+                                "--master",
+                                fleet->master[1].url,
+                                "--master",
+                                fleet->master[2].url,
+                                "--token-floor",
+                                "1000",
+                                NULL};
     struct process *process = process_start(argv, log);
     free(program);
     return process;
@@ -143,7 +141,7 @@ static bool is_told_how(void *arg)
 static void a_new_fleet_is_told_how_it_is_made(void **state)
 {
     (void)state;
-    port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    port = fleet_serve_early().port;
     if (!wait_until(is_told_how, NULL, SHOWN_MS))
         expect_logged(HOW, true); /* which says what the log has instead */
 }
