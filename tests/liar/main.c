@@ -45,8 +45,6 @@ static struct {
     _Atomic uint64_t told;
 } lies;
 
-/* ---- what is said ---------------------------------------------------------------------------- */
-
 static uint32_t below(uint32_t bound)
 {
     return sim_rng_below(&lies.rng, bound);
@@ -195,8 +193,6 @@ static void tell(void *unused, const struct liar_heard *heard, struct liar_lie *
         lie->piece = 1 + below(7);
 }
 
-/* ---- clients --------------------------------------------------------------------------------- */
-
 static struct {
     uint64_t asked;
     uint64_t granted;
@@ -263,8 +259,6 @@ static void take_turn(struct pawl_service service, uint64_t turn)
         fail_msg("nothing was granted for %d ms, while %u of %u masters say the truth",
                  SILENCE_MAX_MS, options.masters - 1, options.masters);
 }
-
-/* ---- the run --------------------------------------------------------------------------------- */
 
 static void run(void **state)
 {

@@ -17,8 +17,6 @@ enum {
 /* The answer that the last call returned. */
 static struct http_response last;
 
-/* ---- sending --------------------------------------------------------------------------------- */
-
 const struct http_response *call(uint16_t port, const char *method, const char *path,
                                  const char *headers, const char *body)
 {
@@ -47,8 +45,6 @@ const struct http_response *call_end(struct http *http)
     http_close(http);
     return &last;
 }
-
-/* ---- locks ----------------------------------------------------------------------------------- */
 
 static const struct http_response *lock_call(uint16_t port, const char *method,
                                              const char *resource, const char *headers,
@@ -170,8 +166,6 @@ void call_give_back(uint16_t port, const char *resource, const struct grant *gra
     assert_true(http_boolean(response, "released") || was_repeated); /* by what had no answer */
 }
 
-/* ---- named counters -------------------------------------------------------------------------- */
-
 const struct http_response *call_count(uint16_t port, const char *name, const char *body)
 {
     char path[CALL_PATH_MAX];
@@ -199,8 +193,6 @@ int64_t call_value(const struct http_response *response)
         fail_msg("no value, but %d %s", response->status, response->body);
     return http_integer(response, "value");
 }
-
-/* ---- answers --------------------------------------------------------------------------------- */
 
 /* Fails at @file and @line, showing what was expected and the whole answer that came. */
 static void blame(const struct http_response *response, const char *file, int line,

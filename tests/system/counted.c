@@ -34,8 +34,6 @@ struct client {
     size_t size;
 };
 
-/* ---- what a client does ---------------------------------------------------------------------- */
-
 static struct taken *add_taken(struct client *client)
 {
     if (client->count == client->size) {
@@ -75,8 +73,6 @@ static void *count_on(void *arg)
     http_close(http);
     return NULL;
 }
-
-/* ---- what they were given -------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {

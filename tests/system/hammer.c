@@ -67,8 +67,6 @@ static void lock_path(unsigned name, char ret_path[static HAMMER_PATH_MAX])
     snprintf(ret_path, HAMMER_PATH_MAX, "/v1/locks/accounts/hammered-%u", name);
 }
 
-/* ---- what a client does ---------------------------------------------------------------------- */
-
 static struct hammer_grant *add_grant(struct client *client)
 {
     struct hammer_result *seen = &client->seen;
@@ -213,8 +211,6 @@ static void *run_client(void *arg)
     }
     return NULL;
 }
-
-/* ---- all of them ----------------------------------------------------------------------------- */
 
 struct hammer *hammer_start(const struct hammer_config *config)
 {

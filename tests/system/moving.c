@@ -57,8 +57,6 @@ struct pawl_service moving_serve(const struct moving_masters *masters)
     return service;
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
-
 static void add_urls(const char *args[], unsigned *n, const char *option,
                      const struct moving_masters *masters)
 {

@@ -35,8 +35,6 @@ static const char *name_of(unsigned k)
     return name;
 }
 
-/* ---- a majority ------------------------------------------------------------------------------ */
-
 /* A master that is late has another one asked for it. So this is tried with more than one name. */
 static void expect_most_on(uint32_t (*majority_of)(const char *name))
 {
@@ -89,8 +87,6 @@ static void lock_stands_on_all_where_all_are_asked(void **state)
     }
     assert_int_equal(http_integer(call(port, "GET", "/v1/fleet", NULL, NULL), "hedges"), 0);
 }
-
-/* ---- others ---------------------------------------------------------------------------------- */
 
 /* Until it is found silent, another one is asked for it; then it is not asked first any more. */
 static void stopped_master_has_another_one_asked(void **state)

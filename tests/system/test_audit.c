@@ -37,8 +37,6 @@ static void assert_marked_durable(unsigned i, const char *wanted)
     freeReplyObject(reply);
 }
 
-/* ---- what is shown --------------------------------------------------------------------------- */
-
 static const json_t *show(uint16_t port)
 {
     return call(port, "GET", "/v1/fleet", NULL, NULL)->json;
@@ -104,8 +102,6 @@ static void assert_logged(const char *text, unsigned times)
                  text_read(path, 0));
 }
 
-/* ---- as they start --------------------------------------------------------------------------- */
-
 static void durable_masters_show_only_that_they_are_one_machine(void **state)
 {
     (void)state;
@@ -155,8 +151,6 @@ static void weak_persistence_is_shown_and_logged_once(void **state)
     assert_int_equal(masters_active(port), MASTERS); /* none of it keeps anybody from voting */
 }
 
-/* ---- as they change -------------------------------------------------------------------------- */
-
 static void changes_at_runtime_are_found_and_so_is_their_end(void **state)
 {
     (void)state;
@@ -195,8 +189,6 @@ static void replica_that_is_attached_is_shown_until_it_goes(void **state)
     masters_wait_all_active(port, MASTERS);
     redis_fleet_free(replica);
 }
-
-/* ---- durable as a contract ------------------------------------------------------------------- */
 
 static const struct {
     const char *weaken;
@@ -249,8 +241,6 @@ static void master_that_refuses_config_from_the_first_is_not_taken_for_durable(v
     assert_marked_durable(1, "yes");
     assert_int_equal(masters_active(port), MASTERS);
 }
-
-/* ---- the clock ------------------------------------------------------------------------------- */
 
 /* Restarts master @i, empty, under a wall clock of its own, which the caller sets. */
 static struct chaos_clock *restart_under_a_clock(unsigned i)

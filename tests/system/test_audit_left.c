@@ -35,8 +35,6 @@ static void start(void)
     pawl_wait_ready(service);
 }
 
-/* ---- what is held, and what is told ---------------------------------------------------------- */
-
 /* The token under which the lock @name is held; 0: nobody holds it. -1: somebody
  * does, and masters differ about the token. */
 static int64_t token_held(const char *name)
@@ -89,8 +87,6 @@ static struct http *send_as_holder(const char *method, const char *name, const s
     assert_true(http_send(http, request, (size_t)len));
     return http;
 }
-
-/* ---- grants ---------------------------------------------------------------------------------- */
 
 /* As many locks as one call may have: as many lines are written for its answer. */
 static struct http *wait_for_group(unsigned round)
@@ -154,8 +150,6 @@ static void grant_is_told_exactly_where_it_stands(void **state)
                   unanswered);
     json_decref(lines);
 }
-
-/* ---- extensions ------------------------------------------------------------------------------ */
 
 /* One master lacks the lock and has counted since; another has it under a higher number. So an
  * extension is a new grant. */

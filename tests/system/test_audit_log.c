@@ -46,8 +46,6 @@ static void serve_with_log(void)
     serve((const char *const[]){"--audit-log", path, NULL});
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
-
 struct count {
     const char *file, *part;
     unsigned wanted;
@@ -183,8 +181,6 @@ static void dash_is_stderr(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
-
 static void request_id_is_given_back_and_written_down(void **state)
 {
     (void)state;
@@ -284,8 +280,6 @@ static void callers_without_a_key_get_few_lines(void **state)
     assert_int_equal(told + more, STRANGERS);
     assert_true(more > 0);
 }
-
-/* ---- the file -------------------------------------------------------------------------------- */
 
 static void rotation_loses_no_line(void **state)
 {

@@ -40,8 +40,6 @@ static int start(void **state)
     return 0;
 }
 
-/* ---- what is answered ------------------------------------------------------------------------ */
-
 static void expect_named(const struct http_response *response, const char *problem, const char *key)
 {
     EXPECT_PROBLEM(response, 409, problem, 2);
@@ -81,8 +79,6 @@ static const struct http_response *show(void)
 {
     return call(port, "GET", "/v1/locks/" NAME, NULL, NULL);
 }
-
-/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void expect_foreign(const char *command)
 {
@@ -154,8 +150,6 @@ static void one_master_with_a_key_by_hand_takes_nothing_from_the_others(void **s
     assert_true(http_boolean(call_release(port, NAME, &grant), "released"));
 }
 
-/* ---- counters -------------------------------------------------------------------------------- */
-
 static void set_counter(const char *value)
 {
     char command[128];
@@ -204,8 +198,6 @@ static void counter_that_is_no_number_is_named(void **state)
         put_right();
     }
 }
-
-/* ---- waiting --------------------------------------------------------------------------------- */
 
 static long long script_calls(unsigned i)
 {

@@ -22,8 +22,6 @@ enum {
 
 static struct pawl_service service;
 
-/* ---- what is around -------------------------------------------------------------------------- */
-
 /* @options: more of them, ended by NULL. */
 static void serve(const char *const options[])
 {
@@ -61,8 +59,6 @@ static int64_t read_counter(const char *name)
 {
     return call_value(call_read_counter(service.port, name));
 }
-
-/* ---- values ---------------------------------------------------------------------------------- */
 
 /* False: a busy machine missed a deadline, and a gap may follow. */
 static bool counts_without_gaps(const char *name)
@@ -163,8 +159,6 @@ static void bad_input_counts_nothing(void **state)
     EXPECT_PROBLEM(call_read_counter(service.port, "bad"), 404, "no-such-counter", 1);
 }
 
-/* ---- the listing ----------------------------------------------------------------------------- */
-
 static void counters_are_listed_by_prefix_page_by_page(void **state)
 {
     (void)state;
@@ -215,8 +209,6 @@ static void cursor_of_locks_is_none_of_counters(void **state)
     EXPECT_PROBLEM(call(service.port, "GET", "/v1/counters?prefix=a//", NULL, NULL), 400, "invalid",
                    0);
 }
-
-/* ---- bounds, and what is kept ---------------------------------------------------------------- */
 
 static void no_more_counters_are_made_than_allowed(void **state)
 {
@@ -270,8 +262,6 @@ static void clients_that_leave_do_no_harm(void **state)
     }
 }
 
-/* ---- many at once ---------------------------------------------------------------------------- */
-
 static void values_of_many_clients_are_distinct_and_in_order(void **state)
 {
     (void)state;
@@ -296,8 +286,6 @@ static void values_stay_distinct_and_in_order_while_masters_forget_and_die(void 
     const size_t calls = counted_run(ports, "many", 2 * RUN_MS, flush_and_kill);
     assert_in_range(calls, COUNTED_CLIENTS, SIZE_MAX);
 }
-
-/* ---- masters --------------------------------------------------------------------------------- */
 
 static void wiped_master_is_told_of_the_counters(void **state)
 {

@@ -62,8 +62,6 @@ static void serve_with_two_workers(void)
     fleet_wait_workers(service, 2);
 }
 
-/* ---- what goes on during the drain ----------------------------------------------------------- */
-
 /* Connections to the first of two workers. */
 static struct http *live[CROWD];
 static unsigned lives;
@@ -157,8 +155,6 @@ static void holders_extend_and_release_while_nothing_more_is_granted(void **stat
     let_go();
     assert_int_equal(process_wait(service.process, TIMEOUT_MS), 0);
 }
-
-/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void all_who_wait_are_told_at_once(void **state)
 {
@@ -265,8 +261,6 @@ static void drain_ends_with_its_time(void **state)
     let_go();
     assert_int_equal(process_wait(service.process, TIMEOUT_MS), 1);
 }
-
-/* ---- SIGHUP ---------------------------------------------------------------------------------- */
 
 static void sighup_reloads_and_ends_nothing(void **state)
 {

@@ -88,8 +88,6 @@ static int64_t take_and_give_back(const char *resource)
     return grant.token;
 }
 
-/* ---- what it keeps --------------------------------------------------------------------------- */
-
 static void new_folder_is_a_new_fleet_and_says_so(void **state)
 {
     (void)state;
@@ -183,8 +181,6 @@ static void locks_are_listed_and_taken_together(void **state)
                     "{\"resources\": [\"yard/2\", \"yard/3\"], \"ttl_ms\": 5000}");
     assert_int_equal(response->status, 201);
 }
-
-/* ---- what it refuses to trust ---------------------------------------------------------------- */
 
 static void longest_lease_is_that_of_the_first_start(void **state)
 {
@@ -328,8 +324,6 @@ static void file_that_was_moved_away_grants_nothing_more(void **state)
         wait_ms(50);
     }
 }
-
-/* ---- a disk that fails ----------------------------------------------------------------------- */
 
 /* Grants nothing that it could not write, says why, and goes on when it can. */
 static void expect_survived(const char *fault, const char *words)

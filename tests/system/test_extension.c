@@ -52,8 +52,6 @@ static void claim(const char *call)
     assert_int_equal(locking_shell("sqlite3 orders.db \".load $MODULE\" \"SELECT $CALL\""), 0);
 }
 
-/* ---- the shell ------------------------------------------------------------------------------- */
-
 #define STALE_CHECK "BEGIN IMMEDIATE; SELECT pawl_check('orders/42', 33); "
 
 static void shell_with_arguments_ends_at_the_refusal(void **state)
@@ -102,8 +100,6 @@ static void shell_that_does_not_bail_is_refused_by_a_protected_table_only(void *
     expect_answer("SELECT state FROM orders", "lost\n");
 }
 
-/* ---- other languages ------------------------------------------------------------------------- */
-
 static void python_claims_reads_checks_and_writes(void **state)
 {
     (void)state;
@@ -134,8 +130,6 @@ static void node_checks_and_writes(void **state)
     assert_int_equal(locking_shell("PAWL_TOKEN=8 \"$NODE\" work.mjs 2>err"), 1);
     assert_int_equal(locking_shell("grep -q 'Error: stale-token: ' err"), 0);
 }
-
-/* ---- two cron jobs --------------------------------------------------------------------------- */
 
 /* An operator breaks the lock of a job that hangs, and the other job runs. The first one wakes up
  * before it knows. */

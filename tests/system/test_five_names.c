@@ -40,8 +40,6 @@ static uint16_t port;
 static atomic_bool ended;
 static struct holder holders[NAMES];
 
-/* ---- one holder ------------------------------------------------------------------------------ */
-
 static void lose(struct holder *holder, const struct http_response *response)
 {
     snprintf(holder->lost, sizeof(holder->lost), "%s: %d %s", holder->name, response->status,
@@ -95,8 +93,6 @@ static void begin(struct holder *holder, const char *name)
     holder->valid_till_ms = sent_ms + (uint64_t)holder->grant.validity_ms;
     assert_int_equal(pthread_create(&holder->thread, NULL, hold, holder), 0);
 }
-
-/* ---- five of them ---------------------------------------------------------------------------- */
 
 static void begin_all(void)
 {

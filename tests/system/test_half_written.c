@@ -80,8 +80,6 @@ static void expect_cuts_refused(const char *name, const char *command, bool with
     free(text);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
 /* prefix=o would reach more than prefix=orders/. */
 static void key_file_that_is_cut_is_refused(void **state)
 {

@@ -49,8 +49,6 @@ static int start_unguarded(void **state)
     return start_with((const char *const[]){"--unguarded", NULL}, 10);
 }
 
-/* ---- the masters ----------------------------------------------------------------------------- */
-
 /* Kills one master or two, lets them be down for a while, and takes them back. Returns how many. */
 static unsigned kill_some(unsigned *seed)
 {
@@ -70,8 +68,6 @@ static unsigned kill_some(unsigned *seed)
     return two ? 2 : 1;
 }
 
-/* ---- figures ------------------------------------------------------------------------------- */
-
 static void print_figures(const struct hammer_result *result, unsigned kills)
 {
     unsigned written = 0;
@@ -82,8 +78,6 @@ static void print_figures(const struct hammer_result *result, unsigned kills)
                   HAMMER_CLIENTS, HAMMER_NAMES, result->count, written, result->stale,
                   result->refused, result->unavailable, kills);
 }
-
-/* ---- the cases ------------------------------------------------------------------------------- */
 
 static void tokens_stay_in_order_and_no_update_is_lost_while_masters_die(void **state)
 {

@@ -60,8 +60,6 @@ static void wait_replaced(struct process *old)
     assert_int_equal(process_wait(old, TIMEOUT_MS), 0);
 }
 
-/* ---- under load ------------------------------------------------------------------------------ */
-
 static void replace_under_load(const char *const *const workers[], struct knock_counts *ret_counts)
 {
     struct process *process = serve(workers[0]);
@@ -105,8 +103,6 @@ static void replacement_over_a_file_refuses_no_connection(void **state)
     knock_expect_unhurt(&counts);
 }
 
-/* ---- what goes on ---------------------------------------------------------------------------- */
-
 static void lock_and_its_waiter_outlive_a_replacement(void **state)
 {
     (void)state;
@@ -139,8 +135,6 @@ static void file_of_a_door_outlives_a_replacement(void **state)
     assert_int_equal(process_stop(new), 0);
     assert_int_not_equal(stat(address + strlen("unix:"), &file), 0);
 }
-
-/* ---- what goes wrong ------------------------------------------------------------------------- */
 
 /* A release that misses a master leaves the rest of a lease there. */
 static void successor_waits_a_moment_for_all_masters(void **state)

@@ -38,8 +38,6 @@ static struct process *haproxy;
 static uint16_t proxy_port;
 static unsigned calls;
 
-/* ---- the proxy ------------------------------------------------------------------------------- */
-
 /* The sample with the ports and files of this case, and with @edits (more options of sed). A test
  * may be without root, and without many open files. */
 static void write_sample(const char *edits)
@@ -56,8 +54,6 @@ static void write_sample(const char *edits)
           (unsigned)proxy_port, dir, dir, (unsigned)pawld[0].port, (unsigned)pawld[1].port,
           geteuid() == 0 ? "" : "-e '/^ *(user|group) /d'", edits, PAWL_HAPROXY_SAMPLE, dir);
 }
-
-/* ---- calls over TLS -------------------------------------------------------------------------- */
 
 struct https {
     struct process *curl;
@@ -115,8 +111,6 @@ static void answer_fini(struct answer *answer)
     free(answer->text);
 }
 
-/* ---- starting -------------------------------------------------------------------------------- */
-
 static bool listens(void *arg)
 {
     char command[TEXT_BYTES], log[TEXT_BYTES];
@@ -150,8 +144,6 @@ static void start_all(const char *edits)
         masters_wait_all_active(pawld[i].port, MASTERS);
     start_proxy(edits);
 }
-
-/* ---- what is expected ------------------------------------------------------------------------ */
 
 /* Ends the call, whose answer has to have @status, and @type of a problem (NULL: any). */
 static unsigned expect_end(struct https *https, int status, const char *type)
@@ -194,8 +186,6 @@ static unsigned waits_at(const char *resource)
     fail_msg("nobody waits for %s", resource);
     return PAWLDS;
 }
-
-/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void lock_is_taken_and_released_over_tls(void **state)
 {

@@ -75,8 +75,6 @@ static void health_is_whether_a_lock_could_be_granted(void **state)
     assert_int_not_equal(check_health(service.port), 0);
 }
 
-/* ---- the entry point ------------------------------------------------------------------------- */
-
 static char volume[WORKDIR_PATH_BYTES], entrypoint[WORKDIR_PATH_BYTES], keys[WORKDIR_PATH_BYTES];
 static char address[16], shown[KEY_BYTES];
 static uint16_t port;

@@ -147,8 +147,6 @@ static int extend_until_refused(uint16_t port, const char *resource)
     return extensions;
 }
 
-/* ---- a new fleet ----------------------------------------------------------------------------- */
-
 static void fleet_has_the_cap_on_extensions_that_it_was_made_with(void **state)
 {
     (void)state;
@@ -264,8 +262,6 @@ static void init_that_failed_half_way_is_run_again(void **state)
     masters_wait_all_active(port, MASTERS);
     assert_int_equal(call_grant(port, "first", NULL).token, 1);
 }
-
-/* ---- a fleet that lost its memory ------------------------------------------------------------ */
 
 /* Acquires and releases @times; returns the last token. */
 static int64_t use_up(uint16_t port, const char *resource, int times)

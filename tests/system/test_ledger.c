@@ -34,8 +34,6 @@ static int start_unguarded(void **state)
     return start_with(state, (const char *const[]){"--unguarded", NULL});
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
-
 /* The header lines that a call brings: a token (NULL: none) and a version (NULL: none). */
 static const char *lines(const char *token, const char *version)
 {
@@ -99,8 +97,6 @@ static void expect_untouched(const char *id, int64_t balance, int64_t version)
     expect_account(get(id), 200, id, balance, version);
 }
 
-/* ---- reading and writing --------------------------------------------------------------------- */
-
 static void account_that_never_was_is_not_found(void **state)
 {
     (void)state;
@@ -152,8 +148,6 @@ static void bounds_of_a_write_are_inclusive(void **state)
     snprintf(body, sizeof(body), "{\"balance\": 0, \"memo\": \"%0256d\"}", 0);
     expect_account(put("memo", "1", NULL, body), 201, "memo", 0, 1);
 }
-
-/* ---- the guard ------------------------------------------------------------------------------- */
 
 static void write_with_an_older_token_is_refused(void **state)
 {
@@ -216,8 +210,6 @@ static void call_without_a_token_is_told_to_bring_one(void **state)
     expect_untouched("bare", 1, 1);
 }
 
-/* ---- the optimistic lock --------------------------------------------------------------------- */
-
 static void write_goes_through_if_the_version_matches(void **state)
 {
     (void)state;
@@ -245,8 +237,6 @@ static void stale_token_is_refused_whatever_the_version(void **state)
     expect_stale(put("both", "8", "\"1\"", "{\"balance\": 2}"), 8, 9);
     expect_stale(put("both", "8", "\"7\"", "{\"balance\": 2}"), 8, 9);
 }
-
-/* ---- rejections ------------------------------------------------------------------------------ */
 
 static void rejections_are_listed_newest_first(void **state)
 {
@@ -299,8 +289,6 @@ static void rejections_shown_are_a_hundred_at_most(void **state)
     assert_int_equal(json_array_size(list), 100);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "token")), 103);
 }
-
-/* ---- bad input ------------------------------------------------------------------------------- */
 
 static void input_out_of_its_bounds_changes_nothing(void **state)
 {
@@ -364,8 +352,6 @@ static void method_that_is_not_served_is_told_which_are(void **state)
     EXPECT_HEADER(response, "Allow", "POST");
     EXPECT_PROBLEM(call(ledger.port, "GET", "/v1/accounts/", NULL, NULL), 404, "not-found", 0);
 }
-
-/* ---- without the guard ----------------------------------------------------------------------- */
 
 static void unguarded_ledger_says_so_loudly(void **state)
 {

@@ -23,8 +23,6 @@ enum {
 static struct liar *liar;
 static struct pawl_service service;
 
-/* ---- lies ------------------------------------------------------------------------------------ */
-
 struct lie {
     const char *bytes;
     size_t len;
@@ -74,8 +72,6 @@ static void tell(void *context, const struct liar_heard *heard, struct liar_lie 
     told->len += LIAR_SAYS_MAX / 2;
     told->endless = true;
 }
-
-/* ---- what is around -------------------------------------------------------------------------- */
 
 static int start(void **state)
 {
@@ -163,8 +159,6 @@ static void expect_dropped(const struct lie *lie, const char *words)
     masters_wait_within(service.port, LIES, "active", NULL, MASTERS_WAIT_LONG_MS);
     expect_alive(lie);
 }
-
-/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void a_reply_that_nobody_asked_for_ends_its_connection_alone(void **state)
 {

@@ -117,8 +117,6 @@ static void expect_served_by_file(void)
     close(fd);
 }
 
-/* ---- several --------------------------------------------------------------------------------- */
-
 static void several_addresses_are_one_service(void **state)
 {
     static const char *const workers[] = {"1", "3"};
@@ -227,8 +225,6 @@ static void start_that_is_refused_leaves_no_folder(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
 static void file_is_for_owner_and_group_and_goes_at_the_stop(void **state)
 {
     struct stat file;
@@ -277,8 +273,6 @@ static void path_that_is_too_long_is_told(void **state)
     memset(address + 6, 'a', 150);
     expect_end((const char *const[]){"--listen", address, NULL}, 2, "unix:/path");
 }
-
-/* ---- figures --------------------------------------------------------------------------------- */
 
 static void door_for_metrics_serves_nothing_else(void **state)
 {

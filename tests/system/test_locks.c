@@ -39,8 +39,6 @@ static int64_t remaining_ms(const char *resource)
     return http_integer(call_inspect(port, resource), "remaining_ms");
 }
 
-/* ---- acquire --------------------------------------------------------------------------------- */
-
 static void acquire_answers_with_a_whole_grant(void **state)
 {
     (void)state;
@@ -137,8 +135,6 @@ static void encoded_slash_is_a_slash(void **state)
     assert_string_equal(http_string(response, "resource"), "slash/a/b");
 }
 
-/* ---- extend ---------------------------------------------------------------------------------- */
-
 static void extend_prolongs_the_lease(void **state)
 {
     (void)state;
@@ -233,8 +229,6 @@ static void grant_says_how_often_it_may_be_extended(void **state)
     call_give_back(port, "months", &grant);
 }
 
-/* ---- release --------------------------------------------------------------------------------- */
-
 static bool gone_from_all_masters(void *resource)
 {
     long long left = 0;
@@ -274,8 +268,6 @@ static void release_by_another_lock_id_changes_nothing(void **state)
     assert_true(http_boolean(call_inspect(port, "thief"), "held"));
     call_give_back(port, "thief", &grant);
 }
-
-/* ---- inspect --------------------------------------------------------------------------------- */
 
 static void inspect_shows_all_but_the_lock_id(void **state)
 {

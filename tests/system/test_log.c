@@ -82,8 +82,6 @@ static void clients_cannot_flood_the_log(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
-/* ---- a house that is full -------------------------------------------------------------------- */
-
 static void too_few_files_are_told_at_the_start(void **state)
 {
     (void)state;
@@ -149,8 +147,6 @@ static void full_house_is_told_once(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
-/* ---- options that do not count --------------------------------------------------------------- */
-
 static struct pawl_service serve_with_terms(const char *ttl_max_ms, const char *extensions_max)
 {
     const char *const options[] = {
@@ -185,8 +181,6 @@ static void terms_that_a_fleet_was_not_made_with_are_told_once(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
-/* ---- decisions ------------------------------------------------------------------------------- */
-
 static void trace_tells_the_decisions_about_one_lock(void **state)
 {
     (void)state;
@@ -204,8 +198,6 @@ static void trace_tells_the_decisions_about_one_lock(void **state)
     assert_false(process_wrote(process, "orders/2"));
     assert_int_equal(process_stop(process), 0);
 }
-
-/* ---- a master that says what a terminal obeys ------------------------------------------------ */
 
 #define OBEYED                                                                                     \
     "\x1b[31m \x9b"                                                                                \

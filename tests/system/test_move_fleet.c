@@ -99,8 +99,6 @@ static void expect_done_before(const struct moving_masters *from, const struct m
     moving_expect_said("Start pawld with them");
 }
 
-/* ---- moves that are done --------------------------------------------------------------------- */
-
 static void fleet_goes_on_with_more_masters_its_own_among_them(void **state)
 {
     (void)state;
@@ -210,8 +208,6 @@ static void named_counter_goes_on_above_its_values(void **state)
     assert_true(call_value(call_count(after.port, "orders", NULL)) > read);
 }
 
-/* ---- moves that are broken off --------------------------------------------------------------- */
-
 static void break_off_after_line(const struct moving_masters *to, unsigned line)
 {
     char begins[16];
@@ -290,8 +286,6 @@ static void move_that_is_killed_at_any_moment_is_run_again(void **state)
     assert_true(went_on > 0);
 }
 
-/* ---- moves that are refused ------------------------------------------------------------------ */
-
 static void move_to_a_master_that_is_away_leaves_the_fleet_as_it_is(void **state)
 {
     (void)state;
@@ -351,8 +345,6 @@ static void move_whose_masters_forgot_is_not_begun_again(void **state)
         moving_run(&three, &others, (const char *const[]){"--token-floor", floor, NULL}), 0);
     serve_and_expect_higher_tokens(&others);
 }
-
-/* ---- two moves at once ----------------------------------------------------------------------- */
 
 static bool is_ready(const struct moving_masters *masters)
 {

@@ -111,8 +111,6 @@ static uint64_t monotonic_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* ---- readiness ------------------------------------------------------------------------------- */
-
 static void manager_is_told_of_start_reload_and_end(void **state)
 {
     (void)state;
@@ -164,8 +162,6 @@ static void manager_that_cannot_be_told_holds_up_nothing(void **state)
     assert_int_equal(call(service.port, "GET", "/livez", NULL, NULL)->status, 200);
     assert_int_equal(process_stop(service.process), 0);
 }
-
-/* ---- the watchdog ---------------------------------------------------------------------------- */
 
 static void drop_all(void)
 {

@@ -43,8 +43,6 @@ static void restart_masters(unsigned from, unsigned to)
         redis_fleet_restart(fleet, i, true);
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
-
 static double now_ms(void)
 {
     return (double)clock_us() / 1e3;
@@ -77,8 +75,6 @@ static double acquire_ms(const char *prefix)
     return median(samples);
 }
 
-/* ---- locks that a majority has --------------------------------------------------------------- */
-
 /* The least that a lock stands on. */
 static struct grant grant_at_majority(const char *resource, const char *body)
 {
@@ -95,8 +91,6 @@ static struct grant given_back_everywhere(const char *resource)
     copies_wait(resource, 0, 0);
     return grant;
 }
-
-/* ---- a minority down ------------------------------------------------------------------------- */
 
 /* The lock that is held stands on one of those that are left, at least. It is nobody else's, and
  * its holder brings it to the others. */
@@ -169,8 +163,6 @@ static void frozen_master_delays_nobody_and_is_taken_back(void **state)
     redis_fleet_resume(fleet, 4);
     masters_wait_all_active(port, MASTERS);
 }
-
-/* ---- a majority down ------------------------------------------------------------------------- */
 
 struct outage {
     unsigned from, to; /* the masters in [from, to) are gone */
@@ -316,8 +308,6 @@ static void what_a_failed_attempt_left_on_frozen_masters_is_taken_back(void **st
     call_give_back(port, "remains", &grant);
 }
 
-/* ---- masters that say no, or nothing --------------------------------------------------------- */
-
 static bool is_not_ready(void *unused)
 {
     (void)unused;
@@ -371,8 +361,6 @@ static void a_silent_majority_is_not_ready_though_nobody_asks(void **state)
         redis_fleet_resume(fleet, i);
     masters_wait_all_active(port, MASTERS);
 }
-
-/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void lock_survives_the_restart_of_all_masters(void **state)
 {

@@ -32,8 +32,6 @@ static struct pawl_service pawld;
 static redisContext *admin[MASTERS]; /* connections that stand through all changes */
 static char password_file[PATH_BYTES];
 
-/* ---- masters and the file -------------------------------------------------------------------- */
-
 /* NOLINTNEXTLINE(cert-dcl50-cpp): hiredis formats it */
 static void command(unsigned i, const char *format, ...)
 {
@@ -130,8 +128,6 @@ static void wait_all_active_within(unsigned timeout_ms)
         masters_wait_within(pawld.port, i, "active", NULL, timeout_ms);
 }
 
-/* ---- load ------------------------------------------------------------------------------------ */
-
 struct load {
     pthread_t thread;
     unsigned name;
@@ -214,8 +210,6 @@ static void end_load_and_expect_success(void)
         assert_in_range(loads[i].calls, 3, UINT32_MAX);
     }
 }
-
-/* ---- cases ----------------------------------------------------------------------------------- */
 
 /* The kept lock is the same one all the time. */
 static void expect_kept(struct grant *kept)

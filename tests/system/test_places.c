@@ -108,8 +108,6 @@ static void waiter_that_is_away_delays_nobody_and_keeps_its_place(void **state)
     call_give_back(pawld.port, "away", &holder);
 }
 
-/* ---- clients as they are --------------------------------------------------------------------- */
-
 /* pawl with a command that notes that client @i had the lock. */
 static struct process *start_client(const char *pawl, const char *notes, int i)
 {

@@ -60,8 +60,6 @@ static void expect_sentence(const char *program, const char *args, int status, c
         fail_msg("%s %s: status %d, and it wrote: %s", program, args, ended, output);
 }
 
-/* ---- options --------------------------------------------------------------------------------- */
-
 /* Options that are wrong, and a word of what is said of them. */
 static const struct {
     const char *program;
@@ -246,8 +244,6 @@ static void localhost_and_an_empty_host_can_be_listened_on(void **state)
     }
     free(path);
 }
-
-/* ---- signals --------------------------------------------------------------------------------- */
 
 static void pawld_ends_cleanly_on_sigterm_and_sigint(void **state)
 {

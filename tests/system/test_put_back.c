@@ -123,8 +123,6 @@ static void forget_record(void)
     (void)unlink(record);
 }
 
-/* ---- files that are put back ----------------------------------------------------------------- */
-
 #define COPY "cp -a \"$0\" \"$1\""
 
 /* How a case goes: serve and copy, serve on, end, put back, start. */
@@ -323,8 +321,6 @@ static void file_from_before_a_floor_is_refused(void **state)
     forget_record();
     expect_refused("pawl.witness was put back");
 }
-
-/* ---- files that are not ---------------------------------------------------------------------- */
 
 static void expect_kept(const char *script, enum ending ending)
 {

@@ -23,8 +23,6 @@ enum {
 
 static uint16_t port;
 
-/* ---- readiness ------------------------------------------------------------------------------- */
-
 static bool is_ready_status(void *arg)
 {
     const int *status = arg;
@@ -60,8 +58,6 @@ static void serve(void)
     port = fleet_init_and_serve(TTL_MAX_MS).port;
     wait_ms(200); /* nothing is under way any more */
 }
-
-/* ---- what is taken away and given back ------------------------------------------------------- */
 
 struct fault {
     const char *harm, *mend;
@@ -115,8 +111,6 @@ static void idle_service_is_not_ready_while_a_majority_are_replicas(void **state
     assert_int_equal(pawl_init(fleet, (const char *const[]){"--token-floor", "0", NULL}), 0);
     expect_noticed(200);
 }
-
-/* ---- disks ----------------------------------------------------------------------------------- */
 
 /* A small disk of its own for each of those that are to fail, seen by this process and its children
  * alone. */

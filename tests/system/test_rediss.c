@@ -113,8 +113,6 @@ static void expect_locks(uint16_t port)
     assert_true(call_grant(port, "orders", NULL).token > grant.token);
 }
 
-/* ---- masters that are believed --------------------------------------------------------------- */
-
 static void rediss_masters_grant_and_release(void **state)
 {
     (void)state;
@@ -260,8 +258,6 @@ static void rediss_master_that_asks_for_a_certificate_gets_it(void **state)
     masters_wait_all_active(port, MASTERS);
     expect_locks(port);
 }
-
-/* ---- masters that are not -------------------------------------------------------------------- */
 
 static bool is_down(void *arg)
 {

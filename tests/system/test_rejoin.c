@@ -17,8 +17,6 @@ enum {
 
 #define TTL "{\"ttl_ms\":1000}"
 
-/* ---- clients that work on -------------------------------------------------------------------- */
-
 /* One name, locked and given back over and over. */
 struct client {
     uint16_t port;
@@ -71,8 +69,6 @@ static void rely_on(struct client *client, unsigned i)
     for (int again = 0; again < 20; again++)
         work(client);
 }
-
-/* ---- one master forgets ---------------------------------------------------------------------- */
 
 static void empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work(void **state)
 {
@@ -268,8 +264,6 @@ static void import_goes_on_when_connections_to_its_sources_end(void **state)
                      redis_fleet_integer(fleet, 0, "DBSIZE"));
 }
 
-/* ---- several servers ------------------------------------------------------------------------- */
-
 static void another_server_learns_of_it_without_its_clients_noticing(void **state)
 {
     (void)state;
@@ -336,8 +330,6 @@ static void replaced_master_whose_old_machine_lives_never_votes_again(void **sta
     }
     redis_fleet_free(replacement);
 }
-
-/* ---- a majority forgets ---------------------------------------------------------------------- */
 
 static void majority_that_forgot_grants_nothing_and_says_so(void **state)
 {

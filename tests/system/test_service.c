@@ -34,8 +34,6 @@ static void expect_not_ready(uint16_t port)
     assert_int_equal(call(port, "GET", "/livez", NULL, NULL)->status, 200);
 }
 
-/* ---- what is shown --------------------------------------------------------------------------- */
-
 /* Of each master: a probe is enough. */
 static bool round_trips_are_known(void *arg)
 {
@@ -140,8 +138,6 @@ static void persistence_is_shown(void **state)
         assert_true(wait_until(is_shown, &wanted[i], MASTERS_WAIT_MS)); /* by looks */
     masters_wait_all_active(port, MASTERS);
 }
-
-/* ---- who may not vote ------------------------------------------------------------------------ */
 
 static void fleet_that_was_never_made_is_not_served(void **state)
 {
@@ -297,8 +293,6 @@ static void copy_of_another_member_keeps_nobody_else_out(void **state)
     fleet_command(0, "FLUSHALL");
     masters_wait_all_active(service.port, MASTERS);
 }
-
-/* ---- who forgot ------------------------------------------------------------------------------ */
 
 /* The longest lease is five minutes here, and nobody waits for it. */
 

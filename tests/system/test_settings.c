@@ -69,8 +69,6 @@ static void assert_not_printed(const char *text)
         fail_msg("there is \"%s\" in: %s", text, printed);
 }
 
-/* ---- which place says it --------------------------------------------------------------------- */
-
 static void environment_replaces_the_file_and_options_replace_both(void **state)
 {
     (void)state;
@@ -107,8 +105,6 @@ static void list_is_replaced_as_a_whole(void **state)
     assert_not_printed("c.example");
     assert_printed("\nhost = e.example ; --host\n");
 }
-
-/* ---- mistakes -------------------------------------------------------------------------------- */
 
 static void each_mistake_of_a_file_is_told_with_its_line(void **state)
 {
@@ -188,8 +184,6 @@ static void file_that_is_not_there_is_told(void **state)
     assert_printed("pawld.conf: No such file or directory");
 }
 
-/* ---- what is printed ------------------------------------------------------------------------- */
-
 static void check_shows_no_password(void **state)
 {
     (void)state;
@@ -232,8 +226,6 @@ static void sample_holds_every_default(void **state)
     free(by_sample);
 }
 
-/* ---- in force -------------------------------------------------------------------------------- */
-
 static void pawld_serves_as_the_file_says(void **state)
 {
     (void)state;
@@ -275,8 +267,6 @@ static void masters_that_are_far_away_need_a_longer_deadline(void **state)
     assert_int_equal(acquire_of_late_masters("50"), 503);
     assert_int_equal(acquire_of_late_masters("5000"), 201);
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 static int begin_with_fleet(void **state)
 {

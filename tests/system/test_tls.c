@@ -16,8 +16,6 @@ enum {
     PATH_BYTES = 256,
 };
 
-/* ---- stunnel --------------------------------------------------------------------------------- */
-
 struct tunnel {
     const char *name; /* its own certificate */
     uint16_t from, to;
@@ -54,8 +52,6 @@ static void tunnel_to(unsigned i, const char *name)
     snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)here);
     redis_fleet_readdress(fleet, i, url);
 }
-
-/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void certify_both_sides(void)
 {

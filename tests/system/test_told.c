@@ -37,8 +37,6 @@ static void expect_logged(const char *text, bool is)
     free(log);
 }
 
-/* ---- pawld init ------------------------------------------------------------------------------ */
-
 static struct process *begin_token_floor(void)
 {
     char *program = pawl_program("pawld");
@@ -111,8 +109,6 @@ static void no_survivor_of_a_short_init_is_called_replaced(void **state)
     expect_logged("Retire", false);
 }
 
-/* ---- masters --------------------------------------------------------------------------------- */
-
 static void an_empty_replacement_is_not_told_to_be_a_new_fleet(void **state)
 {
     (void)state;
@@ -161,8 +157,6 @@ static void a_failure_is_logged_as_a_sentence_of_its_own(void **state)
     expect_logged("it names. WRONGPASS", false);
 }
 
-/* ---- ranges ---------------------------------------------------------------------------------- */
-
 static void expect_range(const struct http_response *response)
 {
     assert_int_equal(response->status, 400);
@@ -187,8 +181,6 @@ static void a_lease_out_of_range_is_told_the_range_of_the_fleet(void **state)
     expect_range(call(port, "POST", "/v1/locks", NULL,
                       "{\"resources\": [\"a\", \"b\"], \"ttl_ms\": 86400001}"));
 }
-
-/* ---- the page of the calls ------------------------------------------------------------------- */
 
 /* Runs its line that makes a lock id, as somebody who pastes it does. */
 static void make_id(char ret_id[static ID_MAX])

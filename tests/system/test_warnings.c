@@ -145,8 +145,6 @@ static void masters_that_start_after_pawld_log_no_warning(void **state)
     expect_no_warning();
 }
 
-/* ---- what is one ----------------------------------------------------------------------------- */
-
 #define AWAY " warning .*master 1 .* does not vote, and has not for 5 s: The connection failed"
 
 static void master_that_stays_away_is_a_warning_once(void **state)

@@ -50,8 +50,6 @@ static int stop(void **state)
     return process_stop(service.process);
 }
 
-/* ---- a crowd --------------------------------------------------------------------------------- */
-
 static struct http *crowd[CROWD];
 
 static void crowd_begin(const char *path, const char *body)
@@ -111,8 +109,6 @@ static struct http *connect_elsewhere(const char *resource)
     return NULL;
 }
 
-/* ---- one service ----------------------------------------------------------------------------- */
-
 static void connections_come_to_every_worker(void **state)
 {
     (void)state;
@@ -171,8 +167,6 @@ static void waiter_is_woken_by_a_release_through_another_worker(void **state)
     http_close(other);
 }
 
-/* ---- figures --------------------------------------------------------------------------------- */
-
 static void figures_are_summed_over_the_workers(void **state)
 {
     (void)state;
@@ -210,8 +204,6 @@ static void what_is_true_of_all_workers_is_logged_once(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(workdir_count(path, once[i]), before[i] + 1);
 }
-
-/* ---- the address ----------------------------------------------------------------------------- */
 
 /* Starts pawld with @workers on @port by a shell, which runs @before first; returns how it ended,
  * and what it wrote, which the caller frees. */
@@ -284,8 +276,6 @@ static void port_that_was_left_open_is_one_for_all_workers(void **state)
     assert_int_equal(process_stop(process), 0);
     free(program);
 }
-
-/* ---- stopping -------------------------------------------------------------------------------- */
 
 static void workers_stop_together_and_answer_who_waits(void **state)
 {

@@ -45,8 +45,6 @@ void locking_restart_pawld(void)
     free(pawld);
 }
 
-/* ---- running it ------------------------------------------------------------------------------ */
-
 static void in_folder(const char *script, char ret_text[static LOCKING_SCRIPT_BYTES])
 {
     const int len = snprintf(ret_text, LOCKING_SCRIPT_BYTES, "cd \"$DIR\"; %s", script);
@@ -69,8 +67,6 @@ struct process *locking_start(const char *ttl, const char *name, const char *scr
                                 name,         "--",   "sh",    "-c", text,           NULL};
     return process_start(argv, workdir.said);
 }
-
-/* ---- files that commands write --------------------------------------------------------------- */
 
 char *locking_text(const char *name)
 {

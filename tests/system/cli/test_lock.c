@@ -24,8 +24,6 @@ enum {
 /* Leaves its process id, and one of a daemon that it starts, in files. */
 #define WITH_DAEMON "echo $$ >child; setsid sh -c 'echo $$ >daemon; exec sleep 60' & "
 
-/* ---- the command ----------------------------------------------------------------------------- */
-
 static void command_sees_its_token_and_its_lock(void **state)
 {
     (void)state;
@@ -183,8 +181,6 @@ static void signals_go_to_the_command(void **state)
     assert_int_equal(locking_shell("\"$PAWL\" lock -n a true"), 0);
 }
 
-/* ---- the lease ------------------------------------------------------------------------------- */
-
 static void lock_is_extended_while_the_command_runs(void **state)
 {
     (void)state;
@@ -259,8 +255,6 @@ static void command_ends_when_the_lock_is_broken(void **state)
                                  "operator\n");
 }
 
-/* ---- nothing is left running ----------------------------------------------------------------- */
-
 static void all_ends_when_pawl_is_killed(void **state)
 {
     (void)state;
@@ -305,8 +299,6 @@ static void what_the_command_left_running_ends_before_the_release(void **state)
     locking_expect_end_of("daemon");
     assert_int_equal(locking_shell("\"$PAWL\" lock -n a true"), 0);
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, locking_begin, locking_end)
 

@@ -28,8 +28,6 @@ enum {
     "sleep 0.02; done"
 #define STAMP_ONCE "read -r up rest </proc/uptime; echo ${up%.*}${up#*.} >next"
 
-/* ---- what the command inherits --------------------------------------------------------------- */
-
 static void command_inherits_no_descriptor_of_pawl(void **state)
 {
     (void)state;
@@ -78,8 +76,6 @@ static void command_in_the_foreground_shares_the_group(void **state)
         0);
 }
 
-/* ---- what the command forks ------------------------------------------------------------------ */
-
 /* It is asked to end as all others are, and not only killed. */
 static void child_of_another_thread_is_asked_to_end(void **state)
 {
@@ -108,8 +104,6 @@ static void signals_go_to_the_whole_group(void **state)
     assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 9);
     (void)locking_number("asked");
 }
-
-/* ---- servers --------------------------------------------------------------------------------- */
 
 static void command_ends_in_time_when_pawld_is_killed(void **state)
 {
@@ -206,8 +200,6 @@ static void exit_code_is_not_kept_back_for_long_by_a_pawld_that_hangs(void **sta
         fail_msg("pawl ended %llu ms after its command", (unsigned long long)delay_ms);
 }
 
-/* ---- many, and long -------------------------------------------------------------------------- */
-
 static void eight_at_once_end_within_a_second(void **state)
 {
     (void)state;
@@ -256,8 +248,6 @@ static void command_that_was_stopped_often_ends_in_time(void **state)
     assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), EXIT_LOST);
     locking_expect_ended_in_time();
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, locking_begin, locking_end)
 

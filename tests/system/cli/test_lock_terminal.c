@@ -92,8 +92,6 @@ static int close_shell(void **state)
     return locking_end(state);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-
 static void interrupt_ends_the_command(void **state)
 {
     (void)state;
@@ -266,8 +264,6 @@ static void each_interrupt_comes_once_in_the_foreground(void **state)
     }
     expect_shown("times 5\r");
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, open_shell, close_shell)
 

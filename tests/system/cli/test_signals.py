@@ -37,8 +37,6 @@ ORPHANS = 5
 GRANTS = 30
 
 
-# ---- what has to happen --------------------------------------------------------------------------
-
 def got_by_command(n):
     """What a command writes that catches all: it goes on after a SIGSTOP of pawl."""
     if n == signal.SIGSTOP:
@@ -63,8 +61,6 @@ def is_as_expected(phase, n, result):
     wanted = expected(phase, n)
     return result[:2] == wanted[:2] and wanted[2] in (None, result[2])
 
-
-# ---- the services --------------------------------------------------------------------------------
 
 class Service:
     """A pawld with a file."""
@@ -127,8 +123,6 @@ def children(pid):
 def state_of(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
-
-# ---- one process ---------------------------------------------------------------------------------
 
 NAMESPACE = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() != 0 else []), "--pid", "--fork",
              "--mount-proc", "--kill-child"]
@@ -209,8 +203,6 @@ def after(seconds, condition):
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.005)
 
-
-# ---- phases: each plays all signals at once ------------------------------------------------------
 
 class Play:
     def __init__(self, service, folder):
@@ -329,8 +321,6 @@ class Play:
 PHASES = {"waits": Play.waits_to_run, "acquire waits": Play.waits_to_acquire, "runs": Play.runs,
           "runs, plain": Play.runs_plain, "releases": Play.releases}
 
-
-# ---- tests ---------------------------------------------------------------------------------------
 
 class Signals(unittest.TestCase):
     @classmethod

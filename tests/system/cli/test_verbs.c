@@ -61,8 +61,6 @@ static void expect_line(const char *script, const char *part)
     free(out);
 }
 
-/* ---- locks ----------------------------------------------------------------------------------- */
-
 static void lock_is_acquired_extended_and_released_by_three_processes(void **state)
 {
     (void)state;
@@ -208,8 +206,6 @@ static void locks_are_listed_beyond_one_page(void **state)
     expect_output("\"$PAWL\" list --json | sort -u | wc -l", "1004\n");
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
-
 static void counter_gives_each_value_once(void **state)
 {
     (void)state;
@@ -240,8 +236,6 @@ static void finding_of_a_master_has_its_name(void **state)
     expect_line(script, ": no-aof: ");
     assert_int_equal(fleet_teardown(state), 0);
 }
-
-/* ---- what is refused ------------------------------------------------------------------------- */
 
 /* Not those of HTTP, which the server sends. */
 static void refusals_are_told_in_words_of_the_command_line(void **state)
@@ -418,8 +412,6 @@ static void help_of_every_verb_fits_a_screen(void **state)
                 "[ $(\"$PAWL\" $verb --help | wc -l) -le 35 ] || exit 1; done",
                 0);
 }
-
-/* ---- guards ---------------------------------------------------------------------------------- */
 
 static void guard_of_a_database_is_printed_without_a_server(void **state)
 {

@@ -13,8 +13,6 @@ enum {
     TAIL_BYTES = 512, /* more than the last line */
 };
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 struct line {
     uint64_t from_us;
     uint64_t till_us;
@@ -143,8 +141,6 @@ bool belief_is_held_now(const char *path, uint64_t now_us, uint64_t within_us)
     struct line line;
     return read_line(newline ? newline + 1 : tail, &line) && line.till_us + within_us > now_us;
 }
-
-/* ---- rules ----------------------------------------------------------------------------------- */
 
 /* Shows two holds, and fails the test. */
 static void fail_about(const char *what, const struct belief_hold *a, const struct belief_hold *b)

@@ -48,8 +48,6 @@ struct state {
     struct stop stop[STOPS_AT_ONCE];
 };
 
-/* ---- masters and pawlds ---------------------------------------------------------------------- */
-
 static void signal_servers(struct storm *storm, int signal)
 {
     for (unsigned i = 0; i < STORM_SERVERS; i++)
@@ -179,8 +177,6 @@ static void move_outage(struct state *state, struct outage *outage, unsigned of,
     begin_fault(state, outage);
 }
 
-/* ---- believers ------------------------------------------------------------------------------- */
-
 static bool is_stopped(const struct state *state, unsigned believer)
 {
     for (unsigned i = 0; i < STOPS_AT_ONCE; i++)
@@ -241,8 +237,6 @@ static void move_stop(struct state *state, struct stop *stop)
     else
         begin_stop(state, stop);
 }
-
-/* ---------------------------------------------------------------------------------------------- */
 
 static void end_all(struct state *state)
 {

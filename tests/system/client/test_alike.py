@@ -41,8 +41,6 @@ WAITERS = ["C", "Python", "Node", "pawl"]  # asyncio waits as threads do
 EXITS = {0: "granted", 123: "lost", 124: "held", 125: "error"}
 
 
-# ---- programs ------------------------------------------------------------------------------------
-
 def environment(servers, more=None):
     clean = {name: text for name, text in os.environ.items()
              if not name.startswith("PAWL_") and name.lower() != "no_proxy"}
@@ -76,8 +74,6 @@ def run_all(jobs):
         begun = {name: pool.submit(job) for name, job in jobs.items()}
         return {name: job.result() for name, job in begun.items()}
 
-
-# ---- servers -------------------------------------------------------------------------------------
 
 class Service:
     """A pawld on a file of its own, with a port and a socket."""
@@ -134,8 +130,6 @@ class Recorder(Listener):
         self.heard.append(connection.recv(65536))
         connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
 
-
-# ---- cases ---------------------------------------------------------------------------------------
 
 class Alike(unittest.TestCase):
     @classmethod

@@ -47,8 +47,6 @@ static const char name[] = "belief";
 
 static struct storm storm;
 
-/* ---- the stage ------------------------------------------------------------------------------- */
-
 static int begin(void **state)
 {
     (void)state;
@@ -104,8 +102,6 @@ static void expect_end_of_believers(void)
         }
     }
 }
-
-/* ---- the case -------------------------------------------------------------------------------- */
 
 /* What the beliefs were compared with, of all rounds so far. */
 struct shown {

@@ -38,8 +38,6 @@ CASES = json.loads((HERE / "hostile.json").read_text())
 BY_NAME = {case["name"]: case for case in CASES}
 
 
-# ---- answers that are mutated --------------------------------------------------------------------
-
 MUTATIONS = 250
 PARTS = [b"-", b"0", b"9" * 20, b".5", b"e5", b"null", b"true", b'"', b"\\u001b", b"\\ud800", b"{", b"}",
          b"[", b",", b"\x1b", b"\xc2\x9b", b"\xe2\x80\xae", b"\xff", b"\x00", b"9007199254740992", b" "]
@@ -75,8 +73,6 @@ def mutated(number: int):
 MUTATED = [mutated(number) for number in range(MUTATIONS)]
 BY_NAME.update((case["name"], case) for case in MUTATED)
 
-
-# ---- the server ----------------------------------------------------------------------------------
 
 class Server(Listener):
     """Answers the bytes of the case whose name is at the end of the path."""

@@ -54,8 +54,6 @@ const script = (text) => [
     `import * as pawl from '${module}';\n${text}`,
 ];
 
-/* ---- locks ----------------------------------------------------------------------------------- */
-
 test('lock is held by one, and free after the work', async (t) => {
     const service = await Service.start(t);
     const client = clientOf(service);
@@ -184,8 +182,6 @@ testAside('lock that is not extended ends with its lease', async (t) => {
     await assert.rejects(lock.extend(), { name: 'LockLost', code: 'expired' });
 });
 
-/* ---- answers that are lost ------------------------------------------------------------------- */
-
 test('lost answer is asked for again under the same lock id', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);
@@ -244,8 +240,6 @@ test('lost answer of an extension is no lost lock', async (t) => {
     assert.ok(lock.leftMs() > leftMs);
     assert.equal(await lock.release(), true);
 });
-
-/* ---- calls of one turn ------------------------------------------------------------------------ */
 
 const NAMES = ['a', 'b', 'c'];
 
@@ -342,8 +336,6 @@ test('aborted call of a batch leaves nothing behind', async (t) => {
     assert.equal((await service.call('GET', 'b')).held, false);
 });
 
-/* ---- servers --------------------------------------------------------------------------------- */
-
 testAside('next server is asked where one is gone or hangs', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);
@@ -394,8 +386,6 @@ testAside('nobody waits where no server answers', async (t) => {
     });
     assert.ok(performance.now() - beganMs < 15000);
 });
-
-/* ---- locks that are lost --------------------------------------------------------------------- */
 
 testAside('signal tells that the lock was lost', async (t) => {
     const service = await Service.start(t);
@@ -526,8 +516,6 @@ testAside('new grant of one name is told later where the other name failed', asy
     assert.equal(told.length, 1);
 });
 
-/* ---- signals of the caller ------------------------------------------------------------------- */
-
 test('aborted wait ends at once and leaves nothing behind', async (t) => {
     const service = await Service.start(t);
     const client = clientOf(service);
@@ -578,8 +566,6 @@ test('many locks on one signal bring no warning', async (t) => {
     assert.equal(child.said, 'done\n');
 });
 
-/* ---- arguments ------------------------------------------------------------------------------- */
-
 test('wrong arguments are refused, and nothing else is locked instead', async (t) => {
     const service = await Service.start(t);
     const client = clientOf(service);
@@ -601,8 +587,6 @@ test('wrong arguments are refused, and nothing else is locked instead', async (t
     await assert.rejects(ttl, { message: /^cannot acquire a: ttlMs is 1; it must be from 100 / });
     for (const name of ['a', 'b']) assert.equal((await service.call('GET', name)).held, false);
 });
-
-/* ---- processes ------------------------------------------------------------------------------- */
 
 test('work keeps its process alive', async (t) => {
     const service = await Service.start(t);
@@ -658,8 +642,6 @@ testAside('suspension counts', { skip }, async (t) => {
     assert.equal(await child.ended, 0);
     assert.equal(child.said, 'true true true false\nexpired false\n');
 });
-
-/* ---- tests that mostly wait ------------------------------------------------------------------ */
 
 const AT_ONCE = 4;
 

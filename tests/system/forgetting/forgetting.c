@@ -31,8 +31,6 @@ static unsigned majority(void)
     return fleet->n / 2 + 1;
 }
 
-/* ---- what was seen to go wrong --------------------------------------------------------------- */
-
 /* All of it is told, not the first thing alone. */
 static char notes[NOTES_MAX];
 
@@ -50,8 +48,6 @@ static void tell(void)
     if (notes[0])
         fail_msg("%s", notes);
 }
-
-/* ---- clients --------------------------------------------------------------------------------- */
 
 /* One grant of "past", given back; 0 if there was none. */
 static int64_t count_past(const struct forgetting *forgetting)
@@ -139,8 +135,6 @@ void forgetting_wait_noticed(const struct forgetting *forgetting, unsigned i)
     assert_true(forgetting_wait_active(forgetting, i));
 }
 
-/* ---- before ---------------------------------------------------------------------------------- */
-
 struct forgetting forgetting_serve(void)
 {
     notes[0] = '\0';
@@ -209,8 +203,6 @@ struct forgetting forgetting_begin(void)
         fail_msg("no majority granted anything");
     return forgetting;
 }
-
-/* ---- after ----------------------------------------------------------------------------------- */
 
 /* A token of "past" by master 0 and the lagging masters. What pawld says of master 0 may be of a
  * moment ago. So this is tried again, with all masters in between. */
@@ -292,8 +284,6 @@ void forgetting_judge_all(const struct forgetting *forgetting, bool may_refuse)
     contend(forgetting);
     tell();
 }
-
-/* ---- a copy ---------------------------------------------------------------------------------- */
 
 struct redis_fleet *forgetting_copy;
 

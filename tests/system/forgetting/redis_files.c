@@ -25,8 +25,6 @@ enum {
 
 #define DATA "appendonlydir"
 
-/* ---- paths ----------------------------------------------------------------------------------- */
-
 static void data_path(const struct redis_fleet *fleet, unsigned i, char path[PATH_BYTES])
 {
     snprintf(path, PATH_BYTES, "%s/" DATA, fleet->master[i].dir);
@@ -59,8 +57,6 @@ static void tail_path(const struct redis_fleet *fleet, unsigned i, char path[PAT
     if (newest == 0)
         fail_msg("no append-only file in %s", dir);
 }
-
-/* ---- files ----------------------------------------------------------------------------------- */
 
 static void run(const struct redis_fleet *fleet, const char *const argv[])
 {
@@ -129,8 +125,6 @@ void redis_files_fix(const struct redis_fleet *fleet, unsigned i)
         (const char *const[]){"sh", "-c", "echo y | redis-check-aof --fix \"$0\"", path, NULL});
 }
 
-/* ---- replicas -------------------------------------------------------------------------------- */
-
 struct asked {
     struct redis_fleet *fleet;
     unsigned i;
@@ -183,8 +177,6 @@ void redis_free_backlog(struct redis_fleet *fleet, unsigned i)
     freeReplyObject(redis_fleet_command(fleet, i, "CONFIG SET repl-backlog-ttl 1"));
     wait_info(fleet, i, "second_repl_offset:-1");
 }
-
-/* ---- rewriting ------------------------------------------------------------------------------- */
 
 void redis_wait_rewritten(struct redis_fleet *fleet, unsigned i)
 {

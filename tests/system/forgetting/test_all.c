@@ -28,8 +28,6 @@ static void restart_all(void)
         redis_fleet_restart(fleet, i, true);
 }
 
-/* ---- nothing is lost ------------------------------------------------------------------------- */
-
 /* The judges find no fault where there is none. */
 static void master_that_forgets_nothing_is_judged_well(void **state)
 {
@@ -47,8 +45,6 @@ static void masters_that_forget_nothing_are_judged_well(void **state)
     restart_all();
     forgetting_judge_all(&forgetting, false);
 }
-
-/* ---- switched off ---------------------------------------------------------------------------- */
 
 static void switch_off_and_restart_all(void **state)
 {
@@ -128,8 +124,6 @@ static void old_files_are_not_trusted_after_a_time_without_files(void **state)
     restart_all();
     forgetting_judge_all(&forgetting, true);
 }
-
-/* ---- not synced ------------------------------------------------------------------------------ */
 
 static void weaken_and_lose_power(void **state)
 {

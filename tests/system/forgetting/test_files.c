@@ -127,9 +127,6 @@ static void master_whose_file_lost_its_end_is_taken_back(void **state)
 
 #define FILES_CASE(name, n) FLEET_CASE(name, n, REDIS_ALWAYS)
 
-/* ---- a machine that was replaced, and comes back with its files -------------------------------
- */
-
 /* The first master is replaced by an empty one, which votes. Its old files are kept. */
 static struct forgetting replaced(void)
 {

@@ -29,8 +29,6 @@ static struct forgetting begin(void)
     return forgetting;
 }
 
-/* ---- demoted and promoted -------------------------------------------------------------------- */
-
 static void demote(void)
 {
     redis_follow(fleet, 0, forgetting_copy, 0);
@@ -115,8 +113,6 @@ static void master_demoted_long_ago_and_promoted_again_is_not_trusted_alone(void
     forgetting_judge_all(&forgetting, true);
 }
 
-/* ---- FAILOVER -------------------------------------------------------------------------------- */
-
 enum {
     FAILOVER_TIMEOUT_MS = 5000,
 };
@@ -186,8 +182,6 @@ static void master_that_failed_over_and_back_long_ago_is_not_trusted_alone(void 
     redis_free_backlog(fleet, 0);
     forgetting_judge_all(&forgetting, true);
 }
-
-/* ---- a promoted replica in a master's place -------------------------------------------------- */
 
 /* A restart hides that it was promoted: Redis forgets the id that it followed. */
 static void restart_copy(void)

@@ -38,8 +38,6 @@ static int teardown(void **state)
     return status;
 }
 
-/* ---- services -------------------------------------------------------------------------------- */
-
 /* The service that takes the lock reaches the third master through a link that can be held. */
 static void serve(void)
 {
@@ -60,8 +58,6 @@ static void wait_active(void)
     masters_wait_all_active(extends, MASTERS);
     masters_wait_all_active(takes, MASTERS);
 }
-
-/* ---- extensions under way -------------------------------------------------------------------- */
 
 static void send_extend(struct http *http, const char *name, const struct grant *grant)
 {
@@ -92,8 +88,6 @@ static void sleep_until(uint64_t at_ms)
     if (now_ms < at_ms)
         wait_ms((unsigned)(at_ms - now_ms));
 }
-
-/* ---- the rule -------------------------------------------------------------------------------- */
 
 static void play(const char *name)
 {

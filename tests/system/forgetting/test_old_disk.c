@@ -140,8 +140,6 @@ static void kept_disk(void **state)
     masters_wait_within(forgetting.port, 0, "active", NULL, MASTERS_WAIT_LONG_MS);
 }
 
-/* ---- one master alone ------------------------------------------------------------------------ */
-
 /* The disk of the only master is older, and the pawld that granted runs. A second one, which knew
  * nothing, hears of it. */
 static void only_master_with_an_older_file_is_not_believed(void **state)
@@ -160,8 +158,6 @@ static void only_master_with_an_older_file_is_not_believed(void **state)
     forgetting.port = other;
     forgetting_judge_all(&forgetting, true);
 }
-
-/* ---- an extension alone ---------------------------------------------------------------------- */
 
 /* The last that a master did was to lengthen a lease. Its older file has the lease end sooner. */
 static void lost_extension_is_noticed(void **state)

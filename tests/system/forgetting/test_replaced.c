@@ -18,8 +18,6 @@ enum {
 #define FOR_LONG "{\"ttl_ms\":60000}"
 #define BRIEFLY  "{\"ttl_ms\":2000}"
 
-/* ---- one master ------------------------------------------------------------------------------ */
-
 /* How master 0 forgets. */
 struct loss {
     const char *command; /* NULL: it is killed, and restarts */
@@ -38,8 +36,6 @@ static void master_that_forgets_is_back_with_its_locks(void **state)
     }
     forgetting_judge(&forgetting);
 }
-
-/* ---- all masters, one after the other -------------------------------------------------------- */
 
 static struct pawl_service ledger;
 
@@ -130,8 +126,6 @@ static void lock_lives_through_the_move_of_all_masters_one_after_the_other(void 
     redis_fleet_free(elsewhere);
 }
 
-/* ---- a longest lease of a second ------------------------------------------------------------- */
-
 /* Here each master is back within seconds even if the longest lease is waited for. The lock has to
  * be there too. A moment without a majority costs nothing: the old validity stands. */
 static void lock_extended_for_long_is_not_worn_away_by_maintenance(void **state)
@@ -154,8 +148,6 @@ static void lock_extended_for_long_is_not_worn_away_by_maintenance(void **state)
     call_give_back(port, NAME, &grant);
     assert_true(call_grant(port, NAME, BRIEFLY).token > grant.token);
 }
-
-/* ---- what was held before -------------------------------------------------------------------- */
 
 static void expect_held_released_and_free(uint16_t port, struct grant *grant)
 {

@@ -28,8 +28,6 @@ static const struct http_response *acquire(const char *body)
     return call_acquire(untouched_port(), "free", body);
 }
 
-/* ---- bodies ---------------------------------------------------------------------------------- */
-
 static void body_that_is_no_json_object_is_refused(void **state)
 {
     (void)state;
@@ -193,8 +191,6 @@ static void body_where_none_belongs_is_refused(void **state)
     expect_invalid(call(untouched_port(), "GET", "/v1/locks/held", NULL, "{\"a\": 1}"), "\"a\"");
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
 static void expect_bad_name(const char *name)
 {
     char path[CALL_PATH_MAX];
@@ -260,8 +256,6 @@ static void every_allowed_character_is_allowed(void **state)
     EXPECT_JSON(response, 200, 2);
     assert_string_equal(http_string(response, "resource"), "AZaz09._~:@/-/...A");
 }
-
-/* ---- headers --------------------------------------------------------------------------------- */
 
 static void lock_id_that_is_missing_or_malformed_is_refused(void **state)
 {
@@ -367,8 +361,6 @@ static void headers_past_their_bounds_are_refused(void **state)
     assert_int_equal(call(untouched_port(), "POST", "/v1/locks/free", headers, NULL)->status, 431);
     free(headers);
 }
-
-/* ---- paths and methods ----------------------------------------------------------------------- */
 
 static void path_that_is_unknown_is_not_found(void **state)
 {

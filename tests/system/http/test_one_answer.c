@@ -41,8 +41,6 @@ static void put_times(struct text *text, const char *piece, size_t times)
         put(text, piece, strlen(piece));
 }
 
-/* ---- one answer ------------------------------------------------------------------------------ */
-
 /* Reads to the end of the connection. */
 static size_t read_all(struct http *http, const char *name, char answer[static ANSWER_MAX])
 {
@@ -137,8 +135,6 @@ static void expect_one_answer(const char *name, const struct text *request, int 
     expect_after(name, GET "\r\n", request, status);
     expect_behind(name, request, status);
 }
-
-/* ---- requests -------------------------------------------------------------------------------- */
 
 struct plain {
     const char *name;

@@ -76,8 +76,6 @@ static bool is_over(void *arg)
     return poll(&end, 1, 0) > 0;
 }
 
-/* ---- a line that does not end ---------------------------------------------------------------- */
-
 struct endless {
     const struct pawl_service *of;
     bool kept_alive; /* the connection was used before */
@@ -103,8 +101,6 @@ static void lines_without_end_cost_nothing(void **state)
     for (int i = 0; i < CROWD; i += 10)
         assert_true(wait_until(is_over, crowd[i], 1000));
 }
-
-/* ---- clients that go ------------------------------------------------------------------------- */
 
 static bool has_few_connections(void *arg)
 {
@@ -146,8 +142,6 @@ static void client_that_leaves_within_a_request_is_gone_at_once(void **state)
         expect_nothing_to_be_kept(blanks, 2, reset);
     }
 }
-
-/* ---- clients that are slow ------------------------------------------------------------------- */
 
 /* Sends @start, then one byte of @rest at a time, until there is an answer. */
 static void expect_timeout(const char *start, const char *rest)
@@ -198,8 +192,6 @@ static void client_that_says_nothing_is_let_go(void **state)
     http_response_fini(&response);
     http_close(http);
 }
-
-/* ---- clients that may take their time -------------------------------------------------------- */
 
 static void connection_between_requests_outlives_both_times(void **state)
 {

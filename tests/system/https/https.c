@@ -26,8 +26,6 @@ struct https https;
 #define EC       "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc"
 #define SERVICE  TLS_SERVICE " -addext subjectAltName=IP:127.0.0.1,DNS:localhost"
 
-/* ---- certificates ---------------------------------------------------------------------------- */
-
 void https_shell(const char *folder, const char *command)
 {
     char line[COMMAND_BYTES], log[PATH_BYTES];
@@ -111,8 +109,6 @@ int https_remove_certificates(void **state)
     tempdir_remove(https.certs);
     return 0;
 }
-
-/* ---- the service ----------------------------------------------------------------------------- */
 
 int https_setup(void **state)
 {

@@ -16,8 +16,6 @@ enum {
     ARGS_MAX = 24,
 };
 
-/* ---- clients' certificates ------------------------------------------------------------------- */
-
 static void client_has_to_show_a_certificate_of_the_authority(void **state)
 {
     (void)state;
@@ -50,8 +48,6 @@ static void certificate_that_is_optional_has_to_be_good_all_the_same(void **stat
     assert_int_equal(https_ask(https_connect("app", NULL)), 200);
     assert_int_equal(https_ask(https_connect("expired", NULL)), 0);
 }
-
-/* ---- our own clients ------------------------------------------------------------------------- */
 
 static const char python_script[] =
     "import pawl, sys\n"

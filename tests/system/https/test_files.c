@@ -25,8 +25,6 @@ enum {
     RELOADS = 10,
 };
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
 static void files_that_cannot_be_used_are_told(void **state)
 {
     char ca[PATH_BYTES];
@@ -69,8 +67,6 @@ static void options_that_lack_each_other_are_told(void **state)
     free(said);
     free(program);
 }
-
-/* ---- reading again --------------------------------------------------------------------------- */
 
 static void expect_shown(const char *cn)
 {

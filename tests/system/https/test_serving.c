@@ -18,8 +18,6 @@ enum {
     BODY_MAX = 64 * 1024,
 };
 
-/* ---- serving --------------------------------------------------------------------------------- */
-
 static void locks_are_granted_over_tls(void **state)
 {
     struct http_response response;
@@ -226,8 +224,6 @@ static void priorities_can_be_narrowed_and_not_lowered(void **state)
     https_expect_no_start((const char *const[]){"--tls-priorities", "NONSENSE", NULL}, 1,
                           "NONSENSE");
 }
-
-/* ---- clients that stall ---------------------------------------------------------------------- */
 
 static bool has_ended(void *arg)
 {

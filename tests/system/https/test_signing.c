@@ -79,8 +79,6 @@ static void expect_served(const char *name, bool served)
             fail_msg("%s %s served with %s", name, served ? "is not" : "is", protocols[i]);
 }
 
-/* ---- clients --------------------------------------------------------------------------------- */
-
 static void client_cannot_make_itself_another_one(void **state)
 {
     (void)state;
@@ -112,8 +110,6 @@ static void authority_between_is_believed_only_from_the_file(void **state)
     expect_served("honest", true);
     expect_served("forged", false);
 }
-
-/* ---- names ----------------------------------------------------------------------------------- */
 
 static gnutls_datum_t file_of(const char *name, const char *ending)
 {
@@ -203,8 +199,6 @@ static void client_has_one_common_name_of_plain_text(void **state)
     }
     process_wait_line(https.pawld, "no plain text", TIMEOUT_MS, NULL, 0);
 }
-
-/* ---- services -------------------------------------------------------------------------------- */
 
 static void service_that_may_sign_is_warned_of_and_serves(void **state)
 {

@@ -17,8 +17,6 @@ enum {
     TTL_MAX_MS = 60000,
 };
 
-/* ---- who may break it ------------------------------------------------------------------------ */
-
 #define IF_MATCH "If-Match: \"1\"\r\n"
 #define BREAK    "/v1/locks/orders/1?force=true"
 
@@ -41,8 +39,6 @@ static void only_an_admin_breaks_a_lock_and_the_holder_is_told_by_whom(void **st
     assert_string_equal(json_string_value(json_object_get(response.json, "by")), "admin");
     http_response_fini(&response);
 }
-
-/* ---- who holds a lock ------------------------------------------------------------------------ */
 
 /* Asks as @key; @wanted NULL: the answer names no key. @member: of which object; NULL: of the
  * whole. */

@@ -22,8 +22,6 @@ enum {
 
 #define LONG_LEASE "{\"ttl_ms\": 300000}"
 
-/* ---- limits ---------------------------------------------------------------------------------- */
-
 static void key_is_refused_beyond_its_rate(void **state)
 {
     (void)state;

@@ -18,8 +18,6 @@ enum {
     END_MS = 20000,
 };
 
-/* ---- reloading ------------------------------------------------------------------------------- */
-
 /* Calls as the admin over one connection until it is told to stop; *@ret_refused counts what was
  * not answered with 200, and *@ret_calls all. */
 struct steady {
@@ -133,8 +131,6 @@ static void file_that_is_half_written_leaves_the_keys_as_they_were(void **state)
                       NULL, 0);
     assert_int_equal(keys_status(narrow, "GET", "/v1/locks/others", NULL, NULL), 403);
 }
-
-/* ---- the ledger ------------------------------------------------------------------------------ */
 
 struct ledger_call {
     uint16_t port;

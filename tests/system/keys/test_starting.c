@@ -16,8 +16,6 @@ enum {
     END_MS = 20000,
 };
 
-/* ---- starting -------------------------------------------------------------------------------- */
-
 static void expect_refusal(const char *const options[], const char *says)
 {
     const int status = pawld_run_at(NULL, workdir.data, options, workdir.said);

@@ -46,8 +46,6 @@ static unsigned routes_count;
 static char admin[KEYED_KEY_MAX], locker[KEYED_KEY_MAX], reader[KEYED_KEY_MAX];
 static char elsewhere[KEYED_KEY_MAX], unknown[KEYED_KEY_MAX], forged[KEYED_KEY_MAX];
 
-/* ---- what is around -------------------------------------------------------------------------- */
-
 static void read_routes(const char *program_name, struct pawl_service *service)
 {
     char *program = pawl_program(program_name);
@@ -114,8 +112,6 @@ static int start(void **state)
     return 0;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
-
 /* Puts the names of the walk into the pattern. */
 static void fill_path(const char *pattern, char ret_path[static TEXT_BYTES])
 {
@@ -150,8 +146,6 @@ static void call_as(const char *key, const struct route *route, const char *meth
     keyed_call(route->service->port, key, method, path,
                "Lock-Id: " LOCK_ID "\r\nFencing-Token: 9\r\n", body_of(method, path), ret_response);
 }
-
-/* ---- what there is --------------------------------------------------------------------------- */
 
 static void add_state(char *text, size_t size, uint16_t port, const char *path)
 {
@@ -192,8 +186,6 @@ static void expect_unchanged(char *before)
     free(before);
     free(after);
 }
-
-/* ---- without a key that is known ------------------------------------------------------------- */
 
 static const char *const methods[] = {"GET",   "HEAD",   "POST",    "PUT",
                                       "PATCH", "DELETE", "OPTIONS", "BREW"};
@@ -319,8 +311,6 @@ static void two_keys_are_told_to_be_two_on_each_path(void **state)
         http_response_fini(&response);
     }
 }
-
-/* ---- with keys ------------------------------------------------------------------------------- */
 
 /* Walks each route as it is meant to be called. Names are within the prefixes of the key. */
 static void walk_with_role(const char *key, enum role role)
@@ -449,8 +439,6 @@ static void unknown_path_is_told_to_known_callers(void **state)
     assert_int_equal(keyed_status(pawld.port, reader, "PUT", "/v1/fleet", NULL, NULL), 405);
     assert_int_equal(keyed_status(pawld.port, reader, "GET", "/v1/%zz", NULL, NULL), 400);
 }
-
-/* ---- the page -------------------------------------------------------------------------------- */
 
 /* The table of the page, from the routes. The caller frees it. */
 static char *render_table(void)

@@ -76,8 +76,6 @@ void tally_answer(const char *call, const struct http_response *response)
     tally_add(labels, 1);
 }
 
-/* ---- comparing ------------------------------------------------------------------------------- */
-
 struct comparison {
     const char *before;
     const char *family;

@@ -43,8 +43,6 @@ static void serve_with(const char *const options[])
     pawl_wait_ready(service);
 }
 
-/* ---- a client -------------------------------------------------------------------------------- */
-
 struct client {
     uint16_t port;
     unsigned number;
@@ -191,8 +189,6 @@ static void *run_client(void *arg)
     http_close(client->http);
     return NULL;
 }
-
-/* ---- the cases ------------------------------------------------------------------------------- */
 
 static int64_t total_of(const char *text, const char *const samples[], unsigned count)
 {

@@ -24,8 +24,6 @@ const between = (least, most) => least + Math.random() * (most - least);
 const isLate = () => Math.random() < LATE_PART;
 const pause = (late) => sleep(late ? between(1.2 * TTL_MS, 3 * TTL_MS) : between(0, 0.05 * TTL_MS));
 
-/* ---- one after the other ---------------------------------------------------------------------- */
-
 const refuses = (promise) => assert.rejects(promise, Stale);
 
 const rules = {
@@ -93,8 +91,6 @@ const rulesBetween = {
         assert.equal(await store.read(name), 10);
     },
 };
-
-/* ---- at once ---------------------------------------------------------------------------------- */
 
 async function acquire(locks, name) {
     const answer = await fetch(`${locks}/${name}`, { method: 'POST',

@@ -48,8 +48,6 @@ struct round {
 static const char *direct_url;
 static int64_t child_ms;
 
-/* ---- input and output ------------------------------------------------------------------------ */
-
 /* Byte by byte: a child that reads on gets all that was not read. */
 static void read_line(char ret_line[static LINE_MAX_LEN])
 {
@@ -85,8 +83,6 @@ static void find(struct round *round, const char *what)
     (void)snprintf(round->found + len, sizeof(round->found) - len, "%s%s", len > 0 ? "; " : "",
                    what);
 }
-
-/* ---- the child ------------------------------------------------------------------------------- */
 
 static void expect_forked(struct round *round, const char *what, int error)
 {
@@ -158,8 +154,6 @@ static void end_child(struct round *round, int fd)
     exit(EXIT_SUCCESS);
 }
 
-/* ---- the wait for it ------------------------------------------------------------------------- */
-
 static bool has_ended(pid_t pid)
 {
     int status;
@@ -193,8 +187,6 @@ late:
         (void)kill(pid, SIGKILL);
     (void)snprintf(ret_found, FOUND_MAX, "the child did not end in time");
 }
-
-/* ---- kinds of forks -------------------------------------------------------------------------- */
 
 static pid_t fork_child(struct round *round, int *ret_fd)
 {
@@ -304,8 +296,6 @@ static void by_prefork(struct round *round)
     tell("child", found);
 }
 
-/* ---- a handler of a signal that forks in the middle of a call -------------------------------- */
-
 static volatile sig_atomic_t handled_pid; /* -1: not yet */
 static int handler_fds[2];
 
@@ -382,8 +372,6 @@ static void play_handler(struct round *round)
     if (!released)
         find(round, "the lock was released");
 }
-
-/* ---- a round --------------------------------------------------------------------------------- */
 
 static void *call_in_thread(void *user)
 {

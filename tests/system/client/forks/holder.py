@@ -27,9 +27,6 @@ CALL_SECONDS = 20  # a child is waited for in the middle of one
 LATE = "the child did not end in time"
 
 
-# ---- input and output ----------------------------------------------------------------------------
-
-
 def read_line() -> str:
     """Byte by byte: a child that reads on gets all that was not read."""
     line = b""
@@ -43,9 +40,6 @@ def read_line() -> str:
 
 def tell(who: str, failures):
     os.write(1, f"{who} {'; '.join(failures) or 'ok'}\n".encode())
-
-
-# ---- the child -----------------------------------------------------------------------------------
 
 
 def refusal_of(what: str, call):
@@ -132,7 +126,6 @@ class Report:
         return found + ([LATE] if late else [])
 
 
-# ---- kinds of forks ------------------------------------------------------------------------------
 #
 # Each one is called in the parent with what the child may use, and returns what went wrong. In a
 # child that goes on in the program it raises SystemExit.
@@ -308,9 +301,6 @@ def by_daemon(report):
     return run
 
 
-# ---- threads -------------------------------------------------------------------------------------
-
-
 def in_thread(call):
     """Calls in a thread. Returns its end: a call that waits, and returns or raises the outcome."""
     outcome = []
@@ -379,9 +369,6 @@ def round_of_threads(moment, name, url, fork, calls):
     return found
 
 
-# ---- a handler of a signal that forks in the middle of a call ------------------------------------
-
-
 def round_of_handler(moment, name, url, calls):
     client = pawl.Client(call_timeout=CALL_SECONDS)
     report = Report()
@@ -428,9 +415,6 @@ def round_of_handler(moment, name, url, calls):
     return found + ([] if lock.release() else ["the lock was released"])
 
 
-# ---- asyncio -------------------------------------------------------------------------------------
-
-
 async def round_of_asyncio(moment, name, url, fork, calls):
     client = pawl.Client(call_timeout=CALL_SECONDS)
     if moment == "waiting":
@@ -473,9 +457,6 @@ async def forked(fork, shared):
         return fork(shared)
     process = await asyncio.create_subprocess_exec("/bin/true")
     return [] if await process.wait() == 0 else ["the program failed"]
-
-
-# ---- rounds --------------------------------------------------------------------------------------
 
 
 def run_round(client, kind, url, moment, name, calls, fork):
