@@ -178,8 +178,6 @@ static void tell(void *unused, const struct liar_heard *heard, struct liar_lie *
         replace,   replace, replace,      prepend,       append,
         say_twice, cut_off, change_bytes, change_digits, say_for_ever,
     };
-    (void)unused;
-    (void)heard;
     lies.heard++;
     if (!sim_rng_chance(&lies.rng, LIES_PERMILLE) || lie->len > LIAR_SAYS_MAX / 2)
         return;
@@ -262,7 +260,6 @@ static void take_turn(struct pawl_service service, uint64_t turn)
 
 static void run(void **state)
 {
-    (void)state;
     char url[64];
     unsigned last = options.masters - 1;
     sim_rng_init(&lies.rng, options.seed, 0);

@@ -29,7 +29,6 @@ int fleet_setup_row(void **state)
 
 int fleet_teardown(void **state)
 {
-    (void)state;
     redis_fleet_free(fleet);
     fleet = NULL;
     process_kill_all();

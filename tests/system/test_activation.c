@@ -86,7 +86,6 @@ static void expect_bounded_answers(void)
 
 static void passed_socket_takes_the_place_of_listen(void **state)
 {
-    (void)state;
     static const char *const workers[] = {"1", "3"};
     const uint16_t port = open_socket(SOCK_STREAM, true);
     for (size_t i = 0; i < 2; i++) {
@@ -100,7 +99,6 @@ static void passed_socket_takes_the_place_of_listen(void **state)
 /* All of them accept from the one socket. */
 static void connections_to_a_passed_socket_come_to_every_worker(void **state)
 {
-    (void)state;
     struct http *crowd[CROWD];
     const uint16_t port = open_socket(SOCK_STREAM, true);
     struct process *process = start_passed("LISTEN_FDS=1 LISTEN_PID=$$", "2");
@@ -118,7 +116,6 @@ static void connections_to_a_passed_socket_come_to_every_worker(void **state)
 
 static void socket_that_is_named_metrics_serves_nothing_else(void **state)
 {
-    (void)state;
     const uint16_t port = open_socket(SOCK_STREAM, true);
     struct process *process =
         start_passed("LISTEN_FDS=1 LISTEN_PID=$$ LISTEN_FDNAMES=metrics", "1");
@@ -130,7 +127,6 @@ static void socket_that_is_named_metrics_serves_nothing_else(void **state)
 
 static void sockets_for_another_process_are_not_taken(void **state)
 {
-    (void)state;
     char passed_port[16];
     (void)snprintf(passed_port, sizeof(passed_port), ":%u$",
                    (unsigned)open_socket(SOCK_STREAM, true));
@@ -142,7 +138,6 @@ static void sockets_for_another_process_are_not_taken(void **state)
 
 static void what_cannot_be_accepted_from_is_refused(void **state)
 {
-    (void)state;
     static const struct {
         int type;
         bool listens;
@@ -165,7 +160,6 @@ static void what_cannot_be_accepted_from_is_refused(void **state)
 /* Between two processes clients wait in the queue of the socket. */
 static void restart_over_a_passed_socket_refuses_nobody(void **state)
 {
-    (void)state;
     const uint16_t port = open_socket(SOCK_STREAM, true);
     struct process *process = start_passed("LISTEN_FDS=1 LISTEN_PID=$$", "2");
     wait_serving(process, port);

@@ -49,7 +49,6 @@ static struct grant either_way(const struct http_response *response)
 
 static void second_answer_is_the_lock_that_the_first_one_was(void **state)
 {
-    (void)state;
     serve_all();
     const struct http_response *response = call_acquire(port, "r", OWN);
     EXPECT_JSON(response, 201, 8);
@@ -66,7 +65,6 @@ static void second_answer_is_the_lock_that_the_first_one_was(void **state)
 
 static void another_server_gives_the_same(void **state)
 {
-    (void)state;
     serve_twice();
     struct grant first = call_grant(port, "r", OWN);
     copies_wait("r", MAJORITY, MASTERS);
@@ -79,7 +77,6 @@ static void another_server_gives_the_same(void **state)
 
 static void to_everybody_else_it_is_held(void **state)
 {
-    (void)state;
     serve_twice();
     struct grant holder = call_grant(port, "r", OWN);
     EXPECT_PROBLEM(call_acquire(port, "r", OTHER), 409, "held", 3);
@@ -89,7 +86,6 @@ static void to_everybody_else_it_is_held(void **state)
 
 static void after_its_release_it_is_a_new_grant(void **state)
 {
-    (void)state;
     serve_twice();
     struct grant first = call_grant(port, "r", OWN);
     call_give_back(port, "r", &first);
@@ -100,7 +96,6 @@ static void after_its_release_it_is_a_new_grant(void **state)
 
 static void what_a_majority_lost_is_taken_anew(void **state)
 {
-    (void)state;
     serve_twice();
     struct grant first = call_grant(port, "r", OWN);
     for (unsigned k = 0; k < MAJORITY; k++)
@@ -113,7 +108,6 @@ static void what_a_majority_lost_is_taken_anew(void **state)
 /* Asked twice at once: both get the lock, and one release is the end of it. */
 static void two_at_once_share_one_lock(void **state)
 {
-    (void)state;
     serve_twice();
     for (int round = 0; round < 20; round++) {
         struct http *asked = call_begin(port_of_other, "POST", "/v1/locks/r", OWN);
@@ -129,7 +123,6 @@ static void two_at_once_share_one_lock(void **state)
 /* A holder that waits in line, and asks again while it does, gets one lock. */
 static void waiter_may_ask_again(void **state)
 {
-    (void)state;
     serve_all();
     struct grant holder = call_grant(port, "r", OTHER);
     struct http *waiter = call_begin(port, "POST", "/v1/locks/r",
@@ -149,7 +142,6 @@ static void waiter_may_ask_again(void **state)
 
 static bool all_vote(void *arg)
 {
-    (void)arg;
     unsigned voting = 0;
     const char *at = call(port, "GET", "/v1/fleet", NULL, NULL)->body;
     while ((at = strstr(at, "\"state\":\"active\"")) != NULL) {
@@ -162,7 +154,6 @@ static bool all_vote(void *arg)
 /* What was stored before a master restarted was counted under its last incarnation. */
 static void masters_that_restarted_still_know_it(void **state)
 {
-    (void)state;
     serve_twice();
     struct grant first = call_grant(port, "r", OWN);
     for (unsigned k = 0; k < 2; k++) {

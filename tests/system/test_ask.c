@@ -49,13 +49,11 @@ static void expect_most_on(uint32_t (*majority_of)(const char *name))
 
 static uint32_t first_majority(const char *name)
 {
-    (void)name;
     return fence_set_below(MAJORITY);
 }
 
 static void locks_stand_on_the_first_majority(void **state)
 {
-    (void)state;
     serve();
     expect_most_on(first_majority);
 }
@@ -67,7 +65,6 @@ static uint32_t majority_of_slot(const char *name)
 
 static void locks_stand_on_majorities_by_their_slots_where_they_spread(void **state)
 {
-    (void)state;
     fleet_init(TTL_MAX_MS);
     port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, "--ask", "spread", NULL}).port;
     masters_wait_all_active(port, MASTERS);
@@ -76,7 +73,6 @@ static void locks_stand_on_majorities_by_their_slots_where_they_spread(void **st
 
 static void lock_stands_on_all_where_all_are_asked(void **state)
 {
-    (void)state;
     fleet_init(TTL_MAX_MS);
     port = fleet_serve_all().port;
     for (unsigned k = 0; k < NAMES; k++) {
@@ -91,7 +87,6 @@ static void lock_stands_on_all_where_all_are_asked(void **state)
 /* Until it is found silent, another one is asked for it; then it is not asked first any more. */
 static void stopped_master_has_another_one_asked(void **state)
 {
-    (void)state;
     serve();
     redis_fleet_pause(fleet, 0);
     for (unsigned k = 0; k < NAMES; k++) {
@@ -113,7 +108,6 @@ static void replace(unsigned i)
 /* The lock came to masters that its acquire had not asked. */
 static void release_of_a_lock_that_was_joined_leaves_it_nowhere(void **state)
 {
-    (void)state;
     serve();
     struct grant grant = call_grant(port, "joined", NULL);
     const uint32_t before = copies_at("joined");
@@ -139,7 +133,6 @@ static void have_imported(const char *resource)
 
 static void release_of_a_lock_that_was_imported_leaves_it_nowhere(void **state)
 {
-    (void)state;
     serve();
     struct grant grant = call_grant(port, "imported", NULL);
     have_imported("imported");
@@ -150,7 +143,6 @@ static void release_of_a_lock_that_was_imported_leaves_it_nowhere(void **state)
 /* It was not there when the master was taken back. */
 static void release_through_a_later_server_leaves_an_imported_lock_nowhere(void **state)
 {
-    (void)state;
     serve();
     struct grant grant = call_grant(port, "imported", NULL);
     have_imported("imported");
@@ -162,7 +154,6 @@ static void release_through_a_later_server_leaves_an_imported_lock_nowhere(void 
 
 static void token_that_nobody_was_given_raises_no_counter(void **state)
 {
-    (void)state;
     serve();
     struct grant grant = call_grant(port, "claimed", NULL);
     struct grant claimed = grant;
@@ -184,7 +175,6 @@ static void token_that_nobody_was_given_raises_no_counter(void **state)
 
 static void lock_whose_master_was_replaced_is_kept_by_extending_it(void **state)
 {
-    (void)state;
     serve();
     for (unsigned k = 0; k < MAJORITY; k++) {
         struct grant grant = call_grant(port, name_of(k), NULL);

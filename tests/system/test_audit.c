@@ -104,7 +104,6 @@ static void assert_logged(const char *text, unsigned times)
 
 static void durable_masters_show_only_that_they_are_one_machine(void **state)
 {
-    (void)state;
     char url[256];
     snprintf(url, sizeof(url), "unix://%s", fleet->master[0].socket);
     redis_fleet_readdress(fleet, 0, url); /* the same machine by another way */
@@ -123,7 +122,6 @@ static void durable_masters_show_only_that_they_are_one_machine(void **state)
 
 static void one_master_shares_its_machine_with_nobody(void **state)
 {
-    (void)state;
     fleet->n = 1;
     uint16_t port = serve_new();
     assert_int_equal(findings(show(port)), 0);
@@ -132,7 +130,6 @@ static void one_master_shares_its_machine_with_nobody(void **state)
 
 static void weak_persistence_is_shown_and_logged_once(void **state)
 {
-    (void)state;
     fleet_command(1, "CONFIG SET appendonly yes");
     fleet_command(2, "CONFIG SET appendonly yes");
     fleet_command(2, "CONFIG SET appendfsync always no-appendfsync-on-rewrite yes");
@@ -153,7 +150,6 @@ static void weak_persistence_is_shown_and_logged_once(void **state)
 
 static void changes_at_runtime_are_found_and_so_is_their_end(void **state)
 {
-    (void)state;
     uint16_t port = serve_new();
     struct grant held = call_grant(port, "audited", NULL);
     fleet_command(0, "CONFIG SET appendonly yes");
@@ -175,7 +171,6 @@ static void changes_at_runtime_are_found_and_so_is_their_end(void **state)
 /* The first one gives it another replication id: it is taken back, and says so no more. */
 static void replica_that_is_attached_is_shown_until_it_goes(void **state)
 {
-    (void)state;
     uint16_t port = serve_new();
     struct redis_fleet *replica = redis_fleet_new(1, REDIS_VOLATILE);
     freeReplyObject(
@@ -202,7 +197,6 @@ static const struct {
 
 static void durable_master_that_is_not_any_more_stays_out_until_it_is(void **state)
 {
-    (void)state;
     uint16_t port = serve_new();
     int64_t token = 0;
     for (size_t k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
@@ -221,7 +215,6 @@ static void durable_master_that_is_not_any_more_stays_out_until_it_is(void **sta
 
 static void master_that_is_made_to_forget_is_taken_back_as_one(void **state)
 {
-    (void)state;
     uint16_t port = serve_new();
     fleet_command(0, "CONFIG SET appendfsync everysec");
     masters_wait(port, 0, "refused", "undurable");
@@ -233,7 +226,6 @@ static void master_that_is_made_to_forget_is_taken_back_as_one(void **state)
 
 static void master_that_refuses_config_from_the_first_is_not_taken_for_durable(void **state)
 {
-    (void)state;
     fleet_command(0, "ACL SETUSER default -config");
     uint16_t port = serve_new();
     await(port, 0, "persistence-unknown");
@@ -264,7 +256,6 @@ static struct chaos_clock *restart_under_a_clock(unsigned i)
 
 static void clock_that_is_stepped_is_found_with_its_step(void **state)
 {
-    (void)state;
     struct chaos_clock *clock = restart_under_a_clock(1);
     uint16_t port = serve_new();
     wait_ms(6 * FLEET_PROBE_MS); /* each was looked at once */

@@ -123,7 +123,6 @@ static void grant_is_told_exactly_where_it_stands(void **state)
     static int64_t held[ROUNDS];
     unsigned stood = 0, unanswered = 0;
     char name[NAME_BYTES];
-    (void)state;
     start();
     for (unsigned round = 0; round < ROUNDS; round++) {
         (void)snprintf(name, sizeof(name), "%u/0", round);
@@ -170,7 +169,6 @@ static void token_of_an_extension_is_told_once(void **state)
     static int64_t held[EXTENSIONS];
     unsigned answered = 0, unanswered = 0;
     char name[NAME_BYTES];
-    (void)state;
     start();
     for (unsigned round = 0; round < EXTENSIONS; round++) {
         (void)snprintf(name, sizeof(name), "extended/%u", round);

@@ -111,7 +111,6 @@ static void break_and_tell(char (*expected)[WORKDIR_PATH_BYTES], unsigned *wante
 
 static void lines_are_what_clients_did(void **state)
 {
-    (void)state;
     static const char own_id[] =
         "{\"lock_id\": \"0123456789012345678901-_\", \"owner\": \"w\\\"7\"}";
     char lines[LINES_MAX][WORKDIR_PATH_BYTES], expected[LINES_MAX][WORKDIR_PATH_BYTES];
@@ -150,7 +149,6 @@ static void lines_are_what_clients_did(void **state)
 /* Whoever reads a log could release the lock with it. */
 static void no_lock_id_is_in_any_log(void **state)
 {
-    (void)state;
     serve((const char *const[]){"--audit-log", path, "--log-level", "debug", NULL});
     struct grant grant = call_grant(service.port, "secret", NULL);
     (void)call_extend(service.port, "secret", &grant, NULL);
@@ -164,7 +162,6 @@ static void no_lock_id_is_in_any_log(void **state)
 
 static void without_the_setting_nothing_is_written(void **state)
 {
-    (void)state;
     serve(NULL);
     (void)call_grant(service.port, "quiet", NULL);
     assert_int_equal(process_stop(service.process), 0);
@@ -173,7 +170,6 @@ static void without_the_setting_nothing_is_written(void **state)
 
 static void dash_is_stderr(void **state)
 {
-    (void)state;
     serve((const char *const[]){"--audit-log", "-", NULL});
     (void)call_grant(service.port, "loud", NULL);
     process_wait_line(service.process, "\"event\":\"grant\",\"resource\":\"loud\"", TIMEOUT_MS,
@@ -183,7 +179,6 @@ static void dash_is_stderr(void **state)
 
 static void request_id_is_given_back_and_written_down(void **state)
 {
-    (void)state;
     static const char id[] = "X-Request-Id: req-1/~\r\n";
     static const char trace[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     char value[256], headers[512], longest[200];
@@ -230,7 +225,6 @@ static void calls_of_a_batch_have_its_request_id(void **state)
 
 static void refused_keys_are_written_down(void **state)
 {
-    (void)state;
     char file[WORKDIR_PATH_BYTES], key[KEYED_KEY_MAX];
     workdir_join(workdir.path, "keys", file);
     keyed_new(file, "--role lock --prefix orders/", key);
@@ -251,7 +245,6 @@ static void refused_keys_are_written_down(void **state)
 /* They cost nothing to make, and could fill a disk. */
 static void callers_without_a_key_get_few_lines(void **state)
 {
-    (void)state;
     enum {
         STRANGERS = 10 * SERVER_AUDIT_STRANGERS_MAX, /* over one connection: most within a second */
     };
@@ -283,7 +276,6 @@ static void callers_without_a_key_get_few_lines(void **state)
 
 static void rotation_loses_no_line(void **state)
 {
-    (void)state;
     char moved[WORKDIR_PATH_BYTES + 8];
     serve_with_log();
     struct knock *knock = knock_start(service.port);
@@ -311,7 +303,6 @@ static void rotation_loses_no_line(void **state)
 /* Calls go on, the log says so, and later lines say how many are missing. */
 static void full_disk_is_told_and_counted(void **state)
 {
-    (void)state;
     enum {
         LOST = 20,
     };
@@ -345,7 +336,6 @@ static void full_disk_is_told_and_counted(void **state)
 /* The process ends without its last lines. */
 static void stuck_reader_does_not_hold_up_the_end(void **state)
 {
-    (void)state;
     enum {
         PIPE_BYTES = 4096,
         GRANTS = 40, /* more lines than the pipe takes */
@@ -367,7 +357,6 @@ static void stuck_reader_does_not_hold_up_the_end(void **state)
 
 static void file_that_cannot_be_opened_ends_the_start(void **state)
 {
-    (void)state;
     char said_path[WORKDIR_PATH_BYTES + 8];
     (void)snprintf(said_path, sizeof(said_path), "%s.said", path);
     assert_int_equal(pawld_run_at(NULL, workdir.data,
@@ -394,7 +383,6 @@ static void expect_no_file(const char *folder, const char *const options[], int 
 
 static void start_that_is_refused_makes_no_file(void **state)
 {
-    (void)state;
     char taken[32], other[WORKDIR_PATH_BYTES + 8];
     serve(NULL);
     (void)snprintf(taken, sizeof(taken), "127.0.0.1:%u", (unsigned)service.port);

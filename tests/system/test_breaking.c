@@ -88,7 +88,6 @@ static void break_and_look(uint16_t port)
 
 static void broken_grant_ends_and_the_next_one_is_higher(void **state)
 {
-    (void)state;
     break_and_look(fleet_init_and_serve(TTL_MAX_MS).port);
 }
 
@@ -99,7 +98,6 @@ static void broken_grant_ends_on_five_masters_too(void **state)
 
 static void one_master_that_is_down_does_not_matter(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     redis_fleet_kill(fleet, 2);
     masters_wait(port, 2, "down", "unreachable");
@@ -109,7 +107,6 @@ static void one_master_that_is_down_does_not_matter(void **state)
 /* It had the lock, and the break did not reach it. */
 static void master_that_comes_back_with_the_lock_does_not_bring_it_back(void **state)
 {
-    (void)state;
     fleet_init(TTL_MAX_MS);
     uint16_t port = fleet_serve_all().port;
     struct grant held = call_grant(port, "back", NULL);
@@ -125,7 +122,6 @@ static void master_that_comes_back_with_the_lock_does_not_bring_it_back(void **s
 
 static void without_a_majority_nothing_is_known(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     struct grant held = call_grant(port, "orders/42", NULL);
     redis_fleet_kill(fleet, 1);
@@ -139,7 +135,6 @@ static void without_a_majority_nothing_is_known(void **state)
 
 static void another_token_breaks_nothing(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     struct grant first = call_grant(port, "orders/42", NULL);
     call_give_back(port, "orders/42", &first);
@@ -158,7 +153,6 @@ static void another_token_breaks_nothing(void **state)
 
 static void lock_that_nobody_holds_is_not_broken(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     expect_broken(call_break(port, "never", 7), "never", false, 7);
     struct grant held = call_grant(port, "once", NULL);
@@ -168,7 +162,6 @@ static void lock_that_nobody_holds_is_not_broken(void **state)
 
 static void one_resource_of_a_group_is_broken_alone(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     const struct http_response *response =
         call(port, "POST", "/v1/locks", "Content-Type: application/json\r\n",
@@ -194,7 +187,6 @@ static bool somebody_waits(void *context)
 /* The waiter hears of it at another server. */
 static void broken_lock_goes_to_who_waits(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     uint16_t other = fleet_serve().port;
     struct grant held = call_grant(port, "orders/42", NULL);
@@ -207,7 +199,6 @@ static void broken_lock_goes_to_who_waits(void **state)
 
 static void request_is_read_strictly(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "34",       "\"034\"", "\"\"",           "\"0\"",
         "W/\"34\"", "*",       "\"34\", \"35\"", "\"9007199254740992\"",

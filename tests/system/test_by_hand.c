@@ -33,7 +33,6 @@ static void on_majority(const char *command)
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     port = pawld_start_new(fleet).port;
     masters_wait_all_active(port, MASTERS);
@@ -94,14 +93,12 @@ static void expect_foreign(const char *command)
 
 static void lock_key_that_is_no_string_is_named(void **state)
 {
-    (void)state;
     expect_foreign("LPUSH " KEY " junk");
     expect_foreign("HSET " KEY " junk 1");
 }
 
 static void lock_key_that_holds_no_lock_is_named(void **state)
 {
-    (void)state;
     expect_foreign("SET " KEY " junk");
     expect_foreign("SET " KEY " junk PX 60000");
     expect_foreign("SET " KEY " a:1:0::");
@@ -111,7 +108,6 @@ static void lock_key_that_holds_no_lock_is_named(void **state)
 
 static void lock_without_expiry_is_named(void **state)
 {
-    (void)state;
     on_majority("SET " KEY " " VALUE);
     expect_from_acquires("no-expiry", KEY);
     expect_named(show(), "no-expiry", KEY);
@@ -124,7 +120,6 @@ static void lock_without_expiry_is_named(void **state)
 
 static void own_lock_without_expiry_is_named_and_can_be_released(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, NAME, NULL);
     for (unsigned i = 0; i < MASTERS; i++)
         fleet_command(i, "PERSIST " KEY);
@@ -142,7 +137,6 @@ static void own_lock_without_expiry_is_named_and_can_be_released(void **state)
 
 static void one_master_with_a_key_by_hand_takes_nothing_from_the_others(void **state)
 {
-    (void)state;
     fleet_command(0, "LPUSH " KEY " junk");
     struct grant grant = call_grant(port, NAME, NULL);
     EXPECT_JSON(call_extend(port, NAME, &grant, NULL), 200, 6);
@@ -178,7 +172,6 @@ static void put_right(void)
 
 static void counter_that_is_used_up_is_named(void **state)
 {
-    (void)state;
     static const char *const values[] = {"9007199254740991", "9223372036854775807"};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         expect_counter(values[i], "counter-used-up");
@@ -190,7 +183,6 @@ static void counter_that_is_used_up_is_named(void **state)
 /* An extension compares it with the token, where the lock is gone. */
 static void counter_that_is_no_number_is_named(void **state)
 {
-    (void)state;
     static const char *const values[] = {"junk", "1.5"};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         expect_counter(values[i], "foreign-counter");
@@ -223,13 +215,11 @@ static void expect_few_questions(const char *command)
 
 static void a_lock_without_expiry_is_not_waited_for(void **state)
 {
-    (void)state;
     expect_few_questions("SET " KEY " " VALUE);
 }
 
 static void an_expiry_in_the_far_future_is_no_expiry_now(void **state)
 {
-    (void)state;
     expect_few_questions("SET " KEY " " VALUE " PX 9000000000000000000");
     EXPECT_PROBLEM(call_acquire_once(port, NAME, NULL), 409, "held", 3);
 }

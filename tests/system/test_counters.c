@@ -37,7 +37,6 @@ static void serve_anew(const char *const options[])
 
 static int start_on_masters(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     service = fleet_init_and_serve(TTL_MAX_MS);
     return 0;
@@ -86,14 +85,12 @@ static bool counts_without_gaps(const char *name)
 
 static void counter_begins_at_1_and_goes_on_by_as_many_as_are_asked_for(void **state)
 {
-    (void)state;
     assert_true(counts_without_gaps("orders/1") || counts_without_gaps("orders/2") ||
                 counts_without_gaps("orders/3"));
 }
 
 static void reading_shows_the_last_value_and_takes_none(void **state)
 {
-    (void)state;
     const int64_t value = call_value(call_count(service.port, "orders/42", "{\"count\": 7}"));
     for (int again = 0; again < 3; again++) {
         const struct http_response *response = call_read_counter(service.port, "orders%2F42");
@@ -113,7 +110,6 @@ static void reading_shows_the_last_value_and_takes_none(void **state)
 
 static void counter_that_was_never_counted_is_404(void **state)
 {
-    (void)state;
     for (int again = 0; again < 2; again++) {
         const struct http_response *response = call_read_counter(service.port, "never");
         EXPECT_PROBLEM(response, 404, "no-such-counter", 1);
@@ -123,7 +119,6 @@ static void counter_that_was_never_counted_is_404(void **state)
 
 static void counter_and_lock_of_one_name_know_nothing_of_each_other(void **state)
 {
-    (void)state;
     const int64_t value = call_value(call_count(service.port, "shared", "{\"count\": 1000}"));
     struct grant grant = call_grant(service.port, "shared", NULL);
     assert_true(grant.token < value);
@@ -133,7 +128,6 @@ static void counter_and_lock_of_one_name_know_nothing_of_each_other(void **state
 
 static void bad_input_counts_nothing(void **state)
 {
-    (void)state;
     static const char *const bodies[] = {
         "{\"count\": 0}",
         "{\"count\": 1000001}",
@@ -161,7 +155,6 @@ static void bad_input_counts_nothing(void **state)
 
 static void counters_are_listed_by_prefix_page_by_page(void **state)
 {
-    (void)state;
     static const unsigned limits[] = {1, 2, 7, 50, 0};
     const uint16_t ports[] = {service.port, 0};
     char name[32];
@@ -191,7 +184,6 @@ static void counters_are_listed_by_prefix_page_by_page(void **state)
 
 static void cursor_of_locks_is_none_of_counters(void **state)
 {
-    (void)state;
     char path[512];
     for (unsigned i = 1; i <= 20; i++) {
         char name[32];
@@ -212,7 +204,6 @@ static void cursor_of_locks_is_none_of_counters(void **state)
 
 static void no_more_counters_are_made_than_allowed(void **state)
 {
-    (void)state;
     serve_anew((const char *const[]){"--max-counters", "2", "--ask", "all", NULL});
     (void)count("one");
     const int64_t two = count("two");
@@ -229,7 +220,6 @@ static void no_more_counters_are_made_than_allowed(void **state)
 
 static void values_go_on_after_a_restart_of_pawld(void **state)
 {
-    (void)state;
     for (int again = 0; again < 3; again++) {
         const int64_t value = call_value(call_count(service.port, "kept", "{\"count\": 10}"));
         serve_anew(NULL);
@@ -240,7 +230,6 @@ static void values_go_on_after_a_restart_of_pawld(void **state)
 
 static void values_go_on_after_a_crash_of_pawld(void **state)
 {
-    (void)state;
     for (int again = 0; again < 3; again++) {
         const int64_t value = count("kept");
         process_kill(service.process);
@@ -252,7 +241,6 @@ static void values_go_on_after_a_crash_of_pawld(void **state)
 /* The core goes on with what was asked: nothing is taken back. */
 static void clients_that_leave_do_no_harm(void **state)
 {
-    (void)state;
     int64_t value = count("left");
     for (int again = 0; again < LEFT_ALONE; again++) {
         http_close(call_begin(service.port, "POST", "/v1/counters/left", "{\"count\": 5}"));
@@ -264,7 +252,6 @@ static void clients_that_leave_do_no_harm(void **state)
 
 static void values_of_many_clients_are_distinct_and_in_order(void **state)
 {
-    (void)state;
     uint16_t ports[] = {service.port, service.port, 0};
     if (fleet)
         ports[1] = fleet_serve().port;
@@ -281,7 +268,6 @@ static void flush_and_kill(void)
 
 static void values_stay_distinct_and_in_order_while_masters_forget_and_die(void **state)
 {
-    (void)state;
     const uint16_t ports[] = {service.port, fleet_serve().port, 0};
     const size_t calls = counted_run(ports, "many", 2 * RUN_MS, flush_and_kill);
     assert_in_range(calls, COUNTED_CLIENTS, SIZE_MAX);
@@ -289,7 +275,6 @@ static void values_stay_distinct_and_in_order_while_masters_forget_and_die(void 
 
 static void wiped_master_is_told_of_the_counters(void **state)
 {
-    (void)state;
     const unsigned wiped = 2;
     const int64_t value = call_value(call_count(service.port, "orders", "{\"count\": 1000}"));
     fleet_command(wiped, "FLUSHALL");
@@ -304,7 +289,6 @@ static void wiped_master_is_told_of_the_counters(void **state)
 
 static void counting_goes_on_with_two_of_five_down_and_stops_with_three(void **state)
 {
-    (void)state;
     int64_t value = count("orders");
     redis_fleet_kill(fleet, 0);
     redis_fleet_kill(fleet, 4);
@@ -320,7 +304,6 @@ static void counting_goes_on_with_two_of_five_down_and_stops_with_three(void **s
 
 static void field_that_was_written_by_hand_is_named(void **state)
 {
-    (void)state;
     (void)count("orders");
     for (unsigned i = 0; i < MASTERS; i++)
         fleet_command(i, "HSET pawl:fleet n:orders twelve");
@@ -339,7 +322,6 @@ static void field_that_was_written_by_hand_is_named(void **state)
  * fills a place somewhere, so in the end all masters are full. That is in nobody's way. */
 static void refused_names_are_in_nobodys_way_when_masters_die(void **state)
 {
-    (void)state;
     serve_anew((const char *const[]){"--max-counters", "2", NULL});
     const int64_t one = count("one"), two = count("two");
     for (unsigned name = 0; name <= 2 * MASTERS; name++) {
@@ -357,7 +339,6 @@ static void refused_names_are_in_nobodys_way_when_masters_die(void **state)
 
 static void field_that_was_written_by_hand_keeps_no_master_from_being_taken_back(void **state)
 {
-    (void)state;
     const unsigned wiped = 2;
     const int64_t value = count("orders");
     (void)count("mangled");

@@ -38,14 +38,12 @@ static int start_over(enum redis_persistence persistence)
 
 static int start(void **state)
 {
-    (void)state;
     return start_over(REDIS_VOLATILE);
 }
 
 /* A master that keeps all is sent its next script when it has answered the last one. */
 static int start_durable(void **state)
 {
-    (void)state;
     return start_over(REDIS_ALWAYS);
 }
 
@@ -135,7 +133,6 @@ static const struct http_response *call_live(const char *method, const char *pat
 
 static void holders_extend_and_release_while_nothing_more_is_granted(void **state)
 {
-    (void)state;
     char seconds[16];
     serve_with_two_workers();
     const struct grant grant = call_grant(service.port, "kept", NULL);
@@ -158,7 +155,6 @@ static void holders_extend_and_release_while_nothing_more_is_granted(void **stat
 
 static void all_who_wait_are_told_at_once(void **state)
 {
-    (void)state;
     static struct http *waiters[WAITERS];
     serve(NULL);
     call_grant(service.port, "held", NULL);
@@ -176,7 +172,6 @@ static void all_who_wait_are_told_at_once(void **state)
 /* None of those who were told has the lock, or keeps others from it. */
 static void lock_is_free_for_others_after_its_waiters_were_told(void **state)
 {
-    (void)state;
     serve(NULL);
     struct pawl_service other = pawld_start(fleet, NULL);
     pawl_wait_ready(other);
@@ -195,7 +190,6 @@ static void lock_is_free_for_others_after_its_waiters_were_told(void **state)
 
 static void open_connections_do_not_hold_up_the_end(void **state)
 {
-    (void)state;
     struct http *idle[CROWD];
     serve(NULL);
     for (int i = 0; i < CROWD; i++) {
@@ -213,13 +207,11 @@ static void open_connections_do_not_hold_up_the_end(void **state)
 
 static bool gives_up(void *arg)
 {
-    (void)arg;
     return process_wrote(service.process, "worker 2 does not end");
 }
 
 static void second_signal_ends_at_once(void **state)
 {
-    (void)state;
     serve((const char *const[]){"--workers", "2", NULL});
     hold_second_worker();
     process_signal(service.process, SIGTERM);
@@ -237,7 +229,6 @@ static void second_signal_ends_at_once(void **state)
 /* For a load balancer: all is served, and /readyz says no. */
 static void all_is_served_during_the_lead(void **state)
 {
-    (void)state;
     serve((const char *const[]){"--drain-lead", "3s", NULL});
     process_signal(service.process, SIGTERM);
     process_wait_line(service.process, " stopping$", TIMEOUT_MS, NULL, 0);
@@ -253,7 +244,6 @@ static void all_is_served_during_the_lead(void **state)
 
 static void drain_ends_with_its_time(void **state)
 {
-    (void)state;
     serve((const char *const[]){"--workers", "2", "--drain", "500ms", NULL});
     hold_second_worker();
     process_signal(service.process, SIGTERM);
@@ -264,7 +254,6 @@ static void drain_ends_with_its_time(void **state)
 
 static void sighup_reloads_and_ends_nothing(void **state)
 {
-    (void)state;
     serve(NULL);
     call_grant(service.port, "held", NULL);
     struct http *waiter =
@@ -285,7 +274,6 @@ static void sighup_reloads_and_ends_nothing(void **state)
  * pawld is told to end. */
 static void clean_up_at_a_slow_master_is_not_left_behind(void **state)
 {
-    (void)state;
     serve((const char *const[]){NULL});
     for (int i = 0; i < WARMED; i++) {
         struct grant grant = call_grant(service.port, "warm", NULL);

@@ -90,7 +90,6 @@ static int64_t take_and_give_back(const char *resource)
 
 static void new_folder_is_a_new_fleet_and_says_so(void **state)
 {
-    (void)state;
     serve();
     assert_true(process_wrote(service.process, "serving from .*/data/pawl\\.db"));
     assert_true(process_wrote(service.process, "fleet [0-9a-f]{40}: 1 master marked"));
@@ -104,7 +103,6 @@ static void new_folder_is_a_new_fleet_and_says_so(void **state)
 
 static void fleet_tells_what_it_is(void **state)
 {
-    (void)state;
     serve();
     const struct http_response *response = call(service.port, "GET", "/v1/fleet", NULL, NULL);
     const json_t *master = json_array_get(json_object_get(response->json, "masters"), 0);
@@ -115,7 +113,6 @@ static void fleet_tells_what_it_is(void **state)
 
 static void locks_and_tokens_outlive_the_process_however_it_ends(void **state)
 {
-    (void)state;
     int64_t token = 0;
     serve();
     struct grant held = call_grant(service.port, "held", LONG_TTL);
@@ -138,7 +135,6 @@ static void locks_and_tokens_outlive_the_process_however_it_ends(void **state)
 
 static void lease_that_ran_out_while_it_was_down_is_over(void **state)
 {
-    (void)state;
     serve();
     const struct grant grant = call_grant(service.port, "orders", SHORT_TTL);
     process_kill(service.process);
@@ -149,7 +145,6 @@ static void lease_that_ran_out_while_it_was_down_is_over(void **state)
 
 static void who_waits_is_told_over_another_worker(void **state)
 {
-    (void)state;
     serve_with((const char *const[]){"--workers", "2", NULL});
     for (unsigned i = 0; i < 8; i++) { /* each connection is some worker's */
         const struct grant grant = call_grant(service.port, "orders", LONG_TTL);
@@ -166,7 +161,6 @@ static void who_waits_is_told_over_another_worker(void **state)
 
 static void locks_are_listed_and_taken_together(void **state)
 {
-    (void)state;
     serve();
     (void)call_grant(service.port, "shop/1", LONG_TTL);
     (void)call_grant(service.port, "shop/2", LONG_TTL);
@@ -184,7 +178,6 @@ static void locks_are_listed_and_taken_together(void **state)
 
 static void longest_lease_is_that_of_the_first_start(void **state)
 {
-    (void)state;
     serve_with((const char *const[]){TTL_MAX, NULL});
     assert_int_equal(call_acquire_once(service.port, "orders", LONG_TTL)->status, 400);
     stop();
@@ -195,7 +188,6 @@ static void longest_lease_is_that_of_the_first_start(void **state)
 
 static void cap_on_extensions_is_set_when_the_fleet_is_made(void **state)
 {
-    (void)state;
     serve_with((const char *const[]){"--max-extensions", "5", NULL});
     stop();
     expect_end(workdir.data, (const char *const[]){"--max-extensions", "6", ANYWHERE, NULL}, 2,
@@ -205,7 +197,6 @@ static void cap_on_extensions_is_set_when_the_fleet_is_made(void **state)
 
 static void second_process_on_a_folder_is_refused(void **state)
 {
-    (void)state;
     serve();
     expect_refused(workdir.data, "another pawld");
     expect_init((const char *const[]){"--token-floor", "1", NULL}, 1);
@@ -214,7 +205,6 @@ static void second_process_on_a_folder_is_refused(void **state)
 
 static void copy_of_a_folder_is_refused(void **state)
 {
-    (void)state;
     char copy[WORKDIR_PATH_BYTES];
     workdir_join(workdir.path, "copy", copy);
     serve();
@@ -228,7 +218,6 @@ static void copy_of_a_folder_is_refused(void **state)
 
 static void file_that_is_gone_is_no_new_fleet(void **state)
 {
-    (void)state;
     serve();
     stop();
     assert_int_equal(unlink(database), 0);
@@ -238,7 +227,6 @@ static void file_that_is_gone_is_no_new_fleet(void **state)
 
 static void file_of_something_else_is_left_alone(void **state)
 {
-    (void)state;
     run_command((const char *const[]){"mkdir", workdir.data, NULL});
     run_command((const char *const[]){"sh", "-c", "echo precious > \"$0\"", database, NULL});
     expect_refused(workdir.data, "not a database");
@@ -249,7 +237,6 @@ static void file_of_something_else_is_left_alone(void **state)
 
 static void folder_that_is_not_to_be_had_is_named_with_what_to_do(void **state)
 {
-    (void)state;
     char below[WORKDIR_PATH_BYTES];
     workdir_join(workdir.data, "below", below);
     expect_refused(below, "Name a folder that pawld may write to");
@@ -258,7 +245,6 @@ static void folder_that_is_not_to_be_had_is_named_with_what_to_do(void **state)
 
 static void what_is_not_trusted_goes_on_above_a_floor(void **state)
 {
-    (void)state;
     char copy[WORKDIR_PATH_BYTES];
     workdir_join(workdir.path, "copy", copy);
     serve_with((const char *const[]){TTL_MAX, NULL});
@@ -278,7 +264,6 @@ static void what_is_not_trusted_goes_on_above_a_floor(void **state)
 /* Had the new file been taken for a new fleet's, its tokens would begin at 1 again. */
 static void taking_over_that_broke_off_leaves_no_new_fleet(void **state)
 {
-    (void)state;
     char *program = pawl_program("pawld");
     serve_with((const char *const[]){TTL_MAX, NULL});
     stop();
@@ -297,7 +282,6 @@ static void taking_over_that_broke_off_leaves_no_new_fleet(void **state)
 /* The same, where it fails before anything was written to the database. */
 static void taking_over_that_fails_at_once_leaves_no_new_fleet(void **state)
 {
-    (void)state;
     serve_with((const char *const[]){TTL_MAX, NULL});
     stop();
     assert_int_equal(unlink(database), 0);
@@ -312,7 +296,6 @@ static void taking_over_that_fails_at_once_leaves_no_new_fleet(void **state)
 
 static void file_that_was_moved_away_grants_nothing_more(void **state)
 {
-    (void)state;
     char away[WORKDIR_PATH_BYTES];
     workdir_join(workdir.path, "away", away);
     serve();
@@ -348,20 +331,17 @@ static void expect_survived(const char *fault, const char *words)
 
 static void full_disk_grants_nothing_until_there_is_room(void **state)
 {
-    (void)state;
     expect_survived("full", "database or disk is full");
 }
 
 static void disk_that_cannot_make_sure_grants_nothing(void **state)
 {
-    (void)state;
     expect_survived("sync", "disk I/O error");
 }
 
 /* No other master could be asked in its place. The validity has to tell what it took. */
 static void very_slow_disk_is_waited_for_and_the_validity_is_shorter(void **state)
 {
-    (void)state;
     serve_with((const char *const[]){"--max-ttl-ms", "30000", NULL});
     workdir_write(faults, "slow 300");
     const struct http_response *response =
@@ -372,7 +352,6 @@ static void very_slow_disk_is_waited_for_and_the_validity_is_shorter(void **stat
 
 static void write_that_was_torn_was_never_answered(void **state)
 {
-    (void)state;
     int64_t token = 0;
     for (unsigned i = 0; i < KILLS; i++) {
         serve();

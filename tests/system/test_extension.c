@@ -56,7 +56,6 @@ static void claim(const char *call)
 
 static void shell_with_arguments_ends_at_the_refusal(void **state)
 {
-    (void)state;
     claim("pawl_claim('orders/42', 34)");
     assert_int_equal(locking_shell("sqlite3 orders.db \".load $MODULE\" \"" STALE_CHECK
                                    "UPDATE orders SET state = 'lost'; COMMIT\" "
@@ -79,7 +78,6 @@ static int pipe_stale_write(const char *option)
 
 static void shell_with_a_pipe_ends_at_the_refusal_where_it_bails(void **state)
 {
-    (void)state;
     claim("pawl_claim('orders/42', 34)");
     assert_int_equal(pipe_stale_write("-bail"), BAILED);
     expect_answer("SELECT state FROM orders", "new\n");
@@ -88,7 +86,6 @@ static void shell_with_a_pipe_ends_at_the_refusal_where_it_bails(void **state)
 /* The page warns of it: the shell goes on after the refusal, and commits the write. */
 static void shell_that_does_not_bail_is_refused_by_a_protected_table_only(void **state)
 {
-    (void)state;
     claim("pawl_claim('orders/42', 34)");
     assert_int_equal(
         locking_shell(WORDS "{ echo \".load $MODULE\"; block sql 2; } | sqlite3 -bail orders.db"),
@@ -102,7 +99,6 @@ static void shell_that_does_not_bail_is_refused_by_a_protected_table_only(void *
 
 static void python_claims_reads_checks_and_writes(void **state)
 {
-    (void)state;
     const int status = locking_shell(
         WORDS "$python -c 'import sqlite3; sqlite3.Connection.enable_load_extension' || exit 99;"
               "block python 1 >work.py && pawl lock orders/42 -- $python work.py");
@@ -119,7 +115,6 @@ static void python_claims_reads_checks_and_writes(void **state)
 
 static void node_checks_and_writes(void **state)
 {
-    (void)state;
     const int status =
         locking_shell(WORDS "block js 1 >work.mjs && pawl lock orders/42 -- \"$NODE\" work.mjs");
     if (status == CASE_SKIPPED)
@@ -135,7 +130,6 @@ static void node_checks_and_writes(void **state)
  * before it knows. */
 static void stale_cron_job_is_refused(void **state)
 {
-    (void)state;
     static const char late[] =
         "echo $$ >began; while [ ! -e go ]; do sleep 0.02; done; "
         "sqlite3 orders.db \".load $MODULE\" \"BEGIN IMMEDIATE; SELECT pawl_check('backup', "

@@ -83,7 +83,6 @@ static void expect_cuts_refused(const char *name, const char *command, bool with
 /* prefix=o would reach more than prefix=orders/. */
 static void key_file_that_is_cut_is_refused(void **state)
 {
-    (void)state;
     assert_int_equal(run("$PAWL key new --role read --prefix jobs/ --file keys && "
                          "$PAWL key new --role lock --prefix orders/ --file keys"),
                      0);
@@ -93,7 +92,6 @@ static void key_file_that_is_cut_is_refused(void **state)
 /* The line would look whole with an end that the file did not have. */
 static void key_file_that_is_cut_gets_no_further_key(void **state)
 {
-    (void)state;
     assert_int_equal(run("$PAWL key new --role lock --prefix orders/ --id first --file keys"), 0);
     char *text = read_text("keys");
     write_bytes("keys", text, strlen(text) - strlen("rders/\n"));
@@ -106,14 +104,12 @@ static void key_file_that_is_cut_gets_no_further_key(void **state)
 static void configuration_that_is_cut_is_refused(void **state)
 {
     static const char text[] = "# of the fleet\nprobe-ms = 500\nmax-waiters = 1000\n";
-    (void)state;
     write_bytes("conf", text, strlen(text));
     expect_cuts_refused("conf", "$PAWLD --check --config conf", false);
 }
 
 static void password_file_that_is_cut_is_refused(void **state)
 {
-    (void)state;
     write_bytes("password", "correct horse\n", strlen("correct horse\n"));
     expect_cuts_refused("password",
                         "$PAWLD --check --master redis://127.0.0.1:1 --master-password-file "
@@ -123,7 +119,6 @@ static void password_file_that_is_cut_is_refused(void **state)
 
 static void key_file_of_the_command_line_that_is_cut_is_refused(void **state)
 {
-    (void)state;
     assert_int_equal(run("$PAWL key new --role lock --prefix '*' >key 2>/dev/null"), 0);
     /* Nobody listens: the key was taken where it is not mentioned. */
     expect_cuts_refused("key",
@@ -136,7 +131,6 @@ static void certificates_that_are_cut_are_refused(void **state)
 {
     static const char check[] =
         "$PAWLD --check --tls-cert chain.pem --tls-key leaf.key --tls-client-ca cas.pem";
-    (void)state;
     assert_int_equal(
         run("ec='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2'\n"
             "openssl req -x509 $ec " TLS_AUTHORITY " -keyout ca.key -out ca.pem -subj /CN=ca && "

@@ -39,13 +39,11 @@ static int start_with(const char *const ledger_options[], unsigned sleepers_perc
 
 static int start(void **state)
 {
-    (void)state;
     return start_with(NULL, 2);
 }
 
 static int start_unguarded(void **state)
 {
-    (void)state;
     return start_with((const char *const[]){"--unguarded", NULL}, 10);
 }
 
@@ -81,7 +79,6 @@ static void print_figures(const struct hammer_result *result, unsigned kills)
 
 static void tokens_stay_in_order_and_no_update_is_lost_while_masters_die(void **state)
 {
-    (void)state;
     const uint64_t end_ms = wait_now_ms() + (getenv("PAWL_TEST_SHORT") ? SHORT_MS : DURATION_MS);
     unsigned seed = 1, kills = 0;
     struct hammer *hammer = hammer_start(&config);
@@ -104,7 +101,6 @@ static void tokens_stay_in_order_and_no_update_is_lost_while_masters_die(void **
 
 static void updates_are_lost_without_the_guard(void **state)
 {
-    (void)state;
     struct hammer *hammer = hammer_start(&config);
     wait_ms(CONTROL_MS);
     struct hammer_result result;

@@ -34,14 +34,12 @@ static int start_fleet(void **state)
 
 static bool is_ready(void *arg)
 {
-    (void)arg;
     return call(handing.port, "GET", "/readyz", NULL, NULL)->status == 200;
 }
 
 static bool has_path(void *arg)
 {
     struct stat file;
-    (void)arg;
     return stat(handing.path, &file) == 0;
 }
 
@@ -80,7 +78,6 @@ static void replace_under_load(const char *const *const workers[], struct knock_
 /* With one worker, more, and fewer: there is a socket for each that there was. */
 static void replacement_over_masters_is_seen_by_nobody(void **state)
 {
-    (void)state;
     static const char *const one[] = {"--workers", "1", NULL};
     static const char *const two[] = {"--workers", "2", NULL};
     static const char *const three[] = {"--workers", "3", NULL};
@@ -94,7 +91,6 @@ static void replacement_over_masters_is_seen_by_nobody(void **state)
 /* The next process opens the file when the one before has closed it. */
 static void replacement_over_a_file_refuses_no_connection(void **state)
 {
-    (void)state;
     static const char *const one[] = {"--workers", "1", NULL};
     static const char *const two[] = {"--workers", "2", NULL};
     static const char *const *const workers[] = {one, two, one, one};
@@ -105,7 +101,6 @@ static void replacement_over_a_file_refuses_no_connection(void **state)
 
 static void lock_and_its_waiter_outlive_a_replacement(void **state)
 {
-    (void)state;
     struct process *old = serve((const char *const[]){"--drain", "2s", NULL});
     struct grant holder = call_grant(handing.port, "kept", NULL);
     struct http *waiter =
@@ -123,7 +118,6 @@ static void lock_and_its_waiter_outlive_a_replacement(void **state)
 
 static void file_of_a_door_outlives_a_replacement(void **state)
 {
-    (void)state;
     char address[WORKDIR_PATH_BYTES + 8];
     struct stat file;
     (void)snprintf(address, sizeof(address), "unix:%s/socket", workdir.path);
@@ -139,7 +133,6 @@ static void file_of_a_door_outlives_a_replacement(void **state)
 /* A release that misses a master leaves the rest of a lease there. */
 static void successor_waits_a_moment_for_all_masters(void **state)
 {
-    (void)state;
     struct process *old = serve(NULL);
     redis_fleet_pause(fleet, 2);
     struct process *process = handing_start(NULL);
@@ -153,7 +146,6 @@ static void successor_waits_a_moment_for_all_masters(void **state)
 /* The successor has the sockets, and lets nobody in: its masters are not there. */
 static void successor_that_is_not_ready_changes_nothing(void **state)
 {
-    (void)state;
     char url[64], at_file[WORKDIR_PATH_BYTES + 8];
     (void)snprintf(at_file, sizeof(at_file), "unix:%s/door", workdir.path);
     struct process *old = serve((const char *const[]){"--listen", at_file, NULL});
@@ -192,7 +184,6 @@ static int connect_to_path(void)
 /* A slip of an operator must not cost a file. */
 static void path_of_a_file_is_refused_and_the_file_stays(void **state)
 {
-    (void)state;
     struct stat file;
     workdir_write(handing.path, "");
     struct process *process = handing_start(NULL);
@@ -204,7 +195,6 @@ static void path_of_a_file_is_refused_and_the_file_stays(void **state)
 /* As scripts do that have all pawld read their keys anew. */
 static void reload_while_one_waits_for_the_other_ends_neither(void **state)
 {
-    (void)state;
     struct process *old = serve(NULL);
     struct http *idle = http_connect(handing.port); /* for which the old one stays a while */
     struct process *new = handing_start(NULL);
@@ -218,7 +208,6 @@ static void reload_while_one_waits_for_the_other_ends_neither(void **state)
 
 static void nonsense_ends_nothing(void **state)
 {
-    (void)state;
     static const char *const nonsense[] = {"leave", "pawld 2 take", "", "x"};
     struct process *process = serve(NULL);
     for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
@@ -239,7 +228,6 @@ static void nonsense_ends_nothing(void **state)
 
 static void socket_of_one_that_was_killed_is_replaced(void **state)
 {
-    (void)state;
     process_kill(serve(NULL));
     assert_true(has_path(NULL));
     struct process *process = serve(NULL);

@@ -114,7 +114,6 @@ static void answer_fini(struct answer *answer)
 static bool listens(void *arg)
 {
     char command[TEXT_BYTES], log[TEXT_BYTES];
-    (void)arg;
     snprintf(command, sizeof(command), "exec 3<>/dev/tcp/127.0.0.1/%u", (unsigned)proxy_port);
     snprintf(log, sizeof(log), "%s/listens.log", fleet->dir);
     const char *const argv[] = {"bash", "-c", command, NULL};
@@ -189,7 +188,6 @@ static unsigned waits_at(const char *resource)
 
 static void lock_is_taken_and_released_over_tls(void **state)
 {
-    (void)state;
     start_all("");
     struct https https = https_begin("POST", "/v1/locks/orders/42", "{\"ttl_ms\": 60000}");
     struct answer grant = https_end(&https);
@@ -207,7 +205,6 @@ static void lock_is_taken_and_released_over_tls(void **state)
 
 static void name_that_pawld_was_not_told_is_refused(void **state)
 {
-    (void)state;
     start_all("");
     /* The certificate is for another name, so curl is told to take any. */
     struct https https = https_begin_at("page.example", "POST", "/v1/locks/orders", "{}", "-k");
@@ -216,7 +213,6 @@ static void name_that_pawld_was_not_told_is_refused(void **state)
 
 static void only_clients_with_a_certificate_are_let_in(void **state)
 {
-    (void)state;
     start_all("-e '/^ *bind /d' -e 's/# (bind .*ca-file)/\\1/'");
     expect_call("POST", "/v1/locks/orders", "{}", 0);
     certify("theirs", "stranger");
@@ -247,7 +243,6 @@ static long sample_ms(const char *name)
 
 static void sample_outlasts_the_longest_wait(void **state)
 {
-    (void)state;
     assert_true(sample_ms("timeout server ") >= FENCE_WAIT_MAX_MS + MARGIN_MS);
     assert_true(sample_ms("hard-stop-after ") >= FENCE_WAIT_MAX_MS + MARGIN_MS);
 }
@@ -256,7 +251,6 @@ static void sample_outlasts_the_longest_wait(void **state)
  * and leaves the queue of pawld with it. */
 static void only_the_server_timeout_bounds_a_wait(void **state)
 {
-    (void)state;
     start_all("-e 's/timeout server .*/timeout server 3s/' -e 's/timeout client .*/timeout client "
               "1s/'");
     call_grant(pawld[0].port, "orders", "{\"ttl_ms\": 60000}");
@@ -328,7 +322,6 @@ static void wait_for_all(struct waiter *waiters, unsigned left)
 /* The holder releases when those that came first have just been cut, and the others not yet. */
 static void waiters_that_are_cut_are_served_in_the_order_in_which_they_came(void **state)
 {
-    (void)state;
     struct waiter waiters[WAITERS] = {{.cuts = 0}};
     unsigned which = 0;
     start_all("-e 's/timeout server .*/timeout server 2s/' -e 's/^( *bind [^ ]+) ssl .*/\\1/'");
@@ -354,7 +347,6 @@ static void waiters_that_are_cut_are_served_in_the_order_in_which_they_came(void
 
 static void waiter_that_goes_away_leaves_the_queue(void **state)
 {
-    (void)state;
     start_all("");
     call_grant(pawld[0].port, "orders", "{\"ttl_ms\": 60000}");
     struct https waiter = https_begin("POST", "/v1/locks/orders", "{\"wait_ms\": 60000}");
@@ -366,7 +358,6 @@ static void waiter_that_goes_away_leaves_the_queue(void **state)
 /* At once: no check has seen it yet. */
 static void next_request_after_a_crash_is_served_by_the_other(void **state)
 {
-    (void)state;
     start_all("");
     expect_grants("before");
     process_kill(pawld[1].process);
@@ -375,7 +366,6 @@ static void next_request_after_a_crash_is_served_by_the_other(void **state)
 
 static void call_that_was_sent_is_not_repeated(void **state)
 {
-    (void)state;
     start_all("");
     call_grant(pawld[0].port, "orders", "{\"ttl_ms\": 60000}");
     struct https waiter = https_begin("POST", "/v1/locks/orders", "{\"wait_ms\": 15000}");
@@ -389,7 +379,6 @@ static void call_that_was_sent_is_not_repeated(void **state)
  * is asked. */
 static void pawld_that_is_not_ready_is_left_out(void **state)
 {
-    (void)state;
     char folder[TEXT_BYTES];
     snprintf(folder, sizeof(folder), "%s/file", fleet->dir);
     pawld[0] = pawld_start_at(folder, (const char *const[]){"--host", "locks.example", NULL});
@@ -407,7 +396,6 @@ static void pawld_that_is_not_ready_is_left_out(void **state)
 
 static void proxy_without_any_pawld_says_so(void **state)
 {
-    (void)state;
     start_all("");
     for (unsigned i = 0; i < PAWLDS; i++)
         process_kill(pawld[i].process);

@@ -63,7 +63,6 @@ static int check_health(uint16_t port)
 
 static void health_is_whether_a_lock_could_be_granted(void **state)
 {
-    (void)state;
     const struct pawl_service service = fleet_serve_early();
     assert_int_not_equal(check_health(service.port), 0); /* its masters are not marked yet */
     fleet_init(TTL_MAX_MS);
@@ -206,7 +205,6 @@ static void expect_given_keys(struct process *process)
 
 static void image_has_the_entry_point(void **state)
 {
-    (void)state;
     char *dockerfile = text_read(PAWL_PACKAGE_D "/Dockerfile", 0);
     json_t *words = read_words("\nENTRYPOINT ", "[");
     assert_int_equal(json_array_size(words), 1);
@@ -219,7 +217,6 @@ static void image_has_the_entry_point(void **state)
 
 static void first_start_makes_a_key_and_shows_it_once(void **state)
 {
-    (void)state;
     struct process *process = run_image();
     process_wait_line(process, "(pawl_operator_[A-Za-z0-9_-]+)", CHECK_TIMEOUT_MS, shown,
                       sizeof(shown));
@@ -239,14 +236,12 @@ static void first_start_makes_a_key_and_shows_it_once(void **state)
 
 static void key_file_in_the_volume_is_used(void **state)
 {
-    (void)state;
     make_keys(keys);
     expect_given_keys(run_image());
 }
 
 static void key_file_that_is_named_is_used(void **state)
 {
-    (void)state;
     char given[WORKDIR_PATH_BYTES];
     workdir_join(workdir.path, "given", given);
     make_keys(given);
@@ -259,7 +254,6 @@ static void key_file_that_is_named_is_used(void **state)
 
 static void open_has_to_be_said(void **state)
 {
-    (void)state;
     struct process *process =
         run_with((const char *const[]){"--listen", address, "--data", volume, "--open", NULL});
     wait_until_it_listens(process);
@@ -270,7 +264,6 @@ static void open_has_to_be_said(void **state)
 
 static void masters_are_no_reason_to_serve_everybody(void **state)
 {
-    (void)state;
     const char *const url = fleet->master[0].url;
     struct process *process =
         run_with((const char *const[]){"init", "--new", "--master", url, NULL});
@@ -285,7 +278,6 @@ static void masters_are_no_reason_to_serve_everybody(void **state)
 
 static void mistakes_are_told_by_pawld(void **state)
 {
-    (void)state;
     struct process *process =
         run_with((const char *const[]){"--listen", address, "--probe-ms", "1", NULL});
     assert_int_equal(process_wait(process, CHECK_TIMEOUT_MS), 2);
@@ -297,7 +289,6 @@ static void mistakes_are_told_by_pawld(void **state)
 
 static void volume_that_takes_no_key_is_told(void **state)
 {
-    (void)state;
     assert_int_equal(rmdir(volume), 0);
     struct process *process =
         run_with((const char *const[]){"--listen", address, "--data", volume, NULL});

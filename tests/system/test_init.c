@@ -30,7 +30,6 @@ static char *output; /* of the pawld init that ran last */
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     return 0;
 }
@@ -131,7 +130,6 @@ static void wait_ready(uint16_t port)
 /* Whether the master that was wiped has it. */
 static bool names_a_cap(void *arg)
 {
-    (void)arg;
     return redis_fleet_integer(fleet, 1, "HEXISTS pawl:fleet max_extensions") == 1;
 }
 
@@ -149,7 +147,6 @@ static int extend_until_refused(uint16_t port, const char *resource)
 
 static void fleet_has_the_cap_on_extensions_that_it_was_made_with(void **state)
 {
-    (void)state;
     expect_done("--new --max-extensions 3", "3 masters");
     uint16_t port = fleet_serve().port;
     const struct http_response *response = call_acquire(port, "often", NULL);
@@ -164,7 +161,6 @@ static void fleet_has_the_cap_on_extensions_that_it_was_made_with(void **state)
 
 static void fleet_of_before_it_could_be_set_has_a_thousand_extensions(void **state)
 {
-    (void)state;
     expect_done("--new", "3 masters");
     for (unsigned i = 0; i < MASTERS; i++)
         fleet_command(i, "HDEL pawl:fleet max_extensions");
@@ -174,7 +170,6 @@ static void fleet_of_before_it_could_be_set_has_a_thousand_extensions(void **sta
 
 static void cap_on_extensions_outlives_the_loss_of_a_master(void **state)
 {
-    (void)state;
     expect_done("--new --max-extensions 7", "3 masters");
     struct pawl_service service = fleet_serve();
     flush(1);
@@ -185,7 +180,6 @@ static void cap_on_extensions_outlives_the_loss_of_a_master(void **state)
 
 static void init_says_what_it_made(void **state)
 {
-    (void)state;
     expect_done("--new --max-ttl-ms 5000", "3 masters");
     assert_non_null(strstr(output, "start at 1"));
 
@@ -198,7 +192,6 @@ static void init_says_what_it_made(void **state)
 
 static void init_refuses_a_master_that_is_unreachable(void **state)
 {
-    (void)state;
     redis_fleet_kill(fleet, 2);
     expect_refused("--new", "master 3");
     expect_refused("--token-floor 0", "master 3");
@@ -207,7 +200,6 @@ static void init_refuses_a_master_that_is_unreachable(void **state)
 
 static void init_refuses_a_master_that_is_silent(void **state)
 {
-    (void)state;
     redis_fleet_pause(fleet, 2);
     expect_refused("--new", "did not answer in time");
     expect_blank(0, 2);
@@ -216,7 +208,6 @@ static void init_refuses_a_master_that_is_silent(void **state)
 
 static void init_refuses_a_master_that_is_marked(void **state)
 {
-    (void)state;
     fleet_command(1, "HSET pawl:fleet fleet other");
     expect_refused("--new", "redis-cli DEL pawl:fleet");
     assert_non_null(strstr(output, "master 2"));
@@ -226,14 +217,12 @@ static void init_refuses_a_master_that_is_marked(void **state)
 
 static void init_refuses_to_make_a_fleet_twice(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     expect_refused("--new", "already marked as member 1 of the fleet");
 }
 
 static void init_refuses_a_replica_and_a_server_given_twice(void **state)
 {
-    (void)state;
     freeReplyObject(
         redis_fleet_command(fleet, 2, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[0].port));
     expect_refused("--new", "replica");
@@ -247,7 +236,6 @@ static void init_refuses_a_replica_and_a_server_given_twice(void **state)
 
 static void init_that_failed_half_way_is_run_again(void **state)
 {
-    (void)state;
     /* It answers every question, but takes no write. */
     fleet_command(2, "CONFIG SET min-replicas-to-write 1");
     uint16_t port = fleet_serve_early().port;
@@ -277,7 +265,6 @@ static int64_t use_up(uint16_t port, const char *resource, int times)
 
 static void readyz_tells_a_fleet_that_was_never_made_both_ways(void **state)
 {
-    (void)state;
     uint16_t port = fleet_serve_early().port;
     for (unsigned i = 0; i < MASTERS; i++)
         masters_wait(port, i, "refused", "blank");
@@ -313,7 +300,6 @@ static int write_with(uint16_t ledger, int64_t token)
 
 static void fleet_whose_majority_was_wiped_goes_on_as_readyz_says(void **state)
 {
-    (void)state;
     char db[PATH_SIZE];
     snprintf(db, sizeof(db), "%s/ledger.db", fleet->dir);
     uint16_t ledger = pawl_ledger_start(db, NULL).port;
@@ -340,7 +326,6 @@ static void fleet_whose_majority_was_wiped_goes_on_as_readyz_says(void **state)
 
 static void fleet_that_was_wiped_wholly_goes_on_above_the_floor(void **state)
 {
-    (void)state;
     uint16_t running = pawld_start_new(fleet).port;
     call_grant(running, "all", NULL);
     for (unsigned i = 0; i < MASTERS; i++)
@@ -357,7 +342,6 @@ static void fleet_that_was_wiped_wholly_goes_on_above_the_floor(void **state)
 
 static void counter_that_every_master_forgot_is_read_as_the_floor(void **state)
 {
-    (void)state;
     uint16_t port = pawld_start_new(fleet).port;
     const int64_t value = call_value(call_count(port, "orders", NULL));
     for (unsigned i = 0; i < MASTERS; i++)
@@ -371,7 +355,6 @@ static void counter_that_every_master_forgot_is_read_as_the_floor(void **state)
 
 static void tokens_go_on_above_what_a_survivor_counted(void **state)
 {
-    (void)state;
     expect_done("--new --max-ttl-ms 1000", "start at 1");
     uint16_t port = fleet_serve_early().port;
     int64_t token = use_up(port, "busy", 20);
@@ -384,7 +367,6 @@ static void tokens_go_on_above_what_a_survivor_counted(void **state)
 
 static void fleet_that_lost_nothing_is_left_alone(void **state)
 {
-    (void)state;
     uint16_t port = pawld_start_new(fleet).port;
     int64_t token = use_up(port, "kept", 3);
     expect_refused("--token-floor 1000", "nothing was lost: 3 of 3");
@@ -395,7 +377,6 @@ static void fleet_that_lost_nothing_is_left_alone(void **state)
 
 static void second_run_finds_nothing_lost(void **state)
 {
-    (void)state;
     expect_done("--token-floor 7 --max-ttl-ms 1000", "goes on");
     expect_refused("--token-floor 7", "nothing was lost");
 }
@@ -426,7 +407,6 @@ static void kill_while_it_waits(const char *options)
 
 static void run_that_was_killed_while_it_waited_grants_nothing_and_is_run_again(void **state)
 {
-    (void)state;
     expect_done("--new --max-ttl-ms 1000", "start at 1");
     uint16_t port = fleet_serve_early().port;
     masters_wait_all_active(port, MASTERS);
@@ -446,7 +426,6 @@ static void run_that_was_killed_while_it_waited_grants_nothing_and_is_run_again(
 
 static void run_that_was_killed_on_blank_masters_leaves_them_blank_to_the_next(void **state)
 {
-    (void)state;
     kill_while_it_waits("--token-floor 9 --max-ttl-ms 60000");
     expect_done("--token-floor 9 --max-ttl-ms 200", "longest lease 200 ms");
     uint16_t port = fleet_serve_early().port;

@@ -20,7 +20,6 @@ static struct pawl_service service;
 
 static int start(void **state)
 {
-    (void)state;
     line_may_be_long();
     fleet_start(3, REDIS_VOLATILE);
     pawl_init_new(fleet);
@@ -40,7 +39,6 @@ static struct http *begin_to_wait(const char *path)
 
 static void waiter_that_leaves_is_out_of_the_line(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(service.port, "one", NULL);
     struct http *first = begin_to_wait("/v1/locks/one");
     wait_for_length("one", 1, 2000);
@@ -66,7 +64,6 @@ static void send_far_ahead(const struct http *http)
 /* Its end stands behind bytes that do not fit into what pawld has not read. */
 static void waiter_that_leaves_behind_what_it_sent_ahead_is_out_of_the_line(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(service.port, "ahead", NULL);
     struct http *waiter = begin_to_wait("/v1/locks/ahead");
     wait_for_length("ahead", 1, 2000);
@@ -81,7 +78,6 @@ static void waiter_that_leaves_behind_what_it_sent_ahead_is_out_of_the_line(void
 
 static void thousand_that_leave_leave_nothing_behind(void **state)
 {
-    (void)state;
     static struct http *leavers[LEAVERS];
     struct grant holder = call_grant(service.port, "many", NULL);
     for (int i = 0; i < LEAVERS; i++)
@@ -103,7 +99,6 @@ static void thousand_that_leave_leave_nothing_behind(void **state)
  * noticed first, nobody holds the lock afterwards. */
 static void lock_is_not_kept_for_one_that_has_left(void **state)
 {
-    (void)state;
     call_grant(service.port, "asleep", NULL);
     struct http *waiter = begin_to_wait("/v1/locks/asleep");
     wait_for_length("asleep", 1, 2000);
@@ -119,7 +114,6 @@ static void lock_is_not_kept_for_one_that_has_left(void **state)
 
 static void one_more_than_may_wait_is_refused_at_once(void **state)
 {
-    (void)state;
     const char *const options[] = {"--max-waiters", "2", NULL};
     struct pawl_service small = pawld_start(fleet, options);
     pawl_wait_ready(small);

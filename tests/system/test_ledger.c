@@ -99,13 +99,11 @@ static void expect_untouched(const char *id, int64_t balance, int64_t version)
 
 static void account_that_never_was_is_not_found(void **state)
 {
-    (void)state;
     EXPECT_PROBLEM(get("nobody"), 404, "not-found", 0);
 }
 
 static void first_write_creates_the_account_and_the_next_changes_it(void **state)
 {
-    (void)state;
     const struct http_response *response =
         put("alice", "7", NULL, "{\"balance\": 100, \"memo\": \"née \\\"A\\\"\"}");
     expect_account(response, 201, "alice", 100, 1);
@@ -125,7 +123,6 @@ static void first_write_creates_the_account_and_the_next_changes_it(void **state
 
 static void account_survives_a_crash_of_the_ledger(void **state)
 {
-    (void)state;
     expect_account(put_balance("durable", "5", 42), 201, "durable", 42, 1);
     EXPECT_PROBLEM(claim("claimed", "8"), 404, "not-found", 0);
     process_kill(ledger.process);
@@ -137,7 +134,6 @@ static void account_survives_a_crash_of_the_ledger(void **state)
 
 static void bounds_of_a_write_are_inclusive(void **state)
 {
-    (void)state;
     char id[65], body[400];
     memset(id, 'i', 64);
     id[64] = '\0';
@@ -151,7 +147,6 @@ static void bounds_of_a_write_are_inclusive(void **state)
 
 static void write_with_an_older_token_is_refused(void **state)
 {
-    (void)state;
     put_balance("guarded", "34", 100);
     expect_stale(put_balance("guarded", "33", 0), 33, 34);
     expect_untouched("guarded", 100, 1);
@@ -159,7 +154,6 @@ static void write_with_an_older_token_is_refused(void **state)
 
 static void same_token_writes_many_times(void **state)
 {
-    (void)state;
     expect_account(put_balance("same", "3", 1), 201, "same", 1, 1);
     expect_account(claim("same", "3"), 200, "same", 1, 1);
     expect_account(put_balance("same", "3", 2), 200, "same", 2, 2);
@@ -167,7 +161,6 @@ static void same_token_writes_many_times(void **state)
 
 static void claim_answers_with_the_account_and_shuts_older_tokens_out(void **state)
 {
-    (void)state;
     put_balance("claimed", "10", 100);
     const struct http_response *response = claim("claimed", "12");
     expect_account(response, 200, "claimed", 100, 1);
@@ -180,7 +173,6 @@ static void claim_answers_with_the_account_and_shuts_older_tokens_out(void **sta
 
 static void claim_of_an_account_that_is_not_there_stands(void **state)
 {
-    (void)state;
     EXPECT_PROBLEM(claim("future", "20"), 404, "not-found", 0);
     expect_stale(put_balance("future", "19", 0), 19, 20);
     expect_account(put_balance("future", "20", 1), 201, "future", 1, 1);
@@ -188,7 +180,6 @@ static void claim_of_an_account_that_is_not_there_stands(void **state)
 
 static void plain_read_claims_nothing(void **state)
 {
-    (void)state;
     put_balance("plain", "5", 1);
     get("plain");
     expect_account(put_balance("plain", "5", 2), 200, "plain", 2, 2);
@@ -196,14 +187,12 @@ static void plain_read_claims_nothing(void **state)
 
 static void accounts_are_guarded_each_by_itself(void **state)
 {
-    (void)state;
     put_balance("one", "100", 1);
     expect_account(put_balance("two", "1", 1), 201, "two", 1, 1);
 }
 
 static void call_without_a_token_is_told_to_bring_one(void **state)
 {
-    (void)state;
     put_balance("bare", "1", 1);
     EXPECT_PROBLEM(put_balance("bare", NULL, 0), 428, "token-required", 0);
     EXPECT_PROBLEM(claim("bare", NULL), 428, "token-required", 0);
@@ -212,7 +201,6 @@ static void call_without_a_token_is_told_to_bring_one(void **state)
 
 static void write_goes_through_if_the_version_matches(void **state)
 {
-    (void)state;
     put_balance("etag", "1", 1);
     expect_account(put("etag", "1", "\"1\"", "{\"balance\": 2}"), 200, "etag", 2, 2);
     const struct http_response *response = put("etag", "1", "\"1\"", "{\"balance\": 3}");
@@ -223,7 +211,6 @@ static void write_goes_through_if_the_version_matches(void **state)
 
 static void no_version_matches_an_account_that_is_not_there(void **state)
 {
-    (void)state;
     const struct http_response *response = put("absent", "5", "\"1\"", "{\"balance\": 1}");
     EXPECT_PROBLEM(response, 412, "version-mismatch", 1);
     assert_true(json_is_null(json_object_get(response->json, "version")));
@@ -232,7 +219,6 @@ static void no_version_matches_an_account_that_is_not_there(void **state)
 
 static void stale_token_is_refused_whatever_the_version(void **state)
 {
-    (void)state;
     put_balance("both", "9", 1);
     expect_stale(put("both", "8", "\"1\"", "{\"balance\": 2}"), 8, 9);
     expect_stale(put("both", "8", "\"7\"", "{\"balance\": 2}"), 8, 9);
@@ -240,7 +226,6 @@ static void stale_token_is_refused_whatever_the_version(void **state)
 
 static void rejections_are_listed_newest_first(void **state)
 {
-    (void)state;
     const struct http_response *response = call(ledger.port, "GET", "/v1/rejections", NULL, NULL);
     EXPECT_JSON(response, 200, 1);
     assert_int_equal(json_array_size(json_object_get(response->json, "rejections")), 0);
@@ -277,7 +262,6 @@ static void rejections_are_listed_newest_first(void **state)
 
 static void rejections_shown_are_a_hundred_at_most(void **state)
 {
-    (void)state;
     put_balance("flood", "1000", 1);
     for (int i = 1; i <= 103; i++) {
         char token[16];
@@ -292,7 +276,6 @@ static void rejections_shown_are_a_hundred_at_most(void **state)
 
 static void input_out_of_its_bounds_changes_nothing(void **state)
 {
-    (void)state;
     put("safe", "5", NULL, "{\"balance\": 1, \"memo\": \"m\"}");
     static const char *const tokens[] = {"0", "-1", "05", "5.0", "x", "", "9007199254740992"};
     for (size_t i = 0; i < COUNT(tokens); i++) {
@@ -327,7 +310,6 @@ static void input_out_of_its_bounds_changes_nothing(void **state)
 
 static void id_that_is_none_is_refused(void **state)
 {
-    (void)state;
     char long_id[66];
     memset(long_id, 'i', 65);
     long_id[65] = '\0';
@@ -342,7 +324,6 @@ static void id_that_is_none_is_refused(void **state)
 
 static void method_that_is_not_served_is_told_which_are(void **state)
 {
-    (void)state;
     const struct http_response *response =
         call(ledger.port, "DELETE", "/v1/accounts/alice", NULL, NULL);
     EXPECT_PROBLEM(response, 405, "method-not-allowed", 0);
@@ -355,19 +336,16 @@ static void method_that_is_not_served_is_told_which_are(void **state)
 
 static void unguarded_ledger_says_so_loudly(void **state)
 {
-    (void)state;
     assert_true(process_wrote(ledger.process, "UNGUARDED.*NOT checked"));
 }
 
 static void guarded_ledger_does_not(void **state)
 {
-    (void)state;
     assert_false(process_wrote(ledger.process, "UNGUARDED"));
 }
 
 static void unguarded_ledger_loses_the_update_of_the_newer_holder(void **state)
 {
-    (void)state;
     put_balance("lost", "10", 100);
     expect_account(claim("lost", "11"), 200, "lost", 100, 1);
     expect_account(put_balance("lost", "11", 150), 200, "lost", 150, 2);

@@ -75,7 +75,6 @@ static void tell(void *context, const struct liar_heard *heard, struct liar_lie 
 
 static int start(void **state)
 {
-    (void)state;
     char url[64];
     fleet_start(MASTERS, REDIS_VOLATILE);
     pawl_init_new(fleet);
@@ -141,8 +140,6 @@ static void tell_until_it_failed_with(const char *words, const struct lie *lie, 
 
 static void hang_up(void *unused, const struct liar_heard *heard, struct liar_lie *told)
 {
-    (void)unused;
-    (void)heard;
     told->len = 0;
     told->hang_up = true;
 }
@@ -172,7 +169,6 @@ static void a_reply_that_nobody_asked_for_ends_its_connection_alone(void **state
         LIE(BEHIND, "*3\r\n$7\r\nmessage\r\n$10\r\npawl:freed\r\n$1\r\nx\r\n"),
         LIE(BEHIND, "*2\r\n*1\r\n:1\r\n+\x9b\x31\x33mred\r\n"),
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(lies); i++)
         expect_dropped(&lies[i], "nobody asked");
 }
@@ -185,7 +181,6 @@ static void a_reply_of_no_known_type_ends_its_connection_alone(void **state)
         LIE(INSTEAD, "\x9b\x00\x01HTTP/1.1 400 Bad Request\r\n\r\n"),
         LIE(INSTEAD, "*2\r\n:1\r\n?\r\n"),
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(lies); i++)
         expect_dropped(&lies[i], "Protocol error");
 }
@@ -212,7 +207,6 @@ static void a_reply_of_another_shape_does_no_harm(void **state)
         LIE_TO("CONFIG", "*3\r\n:1\r\n*1\r\n:2\r\n$-1\r\n"),
         LIE_TO("TIME", "*2\r\n$3\r\n-12\r\n$2\r\nxx\r\n"),
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(lies); i++) {
         liar_tells(liar, tell, (void *)&lies[i]);
         for (unsigned round = 0; round < 3; round++) {
@@ -236,7 +230,6 @@ static void an_answer_of_another_shape_to_a_probe_ends_its_connection_alone(void
         LIE_TO(OF_NO_LOCK, ":2\r\n"),
         LIE_TO(OF_NO_LOCK, "$0\r\n\r\n"),
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(lies); i++) {
         liar_tells(liar, tell, (void *)&lies[i]);
         masters_wait(service.port, LIES, "down", "error");
@@ -265,7 +258,6 @@ static void a_message_of_another_shape_ends_its_connection_alone(void **state)
         LIE_PUBLISHED(":1\r\n"),
         LIE_PUBLISHED("*2147483647\r\n"),
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(lies); i++)
         expect_dropped(&lies[i], "published");
 }
@@ -277,7 +269,6 @@ static void incarnations_that_one_master_makes_up_put_nobody_out(void **state)
         LIE_TO("EVALSHA", "-PAWLVIEW 9000000000000000,9000000000000000,9000000000000000\r\n"),
         LIE_TO("EVALSHA", "-PAWLVIEW 9000000000000000,4294967296,4294967296\r\n"),
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(lies); i++) {
         liar_tells(liar, tell, (void *)&lies[i]);
         for (unsigned round = 0; round < 10; round++)
@@ -304,7 +295,6 @@ static void a_reply_of_enormous_size_is_not_begun(void **state)
         LIE_ENDLESS("$1"),
         LIE_ENDLESS("*1"),
     };
-    (void)state;
     const long before_kb = usage_memory_kb(service.process, "VmHWM:");
     for (size_t i = 0; i < COUNT_OF(lies); i++) {
         expect_dropped(&lies[i], "at most");
@@ -327,7 +317,6 @@ static void init_refuses_a_master_that_says_what_no_redis_says(void **state)
         LIE(INSTEAD, ":1\r\n"),
         LIE(INSTEAD, "-ERR \x9b\x31mred\r\n"),
     };
-    (void)state;
     for (unsigned i = 0; i < MASTERS; i++)
         fleet_command(i, "FLUSHALL");
     for (size_t i = 0; i < COUNT_OF(lies); i++) {
@@ -347,7 +336,6 @@ static void init_refuses_counters_that_no_redis_has(void **state)
         LIE_TO("TOKEN_MAX", "$17\r\n90071992547409920\r\n"),
         LIE_TO("TOKEN_MAX", "$-1\r\n"),
     };
-    (void)state;
     process_stop(service.process);
     fleet_command(0, "FLUSHALL");
     fleet_command(1, "FLUSHALL");

@@ -120,7 +120,6 @@ static void expect_served_by_file(void)
 static void several_addresses_are_one_service(void **state)
 {
     static const char *const workers[] = {"1", "3"};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         char first[32], second[32];
         const uint16_t ports[] = {port_free(), port_free()};
@@ -150,7 +149,6 @@ static bool has_address(const char *name)
 static void host_of_a_name_that_is_listened_on_is_served(void **state)
 {
     char name[WORKDIR_PATH_BYTES], listen[WORKDIR_PATH_BYTES + 8], request[2 * WORKDIR_PATH_BYTES];
-    (void)state;
     assert_int_equal(gethostname(name, sizeof(name)), 0);
     if (!has_address(name))
         case_skip("the name of this machine has no address: add it to /etc/hosts");
@@ -177,7 +175,6 @@ static void host_of_a_name_that_is_listened_on_is_served(void **state)
 
 static void name_without_an_address_is_told(void **state)
 {
-    (void)state;
     expect_end((const char *const[]){"--listen", "no.such.invalid:7380", NULL}, 1,
                "cannot listen on no.such.invalid:7380: the name has no address");
 }
@@ -185,7 +182,6 @@ static void name_without_an_address_is_told(void **state)
 static void one_address_that_is_taken_closes_the_others(void **state)
 {
     char taken[32];
-    (void)state;
     struct process *process = serve((const char *const[]){"--listen", "127.0.0.1:0", NULL});
     const uint16_t port = port_told(process, "listening on 127\\.0\\.0\\.1:([0-9]+)$");
     (void)snprintf(taken, sizeof(taken), "127.0.0.1:%u", (unsigned)port);
@@ -200,7 +196,6 @@ static void one_address_that_is_taken_closes_the_others(void **state)
 static void start_that_is_refused_leaves_no_folder(void **state)
 {
     char taken[32];
-    (void)state;
     struct process *process = serve((const char *const[]){"--listen", "127.0.0.1:0", NULL});
     const uint16_t port = port_told(process, "listening on 127\\.0\\.0\\.1:([0-9]+)$");
     (void)snprintf(taken, sizeof(taken), "127.0.0.1:%u", (unsigned)port);
@@ -228,7 +223,6 @@ static void start_that_is_refused_leaves_no_folder(void **state)
 static void file_is_for_owner_and_group_and_goes_at_the_stop(void **state)
 {
     struct stat file;
-    (void)state;
     struct process *process = serve((const char *const[]){"--listen", unix_address, NULL});
     assert_int_equal(stat(socket_path, &file), 0);
     assert_int_equal(file.st_mode & 07777, 0660);
@@ -238,7 +232,6 @@ static void file_is_for_owner_and_group_and_goes_at_the_stop(void **state)
 
 static void file_of_a_dead_process_is_replaced(void **state)
 {
-    (void)state;
     process_kill(serve((const char *const[]){"--listen", unix_address, NULL}));
     assert_int_equal(access(socket_path, F_OK), 0);
     assert_int_equal(connect_to_file(), -1);
@@ -250,7 +243,6 @@ static void file_of_a_dead_process_is_replaced(void **state)
 
 static void file_of_a_live_process_is_refused(void **state)
 {
-    (void)state;
     struct process *process = serve((const char *const[]){"--listen", unix_address, NULL});
     workdir_join(workdir.path, "other", workdir.data);
     expect_end((const char *const[]){"--listen", unix_address, NULL}, 1, "in use");
@@ -260,7 +252,6 @@ static void file_of_a_live_process_is_refused(void **state)
 
 static void file_of_another_kind_is_left_alone(void **state)
 {
-    (void)state;
     workdir_write(socket_path, "");
     expect_end((const char *const[]){"--listen", unix_address, NULL}, 1, "File exists");
     assert_int_equal(access(socket_path, F_OK), 0);
@@ -269,14 +260,12 @@ static void file_of_another_kind_is_left_alone(void **state)
 static void path_that_is_too_long_is_told(void **state)
 {
     char address[200] = "unix:/";
-    (void)state;
     memset(address + 6, 'a', 150);
     expect_end((const char *const[]){"--listen", address, NULL}, 2, "unix:/path");
 }
 
 static void door_for_metrics_serves_nothing_else(void **state)
 {
-    (void)state;
     struct process *process = serve((const char *const[]){
         "--workers", "2", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", NULL});
     const uint16_t all = port_told(process, "listening on 127\\.0\\.0\\.1:([0-9]+)$");

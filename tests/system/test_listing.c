@@ -18,7 +18,6 @@ static uint16_t ports[2]; /* it alone */
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     ports[0] = port = fleet_init_and_serve(60000).port;
     return 0;
@@ -26,7 +25,6 @@ static int start(void **state)
 
 static int clear(void **state)
 {
-    (void)state;
     listed_remove();
     return 0;
 }
@@ -43,7 +41,6 @@ static void assert_each_once(const char *prefix, unsigned count)
 
 static void each_lock_is_listed_once_whatever_the_page_size(void **state)
 {
-    (void)state;
     static const unsigned limits[] = {1, 2, 3, 7, 10, 64, 99, 100, 101, 299, 300, 301, 1000, 0};
     listed_put(LISTED_ALL, "once/", 300, LISTED_ID_A);
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
@@ -54,7 +51,6 @@ static void each_lock_is_listed_once_whatever_the_page_size(void **state)
 
 static void page_is_nearly_as_full_as_its_limit(void **state)
 {
-    (void)state;
     listed_put(LISTED_ALL, "full/", 1000, LISTED_ID_A);
     assert_int_equal(listed_read(ports, "", 100), 1000);
     assert_in_range(listed_pages(), 10, 13);
@@ -62,7 +58,6 @@ static void page_is_nearly_as_full_as_its_limit(void **state)
 
 static void lock_that_a_client_holds_is_listed_as_inspect_shows_it(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, "orders/42", "{\"owner\": \"worker \\\"7\\\"\"}");
     const struct http_response *response = listed_page(port, "");
     assert_null(strstr(response->body, grant.lock_id));
@@ -83,7 +78,6 @@ static void lock_that_a_client_holds_is_listed_as_inspect_shows_it(void **state)
 
 static void prefix_may_end_anywhere_in_a_name(void **state)
 {
-    (void)state;
     static const struct {
         const char *prefix;
         size_t found;
@@ -100,7 +94,6 @@ static void prefix_may_end_anywhere_in_a_name(void **state)
 
 static void what_no_majority_holds_is_not_listed(void **state)
 {
-    (void)state;
     listed_put(1 << 0, "stray/0/", 20, LISTED_ID_A);
     listed_put(1 << 0 | 1 << 1, "stray/01/", 20, LISTED_ID_A);
     listed_put(1 << 3 | 1 << 4, "stray/34/", 20, LISTED_ID_A);
@@ -112,7 +105,6 @@ static void what_no_majority_holds_is_not_listed(void **state)
 
 static void lock_that_stands_on_a_bare_majority_is_listed_once(void **state)
 {
-    (void)state;
     for (unsigned set = 0; set < 1U << MASTERS; set++) {
         char prefix[16];
         if (__builtin_popcount(set) != 3)
@@ -144,7 +136,6 @@ static void leave_remains(void)
 
 static void somebody_elses_remains_do_not_hide_a_lock(void **state)
 {
-    (void)state;
     listed_put(1 << 1 | 1 << 2 | 1 << 3, "behind/", 20, LISTED_ID_A);
     assert_int_equal(listed_read_while(ports, "behind/", 7, leave_remains), 20);
     assert_each_once("behind/", 20);
@@ -152,7 +143,6 @@ static void somebody_elses_remains_do_not_hide_a_lock(void **state)
 
 static void lock_that_stays_is_listed_while_others_come_and_go(void **state)
 {
-    (void)state;
     listed_put(LISTED_ALL, "stays/", 200, LISTED_ID_A);
     for (unsigned limit = 1; limit < 50; limit += 16) {
         (void)listed_read_while(ports, "", limit, come_and_go);
@@ -166,7 +156,6 @@ static void lock_that_stays_is_listed_while_others_come_and_go(void **state)
 
 static void what_is_no_lock_of_pawls_is_passed_over(void **state)
 {
-    (void)state;
     fleet_command(0, "SET pawl:lock:a//b x");
     fleet_command(0, "SET pawl:lock: x");
     fleet_command(0, "SET pawl:lock:foreign x");
@@ -179,7 +168,6 @@ static void what_is_no_lock_of_pawls_is_passed_over(void **state)
 
 static void head_has_no_body(void **state)
 {
-    (void)state;
     struct http *http = http_connect(port);
     struct http_response response;
     http_request(http, "HEAD", "/v1/locks?limit=5", NULL, NULL, &response);
@@ -200,7 +188,6 @@ static void expect_invalid(const char *query, const char *word)
 
 static void bad_parameters_are_refused(void **state)
 {
-    (void)state;
     static const char *const limits[] = {"0",   "1001", "-1", "%2B5", "05",
                                          "1.0", "",     "x",  "5%20", "99999999999999999999"};
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
@@ -225,7 +212,6 @@ static void bad_parameters_are_refused(void **state)
 
 static void cursor_that_was_not_given_is_refused(void **state)
 {
-    (void)state;
     listed_put(LISTED_ALL, "cursor/", 20, LISTED_ID_A);
     const struct http_response *response = listed_page(port, "?limit=5&prefix=cursor");
     char cursor[512];
@@ -248,14 +234,12 @@ static void cursor_that_was_not_given_is_refused(void **state)
 
 static void other_methods_are_told_which_are_served(void **state)
 {
-    (void)state;
     const struct http_response *response = call(port, "DELETE", "/v1/locks", NULL, NULL);
     EXPECT_PROBLEM(response, 405, "method-not-allowed", 0);
 }
 
 static void ten_thousand_locks_are_listed(void **state)
 {
-    (void)state;
     listed_put(LISTED_ALL, "many/", MANY, LISTED_ID_A);
     const uint64_t began_ms = wait_now_ms();
     assert_int_equal(listed_read(ports, "many/", 1000), MANY);
@@ -270,7 +254,6 @@ static void ten_thousand_locks_are_listed(void **state)
 
 static void page_that_finds_little_ends_all_the_same(void **state)
 {
-    (void)state;
     listed_put(LISTED_ALL, "many/", MANY, LISTED_ID_A);
     listed_put(LISTED_ALL, "few/", 3, LISTED_ID_A);
     assert_int_equal(listed_read(ports, "few/", 1), 3);

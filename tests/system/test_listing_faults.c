@@ -45,7 +45,6 @@ static const struct http_response *go_on(uint16_t port, const struct http_respon
 
 static void listing_is_complete_while_masters_are_down(void **state)
 {
-    (void)state;
     const uint16_t port = serve_with_locks();
     redis_fleet_kill(fleet, 0);
     masters_wait(port, 0, "down", "unreachable");
@@ -57,7 +56,6 @@ static void listing_is_complete_while_masters_are_down(void **state)
 
 static void listing_without_a_majority_is_503(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     redis_fleet_kill(fleet, 0);
     redis_fleet_kill(fleet, 1);
@@ -72,14 +70,12 @@ static void listing_without_a_majority_is_503(void **state)
 
 static void listing_before_the_fleet_is_known_is_503(void **state)
 {
-    (void)state;
     struct pawl_service service = fleet_serve_early();
     EXPECT_PROBLEM(call(service.port, "GET", "/v1/locks", NULL, NULL), 503, "not-ready", 0);
 }
 
 static void cursor_is_outdated_when_its_master_restarted(void **state)
 {
-    (void)state;
     const uint16_t port = serve_with_locks();
     const struct http_response *page = listed_page(port, "?limit=7");
     EXPECT_JSON(page, 200, 2);
@@ -96,7 +92,6 @@ static void cursor_is_outdated_when_its_master_restarted(void **state)
 
 static void cursor_is_good_after_another_master_restarted(void **state)
 {
-    (void)state;
     const uint16_t port = serve_with_locks();
     const struct http_response *page = listed_page(port, "?limit=7");
     redis_fleet_kill(fleet, 1);
@@ -113,7 +108,6 @@ static void lose_the_first(void)
 
 static void another_master_is_walked_when_one_goes_down(void **state)
 {
-    (void)state;
     losing = serve_with_locks();
     const uint16_t ports[] = {losing, 0};
     assert_true(listed_read_while(ports, "", 7, lose_the_first) >= LOCKS);
@@ -126,7 +120,6 @@ static void another_master_is_walked_when_one_goes_down(void **state)
 
 static void cursor_is_good_at_another_server(void **state)
 {
-    (void)state;
     uint16_t first = fleet_init_and_serve(TTL_MAX_MS).port;
     uint16_t second = fleet_serve().port;
     masters_wait_all_active(second, fleet->n);
@@ -137,7 +130,6 @@ static void cursor_is_good_at_another_server(void **state)
 
 static void master_that_keeps_scan_from_us_is_named(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     fleet_command(0, "ACL SETUSER default -scan");
     const struct http_response *response = call(port, "GET", "/v1/locks", NULL, NULL);
@@ -151,7 +143,6 @@ static void master_that_keeps_scan_from_us_is_named(void **state)
 
 static void master_that_keeps_mget_from_us_is_named(void **state)
 {
-    (void)state;
     const uint16_t port = serve_with_locks();
     fleet_command(0, "ACL SETUSER default -mget");
     const struct http_response *response = call(port, "GET", "/v1/locks", NULL, NULL);
@@ -162,7 +153,6 @@ static void master_that_keeps_mget_from_us_is_named(void **state)
 /* Nobody else asks for a lock here: it is the listing itself that finds out. */
 static void master_that_froze_holds_up_no_listing_for_long(void **state)
 {
-    (void)state;
     const uint16_t port = serve_with_locks();
     redis_fleet_pause(fleet, 0);
     const uint64_t began_ms = wait_now_ms();
@@ -175,7 +165,6 @@ static void master_that_froze_holds_up_no_listing_for_long(void **state)
 
 static void pages_beyond_those_made_at_a_time_wait_for_their_turn(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     struct http *pages[AT_A_TIME];
     redis_fleet_pause(fleet, 0); /* so that they last */
@@ -190,7 +179,6 @@ static void pages_beyond_those_made_at_a_time_wait_for_their_turn(void **state)
 
 static void client_that_leaves_its_listing_does_no_harm(void **state)
 {
-    (void)state;
     const uint16_t port = serve_with_locks();
     for (int i = 0; i < 50; i++)
         http_close(call_begin(port, "GET", "/v1/locks?limit=7", ""));
@@ -199,7 +187,6 @@ static void client_that_leaves_its_listing_does_no_harm(void **state)
 
 static void server_that_stops_ends_a_listing(void **state)
 {
-    (void)state;
     struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
     redis_fleet_pause(fleet, 0);
     struct http *page = call_begin(service.port, "GET", "/v1/locks", "");

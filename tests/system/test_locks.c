@@ -21,7 +21,6 @@ static uint16_t port;
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     port = fleet_init_and_serve(TTL_MAX_MS).port;
     return 0;
@@ -41,7 +40,6 @@ static int64_t remaining_ms(const char *resource)
 
 static void acquire_answers_with_a_whole_grant(void **state)
 {
-    (void)state;
     static const char base64url[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const struct http_response *response = call_acquire(port, "whole/grant", NULL);
@@ -62,7 +60,6 @@ static void acquire_answers_with_a_whole_grant(void **state)
 
 static void acquire_takes_the_ttl_it_is_given(void **state)
 {
-    (void)state;
     const struct http_response *response = call_acquire(port, "ttl", "{\"ttl_ms\": 5000}");
     EXPECT_JSON(response, 201, 8);
     assert_int_equal(http_integer(response, "ttl_ms"), 5000);
@@ -74,7 +71,6 @@ static void acquire_takes_the_ttl_it_is_given(void **state)
 
 static void every_member_of_the_body_may_be_left_out(void **state)
 {
-    (void)state;
     EXPECT_JSON(call_acquire(port, "body/none", NULL), 201, 8);
     EXPECT_JSON(call_acquire(port, "body/empty", ""), 201, 8);
     EXPECT_JSON(call_acquire(port, "body/object", " {} "), 201, 8);
@@ -85,7 +81,6 @@ static void every_member_of_the_body_may_be_left_out(void **state)
 
 static void tokens_of_one_name_grow(void **state)
 {
-    (void)state;
     int64_t before = 0;
     for (int i = 0; i < 20; i++) {
         struct grant grant = call_grant(port, "growing", NULL);
@@ -97,7 +92,6 @@ static void tokens_of_one_name_grow(void **state)
 
 static void every_grant_has_a_lock_id_of_its_own(void **state)
 {
-    (void)state;
     struct grant first = call_grant(port, "ids", NULL);
     call_give_back(port, "ids", &first);
     struct grant second = call_grant(port, "ids", NULL);
@@ -106,7 +100,6 @@ static void every_grant_has_a_lock_id_of_its_own(void **state)
 
 static void held_lock_is_refused_to_others(void **state)
 {
-    (void)state;
     call_grant(port, "held", "{\"ttl_ms\": 8000, \"owner\": \"wörker \\\"7\\\"\"}");
     const struct http_response *response = call_acquire(port, "held", "{\"owner\": \"other\"}");
     EXPECT_PROBLEM(response, 409, "held", 3);
@@ -118,7 +111,6 @@ static void held_lock_is_refused_to_others(void **state)
 
 static void lock_of_a_holder_that_died_is_free_after_its_ttl(void **state)
 {
-    (void)state;
     struct grant dead = call_grant(port, "dead", BRIEFLY);
     EXPECT_PROBLEM(call_acquire(port, "dead", NULL), 409, "held", 3);
     wait_ms(BRIEF_MS + 20);
@@ -128,7 +120,6 @@ static void lock_of_a_holder_that_died_is_free_after_its_ttl(void **state)
 
 static void encoded_slash_is_a_slash(void **state)
 {
-    (void)state;
     call_grant(port, "slash/a%2fb", NULL);
     const struct http_response *response = call_acquire(port, "slash%2Fa/b", NULL);
     EXPECT_PROBLEM(response, 409, "held", 3);
@@ -137,7 +128,6 @@ static void encoded_slash_is_a_slash(void **state)
 
 static void extend_prolongs_the_lease(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, "extend", "{\"ttl_ms\": 1000}");
     const struct http_response *response =
         call_extend(port, "extend", &grant, "{\"ttl_ms\": 20000}");
@@ -157,7 +147,6 @@ static void extend_prolongs_the_lease(void **state)
 
 static void extend_never_shortens_the_lease(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, "shorten", NULL);
     EXPECT_JSON(call_extend(port, "shorten", &grant, BRIEFLY), 200, 6);
     assert_in_range(remaining_ms("shorten"), 29000, 30000);
@@ -165,7 +154,6 @@ static void extend_never_shortens_the_lease(void **state)
 
 static void extend_of_a_lock_that_ran_out_says_lost_and_takes_nothing(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, "late", BRIEFLY);
     wait_ms(BRIEF_MS + 20);
     const struct http_response *response = call_extend(port, "late", &grant, NULL);
@@ -176,7 +164,6 @@ static void extend_of_a_lock_that_ran_out_says_lost_and_takes_nothing(void **sta
 
 static void extend_of_a_lost_lock_leaves_the_next_holder_alone(void **state)
 {
-    (void)state;
     struct grant lost = call_grant(port, "successor", BRIEFLY);
     wait_ms(BRIEF_MS + 20);
     struct grant next = call_grant(port, "successor", "{\"ttl_ms\": 10000}");
@@ -187,7 +174,6 @@ static void extend_of_a_lost_lock_leaves_the_next_holder_alone(void **state)
 
 static void extend_wants_the_lock_id_of_the_grant(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, "wrong", "{\"ttl_ms\": 10000}");
     struct grant thief = stolen(grant);
     EXPECT_PROBLEM(call_extend(port, "wrong", &thief, NULL), 409, "lock-lost", 1);
@@ -199,7 +185,6 @@ static void extend_wants_the_lock_id_of_the_grant(void **state)
  * proves that nobody else held it after the older one. */
 static void extend_with_an_older_token_is_told_the_one_that_counts(void **state)
 {
-    (void)state;
     struct grant first = call_grant(port, "older", NULL);
     call_give_back(port, "older", &first);
     struct grant grant = call_grant(port, "older", "{\"ttl_ms\": 10000}");
@@ -220,7 +205,6 @@ static void extend_with_an_older_token_is_told_the_one_that_counts(void **state)
 
 static void grant_says_how_often_it_may_be_extended(void **state)
 {
-    (void)state;
     const struct http_response *response = call_acquire(port, "months", NULL);
     assert_int_equal(http_integer(response, "extensions_left"), FENCE_EXTENSIONS_DEFAULT);
     struct grant grant = grant_of(response);
@@ -239,7 +223,6 @@ static bool gone_from_all_masters(void *resource)
 
 static void release_frees_the_lock_on_every_master(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, "release", NULL);
     const struct http_response *response = call_release(port, "release", &grant);
     EXPECT_JSON(response, 200, 2);
@@ -251,7 +234,6 @@ static void release_frees_the_lock_on_every_master(void **state)
 
 static void second_release_says_that_there_was_nothing_to_release(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, "twice", NULL);
     call_give_back(port, "twice", &grant);
     const struct http_response *response = call_release(port, "twice", &grant);
@@ -261,7 +243,6 @@ static void second_release_says_that_there_was_nothing_to_release(void **state)
 
 static void release_by_another_lock_id_changes_nothing(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, "thief", NULL);
     struct grant thief = stolen(grant);
     assert_false(http_boolean(call_release(port, "thief", &thief), "released"));
@@ -271,7 +252,6 @@ static void release_by_another_lock_id_changes_nothing(void **state)
 
 static void inspect_shows_all_but_the_lock_id(void **state)
 {
-    (void)state;
     struct grant grant = call_grant(port, "inspect", "{\"ttl_ms\": 9000, \"owner\": \"me\"}");
     const struct http_response *response = call_inspect(port, "inspect");
     EXPECT_JSON(response, 200, 6);
@@ -287,14 +267,12 @@ static void inspect_shows_all_but_the_lock_id(void **state)
 
 static void owner_that_was_not_named_is_empty(void **state)
 {
-    (void)state;
     call_grant(port, "nobody", NULL);
     assert_string_equal(http_string(call_inspect(port, "nobody"), "owner"), "");
 }
 
 static void inspect_of_a_free_lock_says_so(void **state)
 {
-    (void)state;
     const struct http_response *response = call_inspect(port, "never/seen");
     EXPECT_JSON(response, 200, 2);
     assert_string_equal(http_string(response, "resource"), "never/seen");
@@ -303,7 +281,6 @@ static void inspect_of_a_free_lock_says_so(void **state)
 
 static void head_is_get_without_the_body(void **state)
 {
-    (void)state;
     static const char *const paths[] = {"/v1/locks/head", "/livez", "/readyz"};
     struct http *http = http_connect(port);
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {

@@ -58,13 +58,11 @@ static unsigned count_lines(const char *with)
 
 static bool tells_of_more(void *arg)
 {
-    (void)arg;
     return count_lines("more of this kind") > 0;
 }
 
 static void clients_cannot_flood_the_log(void **state)
 {
-    (void)state;
     static const char *const halves[] = {"G", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
                                          "\x01"};
     uint16_t port = 0;
@@ -84,7 +82,6 @@ static void clients_cannot_flood_the_log(void **state)
 
 static void too_few_files_are_told_at_the_start(void **state)
 {
-    (void)state;
     uint16_t port = 0;
     struct process *process = start_ledger("300", &port);
     assert_true(process_wrote(process, "limit of open files is 300: 172 clients"));
@@ -104,7 +101,6 @@ static bool is_answered(void *arg)
 /* They say nothing, or never finish a head. */
 static void clients_without_a_request_make_space_for_others(void **state)
 {
-    (void)state;
     static struct http *crowd[2 * HOUSE];
     uint16_t port = 0;
     struct process *process = start_ledger("300", &port);
@@ -124,7 +120,6 @@ static void clients_without_a_request_make_space_for_others(void **state)
 /* Those inside had their answers, and stay; those outside knock all the time. */
 static void full_house_is_told_once(void **state)
 {
-    (void)state;
     static struct http *crowd[HOUSE + 20];
     uint16_t port = 0;
     struct process *process = start_ledger("300", &port);
@@ -159,7 +154,6 @@ static struct pawl_service serve_with_terms(const char *ttl_max_ms, const char *
 /* By one of the workers, and not again when a master is back. */
 static void terms_that_a_fleet_was_not_made_with_are_told_once(void **state)
 {
-    (void)state;
     static const char told[] = "warning.* --max-ttl-ms 60000 does not count: the fleet was made "
                                "with 5000\\. .*pawld move --max-ttl-ms";
     char twice[2 * sizeof(told) + 16];
@@ -183,7 +177,6 @@ static void terms_that_a_fleet_was_not_made_with_are_told_once(void **state)
 
 static void trace_tells_the_decisions_about_one_lock(void **state)
 {
-    (void)state;
     const struct pawl_service service = workdir_start((const char *const[]){
         "--data", workdir.data, "--log-level", "trace", "--trace-lock", "orders/1", NULL});
     struct process *process = service.process;
@@ -207,7 +200,6 @@ static void trace_tells_the_decisions_about_one_lock(void **state)
 static void tell_error(void *unused, const struct liar_heard *heard, struct liar_lie *lie)
 {
     static const char error[] = "-ERR " OBEYED "\r\n";
-    (void)unused, (void)heard;
     memcpy(lie->bytes, error, sizeof(error) - 1);
     lie->len = sizeof(error) - 1;
 }
@@ -231,7 +223,6 @@ static void expect_nothing_obeyed(const char *text)
 
 static void words_of_a_master_move_no_cursor(void **state)
 {
-    (void)state;
     char url[URL_BYTES];
     struct liar *liar = start_liar(url);
     char *path = pawl_program("pawld");
@@ -260,7 +251,6 @@ static void words_of_a_master_move_no_cursor(void **state)
 /* Each line by itself, whatever a master says. */
 static void lines_in_json_can_be_read_by_a_program(void **state)
 {
-    (void)state;
     char url[URL_BYTES];
     unsigned lines = 0, of_master = 0, of_debug = 0;
     struct liar *liar = start_liar(url);
@@ -313,7 +303,6 @@ static bool is_full(int pipe)
 /* A stopped tee, or a terminal after Ctrl-S. */
 static void reader_of_the_log_that_stands_still_stops_nobody(void **state)
 {
-    (void)state;
     char fifo[256], script[600], folder[256], text[PIPE_SIZE + 1];
     workdir_join(workdir.path, "fifo", fifo);
     workdir_join(workdir.path, "stuck", folder);
@@ -351,7 +340,6 @@ static void reader_of_the_log_that_stands_still_stops_nobody(void **state)
 
 static void level_leaves_out_what_is_below_it(void **state)
 {
-    (void)state;
     char url[64];
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port_free());
     char *path = pawl_program("pawld");

@@ -206,7 +206,6 @@ static void start(void)
 
 static void suffer_all(void **state)
 {
-    (void)state;
     start();
     for (size_t k = 0; k < sizeof(harms) / sizeof(harms[0]); k++)
         suffer(&harms[k]);
@@ -215,7 +214,6 @@ static void suffer_all(void **state)
 
 static void key_of_another_type_says_what_to_do(void **state)
 {
-    (void)state;
     static const char *const commands[] = {"SET pawl:fleet rubbish", "LPUSH pawl:fleet rubbish"};
     start();
     for (size_t k = 0; k < sizeof(commands) / sizeof(commands[0]); k++) {
@@ -233,7 +231,6 @@ static void key_of_another_type_says_what_to_do(void **state)
  * has, and the third is wiped: it has to be told the value all the same. */
 static void names_are_handed_over_whatever_is_said_of_their_number(void **state)
 {
-    (void)state;
     start();
     service = fleet_serve_all();
     for (unsigned k = 0; k < 10; k++)

@@ -30,13 +30,11 @@ static void use_a_lock(uint16_t port, unsigned n)
 
 static void one_master_is_a_fleet(void **state)
 {
-    (void)state;
     use_a_lock(pawld_start_new(fleet).port, 1);
 }
 
 static void one_master_that_is_down_is_no_quorum(void **state)
 {
-    (void)state;
     uint16_t port = pawld_start_new(fleet).port;
     redis_fleet_kill(fleet, 0);
     const struct http_response *response = call_acquire(port, "alone", NULL);
@@ -46,13 +44,11 @@ static void one_master_that_is_down_is_no_quorum(void **state)
 
 static void three_masters_are_a_fleet(void **state)
 {
-    (void)state;
     use_a_lock(pawld_start_new(fleet).port, 3);
 }
 
 static void masters_are_reached_over_unix_sockets(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < fleet->n; i++) {
         char url[256];
         snprintf(url, sizeof(url), "unix://%s", fleet->master[i].socket);
@@ -67,7 +63,6 @@ static void masters_are_reached_over_unix_sockets(void **state)
 
 static void masters_ask_for_a_password(void **state)
 {
-    (void)state;
     char url[128];
     for (unsigned i = 0; i < 2; i++) {
         freeReplyObject(redis_fleet_command(fleet, i, "CONFIG SET requirepass %s", "s3cr3t@:/"));
@@ -108,7 +103,6 @@ static void expect_not_shown(const struct process *process, const char *file, co
 
 static void password_in_a_url_is_not_shown_by_lists_of_processes(void **state)
 {
-    (void)state;
     char url[128];
     pawl_init_new(fleet);
     fleet_command(0, "CONFIG SET requirepass s3cr3t");
@@ -132,7 +126,6 @@ static void set_passwords(void)
 
 static void password_comes_from_a_file(void **state)
 {
-    (void)state;
     char path[256];
     pawl_init_new(fleet);
     set_passwords();
@@ -145,7 +138,6 @@ static void password_comes_from_a_file(void **state)
 
 static void password_comes_from_the_environment_and_is_wiped_there(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     set_passwords();
     assert_int_equal(setenv("PAWL_MASTER_PASSWORD", "s3cr3t", 1), 0);
@@ -157,7 +149,6 @@ static void password_comes_from_the_environment_and_is_wiped_there(void **state)
 
 static void master_with_a_wrong_password_stays_out(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     fleet_command(0, "CONFIG SET requirepass right");
     char url[128];

@@ -104,7 +104,6 @@ static void expect_tokens_above(uint16_t port)
 
 static void fleet_that_was_moved_goes_on_above_its_tokens(void **state)
 {
-    (void)state;
     assert_int_equal(process_stop(use_file().process), 0);
     uint64_t before_ms = wait_now_ms();
     expect_moved();
@@ -120,7 +119,6 @@ static void fleet_that_was_moved_goes_on_above_its_tokens(void **state)
  */
 static void named_counter_goes_on_above_its_values(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_file();
     int64_t value = 0;
     while (value < FAR)
@@ -136,7 +134,6 @@ static void named_counter_goes_on_above_its_values(void **state)
 
 static void move_of_a_file_that_is_served_from_is_refused(void **state)
 {
-    (void)state;
     const struct pawl_service service = use_file();
     expect_move(1, "another pawld");
     expect_tokens_above(service.port);
@@ -144,7 +141,6 @@ static void move_of_a_file_that_is_served_from_is_refused(void **state)
 
 static void move_without_all_masters_leaves_the_file_as_it_is(void **state)
 {
-    (void)state;
     assert_int_equal(process_stop(use_file().process), 0);
     redis_fleet_kill(fleet, 2);
     expect_move(1, "master 3");
@@ -155,7 +151,6 @@ static void move_without_all_masters_leaves_the_file_as_it_is(void **state)
 
 static void move_that_was_broken_off_grants_nothing_and_can_be_run_again(void **state)
 {
-    (void)state;
     const char *args[ARGS_MAX];
     assert_int_equal(process_stop(use_file().process), 0);
     fill_args(args);
@@ -177,7 +172,6 @@ static void move_that_was_broken_off_grants_nothing_and_can_be_run_again(void **
 
 static void folder_without_a_fleet_is_not_moved(void **state)
 {
-    (void)state;
     expect_move(1, "there is no fleet");
 }
 

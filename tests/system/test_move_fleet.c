@@ -101,7 +101,6 @@ static void expect_done_before(const struct moving_masters *from, const struct m
 
 static void fleet_goes_on_with_more_masters_its_own_among_them(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_three();
     const struct grant held = call_grant(before.port, "held", "{\"ttl_ms\": 1000}");
     const uint64_t held_ms = wait_now_ms();
@@ -125,7 +124,6 @@ static void fleet_goes_on_with_more_masters_its_own_among_them(void **state)
 
 static void fleet_goes_on_with_other_masters_and_its_own_are_closed(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_three();
     assert_int_equal(moving_run(&three, &others, NULL), 0);
     expect_nothing_granted(before.port);
@@ -157,7 +155,6 @@ static void expect_wait(uint16_t port, const char *ttl_max_ms, uint64_t lease_ms
 
 static void longest_lease_becomes_another_on_the_same_masters(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_three();
     expect_wait(before.port, "200", 1000);
     moving_expect_said("longest lease 200 ms");
@@ -178,7 +175,6 @@ static void longest_lease_becomes_another_on_the_same_masters(void **state)
 /* Nobody can hold a lock, so that nobody has to be waited for. */
 static void fleet_without_locks_goes_on_at_once(void **state)
 {
-    (void)state;
     moving_init(&three, "300000");
     assert_int_equal(moving_run(&three, &five, NULL), 0);
 }
@@ -186,7 +182,6 @@ static void fleet_without_locks_goes_on_at_once(void **state)
 /* Then the leases that are left are not known, and the longest is waited for. */
 static void fleet_with_a_master_that_forgot_waits_for_the_longest_lease(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_three();
     assert_int_equal(process_stop(before.process), 0);
     wipe(&(struct moving_masters){1, 1});
@@ -198,7 +193,6 @@ static void fleet_with_a_master_that_forgot_waits_for_the_longest_lease(void **s
 
 static void named_counter_goes_on_above_its_values(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_three();
     const int64_t value = call_value(call_count(before.port, "orders", "{\"count\": 1000000}"));
     assert_int_equal(moving_run(&three, &five, NULL), 0);
@@ -229,7 +223,6 @@ static void break_off_after_line(const struct moving_masters *to, unsigned line)
 static void file_is_moved_to_one_fleet_alone(void **state)
 {
     char folder[PATH_BYTES];
-    (void)state;
     snprintf(folder, sizeof(folder), "%s/data", fleet->dir);
     struct pawl_service service =
         pawld_start_at(folder, (const char *const[]){"--max-ttl-ms", "1000", NULL});
@@ -250,7 +243,6 @@ static void file_is_moved_to_one_fleet_alone(void **state)
 
 static void move_that_is_broken_off_after_any_step_is_run_again(void **state)
 {
-    (void)state;
     for (unsigned line = 1; line <= LINES; line++) {
         break_off_after_line(&five, line);
         break_off_after_line(&others, line);
@@ -278,7 +270,6 @@ static bool break_off_at_any_moment(const struct moving_masters *to, unsigned af
 
 static void move_that_is_killed_at_any_moment_is_run_again(void **state)
 {
-    (void)state;
     unsigned went_on = 0;
     for (unsigned k = 0; k < KILLS; k++)
         went_on += break_off_at_any_moment(k % 2 == 0 ? &five : &others, k / 2 * KILL_STEP_MS);
@@ -288,7 +279,6 @@ static void move_that_is_killed_at_any_moment_is_run_again(void **state)
 
 static void move_to_a_master_that_is_away_leaves_the_fleet_as_it_is(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_three();
     redis_fleet_kill(fleet, 4);
     assert_int_equal(moving_run(&three, &five, NULL), 1);
@@ -302,7 +292,6 @@ static void move_to_a_master_that_is_away_leaves_the_fleet_as_it_is(void **state
 
 static void fleet_in_another_order_or_without_all_masters_is_not_moved(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_three();
     assert_int_equal(moving_run(&(struct moving_masters){1, 3}, &distant, NULL), 1);
     moving_expect_said("--from: master 1");
@@ -316,7 +305,6 @@ static void fleet_in_another_order_or_without_all_masters_is_not_moved(void **st
 
 static void fleet_whose_majority_forgot_is_moved_with_a_token_floor(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_three();
     assert_int_equal(process_stop(before.process), 0);
     wipe(&(struct moving_masters){1, 2});
@@ -331,7 +319,6 @@ static void fleet_whose_majority_forgot_is_moved_with_a_token_floor(void **state
 /* They voted, and have forgotten it. A floor as before would be below what they gave out. */
 static void move_whose_masters_forgot_is_not_begun_again(void **state)
 {
-    (void)state;
     const struct pawl_service before = use_three();
     assert_int_equal(process_stop(before.process), 0);
     assert_int_equal(moving_run(&three, &others, NULL), 0);
@@ -381,7 +368,6 @@ static void race(unsigned apart_ms)
 
 static void of_two_moves_at_once_one_is_done(void **state)
 {
-    (void)state;
     for (unsigned k = 0; k < PAIRS; k++)
         race(k * 4);
 }

@@ -37,7 +37,6 @@ static uint64_t expect_grants_again(struct pawl_service service)
 
 static void tokens_rise_from_a_file_to_three_masters_to_five(void **state)
 {
-    (void)state;
     char *dir = tempdir_new();
     char folder[256], db[256];
     snprintf(folder, sizeof(folder), "%s/data", dir);

@@ -113,7 +113,6 @@ static uint64_t monotonic_us(void)
 
 static void manager_is_told_of_start_reload_and_end(void **state)
 {
-    (void)state;
     struct pawl_service service =
         pawld_start_at(workdir.data, (const char *const[]){"--drain", "3s", NULL});
     expect_next("READY=1");
@@ -134,7 +133,6 @@ static void manager_is_told_of_start_reload_and_end(void **state)
 
 static void abstract_socket_is_told_too(void **state)
 {
-    (void)state;
     (void)close(manager);
     (void)snprintf(address, sizeof(address), "@pawl-test-%d", (int)getpid());
     listen_at(address);
@@ -148,7 +146,6 @@ static void abstract_socket_is_told_too(void **state)
 /* It serves all the same. */
 static void manager_that_cannot_be_told_holds_up_nothing(void **state)
 {
-    (void)state;
     assert_int_equal(setenv("NOTIFY_SOCKET", "relative", 1), 0);
     struct pawl_service service = pawld_start_at(workdir.data, NULL);
     assert_true(process_wrote(service.process, "NOTIFY_SOCKET is relative"));
@@ -171,7 +168,6 @@ static void drop_all(void)
 
 static void watchdog_is_fed_only_while_every_worker_turns(void **state)
 {
-    (void)state;
     assert_int_equal(setenv("WATCHDOG_USEC", WATCHDOG_US, 1), 0);
     struct pawl_service service =
         pawld_start_at(workdir.data, (const char *const[]){"--workers", "2", NULL});
@@ -193,7 +189,6 @@ static void watchdog_is_fed_only_while_every_worker_turns(void **state)
 
 static void watchdog_of_another_process_is_not_fed(void **state)
 {
-    (void)state;
     assert_int_equal(setenv("WATCHDOG_USEC", "100000", 1), 0);
     assert_int_equal(setenv("WATCHDOG_PID", "1", 1), 0);
     struct pawl_service service = pawld_start_at(workdir.data, NULL);

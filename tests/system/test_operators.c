@@ -49,7 +49,6 @@ static void restart_in_turn(struct pawl_service services[static 2])
 
 static void services_are_restarted_in_turn(void **state)
 {
-    (void)state;
     restart_in_turn((struct pawl_service[]){fleet_init_and_serve(TTL_MAX_MS), fleet_serve()});
 }
 
@@ -63,7 +62,6 @@ static void expect_address(uint16_t port, unsigned i)
 
 static void masters_are_reached_in_another_way(void **state)
 {
-    (void)state;
     struct pawl_service services[] = {fleet_init_and_serve(TTL_MAX_MS), fleet_serve()};
     for (unsigned i = 0; i < MASTERS; i++) {
         char url[256];
@@ -82,7 +80,6 @@ static void masters_are_reached_in_another_way(void **state)
 
 static void master_is_moved_to_another_address(void **state)
 {
-    (void)state;
     int64_t token = 0;
     struct pawl_service services[] = {fleet_init_and_serve(TTL_MAX_MS), fleet_serve()};
     work(services[0].port, &token);
@@ -115,7 +112,6 @@ static bool is_shown_durable(void *arg)
 
 static bool is_marked_durable(void *unused)
 {
-    (void)unused;
     redisReply *reply = redis_fleet_command(fleet, 0, "HMGET pawl:fleet durable state");
     bool durable = reply->element[0]->str && strcmp(reply->element[0]->str, "yes") == 0 &&
                    strcmp(reply->element[1]->str, "active") == 0;
@@ -125,7 +121,6 @@ static bool is_marked_durable(void *unused)
 
 static void master_is_made_durable(void **state)
 {
-    (void)state;
     fleet_command(0, "CONFIG SET appendonly no");
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     int64_t token = 0;
@@ -149,7 +144,6 @@ static void master_is_made_durable(void **state)
 
 static void everything_is_stopped_and_started_again(void **state)
 {
-    (void)state;
     struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
     int64_t token = 0;
     work(service.port, &token);
@@ -167,7 +161,6 @@ static void everything_is_stopped_and_started_again(void **state)
 
 static void fleet_is_retired_and_another_made(void **state)
 {
-    (void)state;
     struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
     int64_t token = 0;
     work(service.port, &token);

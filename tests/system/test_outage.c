@@ -23,7 +23,6 @@ static uint16_t port;
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_ALWAYS);
     pawl_init_new(fleet);
     port = fleet_serve().port;
@@ -118,19 +117,16 @@ static void expect_all_goes_on(const unsigned killed[2])
 
 static void all_goes_on_with_two_of_five_killed(void **state)
 {
-    (void)state;
     expect_all_goes_on((const unsigned[]){3, 4});
 }
 
 static void all_goes_on_with_two_killed_that_have_the_lock(void **state)
 {
-    (void)state;
     expect_all_goes_on((const unsigned[]){0, 1});
 }
 
 static void any_two_of_five_may_be_down_in_turn(void **state)
 {
-    (void)state;
     int64_t token = 0;
     for (unsigned i = 0; i < MASTERS; i++) {
         const unsigned other = (i + 2) % MASTERS;
@@ -148,7 +144,6 @@ static void any_two_of_five_may_be_down_in_turn(void **state)
 
 static void frozen_master_delays_nobody_and_is_taken_back(void **state)
 {
-    (void)state;
     redis_fleet_pause(fleet, 2);
     const double one_ms = acquire_ms("frozen/one");
     redis_fleet_pause(fleet, 4);
@@ -231,7 +226,6 @@ static bool is_granted(void *arg)
 
 static void three_of_five_killed_is_no_quorum_until_they_return(void **state)
 {
-    (void)state;
     struct grant held = grant_at_majority("held", "{\"ttl_ms\": 60000}");
     struct grant before = given_back_everywhere("before");
     kill_masters(1, 4);
@@ -254,7 +248,6 @@ static void three_of_five_killed_is_no_quorum_until_they_return(void **state)
 
 static void release_during_an_outage_may_be_repeated(void **state)
 {
-    (void)state;
     struct grant held = grant_at_majority("again", "{\"ttl_ms\": 60000}");
     kill_masters(0, 3);
     EXPECT_PROBLEM(call_release(port, "again", &held), 503, "no-quorum", 2);
@@ -267,7 +260,6 @@ static void release_during_an_outage_may_be_repeated(void **state)
 
 static void extend_during_an_outage_releases_nothing(void **state)
 {
-    (void)state;
     struct grant held = grant_at_majority("kept", "{\"ttl_ms\": 60000}");
     kill_masters(0, 3);
     EXPECT_PROBLEM(call_extend(port, "kept", &held, NULL), 503, "no-quorum", 2);
@@ -280,7 +272,6 @@ static void extend_during_an_outage_releases_nothing(void **state)
 
 static void three_of_five_frozen_is_no_quorum_within_twice_the_deadline(void **state)
 {
-    (void)state;
     struct grant before = given_back_everywhere("before");
     for (unsigned i = 2; i < MASTERS; i++)
         redis_fleet_pause(fleet, i);
@@ -297,7 +288,6 @@ static void three_of_five_frozen_is_no_quorum_within_twice_the_deadline(void **s
 
 static void what_a_failed_attempt_left_on_frozen_masters_is_taken_back(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 3; i++)
         redis_fleet_pause(fleet, i);
     no_quorum_ms("remains", "{\"ttl_ms\": 300000}");
@@ -310,13 +300,11 @@ static void what_a_failed_attempt_left_on_frozen_masters_is_taken_back(void **st
 
 static bool is_not_ready(void *unused)
 {
-    (void)unused;
     return call(port, "GET", "/readyz", NULL, NULL)->status == 503;
 }
 
 static void masters_that_take_no_writes_do_not_vote_until_they_do(void **state)
 {
-    (void)state;
     struct grant held = grant_at_majority("held", "{\"ttl_ms\": 60000}");
     for (unsigned i = 0; i < 3; i++)
         fleet_command(i, "CONFIG SET min-replicas-to-write 1");
@@ -337,7 +325,6 @@ static void masters_that_take_no_writes_do_not_vote_until_they_do(void **state)
 /* What is held has to end, to make room. */
 static void locks_are_released_while_memory_is_out_on_a_majority(void **state)
 {
-    (void)state;
     struct grant held = grant_at_majority("held", "{\"ttl_ms\": 60000}");
     for (unsigned i = 0; i < 3; i++)
         fleet_command(i, "CONFIG SET maxmemory 1");
@@ -353,7 +340,6 @@ static void locks_are_released_while_memory_is_out_on_a_majority(void **state)
 
 static void a_silent_majority_is_not_ready_though_nobody_asks(void **state)
 {
-    (void)state;
     for (unsigned i = 2; i < MASTERS; i++)
         redis_fleet_pause(fleet, i);
     assert_true(wait_until(is_not_ready, NULL, NOTICED_MS));
@@ -364,7 +350,6 @@ static void a_silent_majority_is_not_ready_though_nobody_asks(void **state)
 
 static void lock_survives_the_restart_of_all_masters(void **state)
 {
-    (void)state;
     struct grant held = grant_at_majority("durable", "{\"ttl_ms\": 60000, \"owner\": \"me\"}");
     kill_masters(0, MASTERS);
     restart_masters(0, MASTERS);
@@ -379,7 +364,6 @@ static void lock_survives_the_restart_of_all_masters(void **state)
 
 static void lock_survives_the_restart_of_the_service(void **state)
 {
-    (void)state;
     struct grant held = grant_at_majority("service", "{\"ttl_ms\": 60000}");
     struct pawl_service second = fleet_serve();
     EXPECT_PROBLEM(call_acquire(second.port, "service", NULL), 409, "held", 3);

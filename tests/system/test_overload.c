@@ -34,7 +34,6 @@ static struct {
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     play.port = pawld_start_new(fleet).port;
     return 0;
@@ -116,7 +115,6 @@ static unsigned be_modest(void)
 
 static void groups_keep_nobody_from_a_lock_nor_from_groups(void **state)
 {
-    (void)state;
     pthread_t threads[GREEDY];
     unsigned seeds[GREEDY];
     play.end_ms = wait_now_ms() + DURATION_MS;

@@ -83,7 +83,6 @@ static void reload_and_expect(const char *line)
 
 static int setup(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     for (unsigned i = 0; i < MASTERS; i++) {
         admin[i] = redisConnect("127.0.0.1", fleet->master[i].port);
@@ -231,7 +230,6 @@ static struct grant serve_with_the_old_password(void)
  * and after, though all connections end in between. */
 static void password_of_all_masters_changes_under_load(void **state)
 {
-    (void)state;
     struct grant kept = serve_with_the_old_password();
     begin_load(true);
     write_password("new\n");
@@ -250,7 +248,6 @@ static void password_of_all_masters_changes_under_load(void **state)
 /* The masters first: connections that stand go on. */
 static void connection_goes_on_when_its_master_changes_the_password(void **state)
 {
-    (void)state;
     struct grant kept = serve_with_the_old_password();
     for (unsigned i = 0; i < MASTERS; i++) {
         command(i, "CONFIG SET requirepass %s", "new");
@@ -268,7 +265,6 @@ static void connection_goes_on_when_its_master_changes_the_password(void **state
 
 static void master_that_refused_the_old_password_votes_within_a_second(void **state)
 {
-    (void)state;
     struct grant kept = serve_with_the_old_password();
     command_all("CONFIG SET requirepass %s", "new");
     cut_all_connections();
@@ -285,7 +281,6 @@ static void master_that_refused_the_old_password_votes_within_a_second(void **st
 /* It may change under the user of an access control list, too, whose old password goes on. */
 static void password_of_a_user_changes(void **state)
 {
-    (void)state;
     char url[PATH_BYTES];
     command_all("ACL SETUSER pawl on >%s ~pawl:* &pawl:* +@all", "old");
     for (unsigned i = 0; i < MASTERS; i++) {
@@ -309,7 +304,6 @@ static void password_of_a_user_changes(void **state)
 
 static void broken_file_keeps_the_old_password(void **state)
 {
-    (void)state;
     command_all("CONFIG SET requirepass %s", "old");
     serve();
     write_password("ne");
@@ -331,7 +325,6 @@ static void broken_file_keeps_the_old_password(void **state)
 /* The file came too early: no vote is lost, and the log names each master. */
 static void password_that_masters_refuse_costs_no_vote(void **state)
 {
-    (void)state;
     struct grant kept = serve_with_the_old_password();
     begin_load(false);
     write_password("too early\n");
@@ -354,7 +347,6 @@ static void password_that_masters_refuse_costs_no_vote(void **state)
 /* A password of a URL stays as it is. */
 static void password_of_a_url_is_not_of_the_file(void **state)
 {
-    (void)state;
     char url[PATH_BYTES];
     command_all("CONFIG SET requirepass %s", "old");
     command(0, "CONFIG SET requirepass fixed");

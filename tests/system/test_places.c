@@ -30,7 +30,6 @@ static struct pawl_service pawld;
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(3, REDIS_VOLATILE);
     pawld = pawld_start_new(fleet);
     return 0;
@@ -69,7 +68,6 @@ static struct grant granted(struct http *http, int i)
  * order. */
 static void waiters_that_ask_anew_are_served_in_the_order_in_which_they_came(void **state)
 {
-    (void)state;
     struct http *line[WAITERS];
     struct grant holder = call_grant(pawld.port, "anew", "{\"ttl_ms\": 60000}");
     for (int i = 0; i < WAITERS; i++)
@@ -89,7 +87,6 @@ static void waiters_that_ask_anew_are_served_in_the_order_in_which_they_came(voi
 
 static void waiter_that_is_away_delays_nobody_and_keeps_its_place(void **state)
 {
-    (void)state;
     struct http *line[3];
     struct grant holder = call_grant(pawld.port, "away", "{\"ttl_ms\": 60000}");
     for (int i = 0; i < 3; i++)
@@ -137,7 +134,6 @@ static void restart(struct process *const *clients)
 
 static void clients_of_a_restarted_pawld_are_served_in_the_order_in_which_they_came(void **state)
 {
-    (void)state;
     struct process *clients[CLIENTS];
     char *pawl = pawl_program("pawl"), notes[TEXT_BYTES], expected[TEXT_BYTES] = "";
     snprintf(notes, sizeof(notes), "%s/notes", fleet->dir);

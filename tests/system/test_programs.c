@@ -134,14 +134,12 @@ static const struct {
 
 static void wrong_options_end_with_2_and_a_sentence(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(wrong_options); i++)
         expect_sentence(wrong_options[i].program, wrong_options[i].args, 2, wrong_options[i].what);
 }
 
 static void password_that_is_not_to_be_had_ends_with_2_and_a_sentence(void **state)
 {
-    (void)state;
     static const struct {
         const char *args;
         const char *what;
@@ -160,7 +158,6 @@ static void password_that_is_not_to_be_had_ends_with_2_and_a_sentence(void **sta
 
 static void more_than_nine_masters_are_refused(void **state)
 {
-    (void)state;
     char args[512] = "";
     for (size_t i = 0, len = 0; i < 10; i++)
         len += (size_t)snprintf(args + len, sizeof(args) - len, "--master redis://127.0.0.1:%zu ",
@@ -172,14 +169,12 @@ static void more_than_nine_masters_are_refused(void **state)
 
 static void password_is_not_repeated_in_a_sentence(void **state)
 {
-    (void)state;
     assert_int_equal(run("pawld", "--master redis://:hunter2@127.0.0.1:http"), 2);
     assert_null(strstr(output, "hunter2"));
 }
 
 static void help_and_version_are_told(void **state)
 {
-    (void)state;
     assert_int_equal(run("pawld", "--help"), 0);
     assert_non_null(strstr(output, "--master"));
     assert_non_null(strstr(output, "--listen"));
@@ -201,7 +196,6 @@ static void help_and_version_are_told(void **state)
 
 static void address_that_is_taken_is_told(void **state)
 {
-    (void)state;
     fleet_start(1, REDIS_VOLATILE);
     struct pawl_service service = pawld_start_new(fleet);
     char args[256];
@@ -220,7 +214,6 @@ static void localhost_and_an_empty_host_can_be_listened_on(void **state)
 {
     static const char *const hosts[] = {"localhost", ""};
     static const char *const workers[] = {"1", "2"};
-    (void)state;
     fleet_start(1, REDIS_VOLATILE);
     char *path = pawl_program("pawld");
     for (size_t i = 0; i < COUNT(hosts) * COUNT(workers); i++) {
@@ -247,7 +240,6 @@ static void localhost_and_an_empty_host_can_be_listened_on(void **state)
 
 static void pawld_ends_cleanly_on_sigterm_and_sigint(void **state)
 {
-    (void)state;
     static const int signals[] = {SIGTERM, SIGINT};
     fleet_start(3, REDIS_VOLATILE);
     pawl_init_new(fleet);
@@ -262,7 +254,6 @@ static void pawld_ends_cleanly_on_sigterm_and_sigint(void **state)
 
 static void ledger_ends_cleanly_on_sigterm_and_sigint(void **state)
 {
-    (void)state;
     static const int signals[] = {SIGTERM, SIGINT};
     char db[WORKDIR_PATH_BYTES];
     workdir_join(workdir.path, "ledger.db", db);
@@ -284,7 +275,6 @@ static void programs_without_standard_streams_stop_cleanly(void **state)
         {"pawld", "--master", "redis://127.0.0.1:1"},
         {"pawl-ledger", "--db", "streams.db"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(programs); i++) {
         char *path = pawl_program(programs[i].program);
         char value[512];

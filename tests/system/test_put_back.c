@@ -40,7 +40,6 @@ static char machine_dir[] = "/tmp/pawl-machine-XXXXXX";
 
 static int begin_all(void **state)
 {
-    (void)state;
     assert_non_null(mkdtemp(machine_dir));
     no_machine = machine_begin(machine_dir);
     return 0;
@@ -48,7 +47,6 @@ static int begin_all(void **state)
 
 static int end_all(void **state)
 {
-    (void)state;
     tempdir_remove_tree(machine_dir);
     return 0;
 }
@@ -185,13 +183,11 @@ static void expect_refused_elsewhere(const char *how)
 
 static void database_alone_is_no_new_fleet_elsewhere(void **state)
 {
-    (void)state;
     expect_refused_elsewhere("mkdir \"$1\" && cp -p \"$0/pawl.db\" \"$1\"");
 }
 
 static void hard_link_of_a_database_is_no_new_fleet(void **state)
 {
-    (void)state;
     expect_refused_elsewhere("mkdir \"$1\" && ln \"$0/pawl.db\" \"$1/pawl.db\"");
 }
 
@@ -203,7 +199,6 @@ static void need_machine(void)
 
 static void bind_mount_of_a_copy_is_refused(void **state)
 {
-    (void)state;
     need_machine();
     serve();
     (void)take_tokens();
@@ -226,7 +221,6 @@ static void bind_mount_of_a_copy_is_refused(void **state)
 /* A container's layer over its image: what was written since goes with the layer. */
 static void overlay_without_its_upper_layer_is_refused(void **state)
 {
-    (void)state;
     need_machine();
     service = pawld_start_at(workdir.data, (const char *const[]){"--max-ttl-ms", "1000", NULL});
     pawl_wait_ready(service);
@@ -275,20 +269,17 @@ static void expect_snapshot_refused(enum ending ending)
 
 static void snapshot_of_a_file_system_is_refused_until_the_machine_restarts(void **state)
 {
-    (void)state;
     expect_snapshot_refused(KILLED);
 }
 
 static void snapshot_of_a_file_system_is_refused_after_a_clean_stop(void **state)
 {
-    (void)state;
     expect_snapshot_refused(STOPPED);
 }
 
 /* With its inode, birth and modification times, under a pawld that runs. */
 static void database_that_is_put_back_while_it_serves_grants_nothing_more(void **state)
 {
-    (void)state;
     serve();
     (void)take_tokens();
     end_it(STOPPED);
@@ -307,7 +298,6 @@ static void database_that_is_put_back_while_it_serves_grants_nothing_more(void *
 /* The original files, inodes and all, moved aside by a rename before the floor. */
 static void file_from_before_a_floor_is_refused(void **state)
 {
-    (void)state;
     service = pawld_start_at(workdir.data, (const char *const[]){"--max-ttl-ms", "1000", NULL});
     pawl_wait_ready(service);
     (void)take_tokens();
@@ -336,7 +326,6 @@ static void expect_kept(const char *script, enum ending ending)
 
 static void owner_and_mode_may_change_while_it_is_stopped(void **state)
 {
-    (void)state;
     expect_kept("chmod -R g+rX \"$0\"", KILLED);
     expect_kept("chmod -R g-rwx \"$0\"", STOPPED);
     expect_kept("chmod -R g-rwx \"$0\"", KILLED); /* they had that already */
@@ -348,14 +337,12 @@ static void owner_and_mode_may_change_while_it_is_stopped(void **state)
 
 static void backup_by_hard_links_is_no_write(void **state)
 {
-    (void)state;
     expect_kept("cp -al \"$0\" \"$1\"", KILLED);
     expect_kept("rm -r \"$1\"", STOPPED);
 }
 
 static void owner_and_mode_may_change_while_it_serves(void **state)
 {
-    (void)state;
     serve();
     int64_t token = take_tokens();
     wait_ms(SLACK_MS);
@@ -371,7 +358,6 @@ static void owner_and_mode_may_change_while_it_serves(void **state)
 
 static void witness_of_version_1_is_upgraded(void **state)
 {
-    (void)state;
     static const char magic_1[16] = "pawl witness 1", magic_2[16] = "pawl witness 2";
     char path[WORKDIR_PATH_BYTES], magic[sizeof(magic_2)] = "";
     serve();
@@ -391,7 +377,6 @@ static void witness_of_version_1_is_upgraded(void **state)
 
 static void power_cut_is_no_reason_to_refuse(void **state)
 {
-    (void)state;
     need_machine();
     for (unsigned round = 0; round < 6; round++) {
         if (round % 3 == 0) {
@@ -417,7 +402,6 @@ static void power_cut_is_no_reason_to_refuse(void **state)
 
 static void records_of_folders_that_are_gone_are_removed(void **state)
 {
-    (void)state;
     char record[WORKDIR_PATH_BYTES];
     serve();
     find_record(record);

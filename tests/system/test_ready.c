@@ -78,7 +78,6 @@ static void idle_service_is_not_ready_until_a_majority_is_mended(void **state)
 
 static void unready_service_names_maxmemory_where_that_is_it(void **state)
 {
-    (void)state;
     serve();
     on_failing("CONFIG SET maxmemory 1");
     expect_noticed(503);
@@ -89,7 +88,6 @@ static void unready_service_names_maxmemory_where_that_is_it(void **state)
 
 static void one_master_without_memory_takes_nothing_from_readiness(void **state)
 {
-    (void)state;
     serve();
     fleet_command(0, "CONFIG SET maxmemory 1");
     wait_ms(STEADY_MS);
@@ -101,7 +99,6 @@ static void one_master_without_memory_takes_nothing_from_readiness(void **state)
  * of them has lost its memory, and only an operator can have it go on. */
 static void idle_service_is_not_ready_while_a_majority_are_replicas(void **state)
 {
-    (void)state;
     serve();
     on_failing("REPLICAOF 127.0.0.1 1");
     expect_noticed(503);
@@ -168,7 +165,6 @@ static void free_disk(unsigned i)
 /* Under appendfsync everysec it goes on, and refuses writes (MISCONF). */
 static void idle_service_is_not_ready_while_disks_are_full_on_a_majority(void **state)
 {
-    (void)state;
     give_disks();
     serve();
     for (unsigned i = 0; i < FAILING; i++)
@@ -185,7 +181,6 @@ static void idle_service_is_not_ready_while_disks_are_full_on_a_majority(void **
 /* Under appendfsync always it ends itself at the next write. */
 static void idle_service_is_not_ready_after_full_disks_ended_a_majority(void **state)
 {
-    (void)state;
     give_disks();
     serve();
     for (unsigned i = 0; i < FAILING; i++)

@@ -115,7 +115,6 @@ static void expect_locks(uint16_t port)
 
 static void rediss_masters_grant_and_release(void **state)
 {
-    (void)state;
     const uint16_t port = serve_from("127.0.0.1");
     expect_locks(port);
     assert_non_null(strstr(call(port, "GET", "/v1/fleet", NULL, NULL)->body, "rediss://127.0.0.1"));
@@ -123,7 +122,6 @@ static void rediss_masters_grant_and_release(void **state)
 
 static void rediss_master_may_have_a_name(void **state)
 {
-    (void)state;
     const uint16_t port = serve_from("localhost");
     expect_locks(port);
 }
@@ -154,7 +152,6 @@ static void expect_listeners(unsigned pawlds)
 
 static void rediss_release_through_another_pawld_is_heard(void **state)
 {
-    (void)state;
     secure_all("127.0.0.1", "no");
     init_over_tls();
     const uint16_t one = serve_over_tls(), other = serve_over_tls();
@@ -171,14 +168,12 @@ static void rediss_release_through_another_pawld_is_heard(void **state)
 /* The truth, and what may be of a handshake some bytes at a time. */
 static void tell_in_pieces(void *context, const struct liar_heard *heard, struct liar_lie *lie)
 {
-    (void)context, (void)heard;
     lie->piece = lie->len <= FLIGHT_MAX ? PIECE : 0;
 }
 
 /* The certificate of a master comes in many reads. What is to be written waits for them. */
 static void rediss_handshake_may_come_in_pieces(void **state)
 {
-    (void)state;
     secure_all("127.0.0.1", "no");
     init_over_tls();
     for (unsigned i = 0; i < MASTERS; i++) {
@@ -200,7 +195,6 @@ static void rediss_handshake_may_come_in_pieces(void **state)
 /* A poll for what nobody waits for would be answered at once, again and again. */
 static void rediss_connections_at_rest_take_no_time(void **state)
 {
-    (void)state;
     secure_all("127.0.0.1", "no");
     init_over_tls();
     const struct pawl_service service = start_over_tls();
@@ -223,7 +217,6 @@ static int stop_liars(void **state)
 /* More than a record holds, in both directions. */
 static void rediss_carries_long_pages(void **state)
 {
-    (void)state;
     const uint16_t port = serve_from("127.0.0.1");
     char name[FENCE_RESOURCE_MAX + 1];
     for (unsigned i = 0; i < LOCKS; i++) {
@@ -238,7 +231,6 @@ static void rediss_carries_long_pages(void **state)
 
 static void rediss_connection_that_ends_is_opened_anew(void **state)
 {
-    (void)state;
     const uint16_t port = serve_from("127.0.0.1");
     for (unsigned i = 0; i < MASTERS; i++)
         fleet_command(i, "CLIENT KILL TYPE normal");
@@ -248,7 +240,6 @@ static void rediss_connection_that_ends_is_opened_anew(void **state)
 
 static void rediss_master_that_asks_for_a_certificate_gets_it(void **state)
 {
-    (void)state;
     secure_all("127.0.0.1", "yes");
     init_over_tls();
     masters_wait_out(serve_over_tls(), 0, "unreachable", LINE_TIMEOUT_MS);
@@ -282,7 +273,6 @@ static void expect_out(const char *why)
 
 static void rediss_master_of_a_stranger_stays_out(void **state)
 {
-    (void)state;
     secure_all("127.0.0.1", "no");
     init_over_tls();
     certify("theirs", "stranger");
@@ -292,7 +282,6 @@ static void rediss_master_of_a_stranger_stays_out(void **state)
 
 static void rediss_master_of_another_name_stays_out(void **state)
 {
-    (void)state;
     secure_all("127.0.0.1", "no");
     init_over_tls();
     secure(0, "pawld", "127.0.0.1", "no");
@@ -301,7 +290,6 @@ static void rediss_master_of_another_name_stays_out(void **state)
 
 static void rediss_master_without_tls_stays_out(void **state)
 {
-    (void)state;
     secure_all("127.0.0.1", "no");
     init_over_tls();
     char url[PATH_BYTES];
@@ -313,7 +301,6 @@ static void rediss_master_without_tls_stays_out(void **state)
 /* An authority of one's own takes the place of the system's, which does not know it. */
 static void rediss_master_needs_an_authority(void **state)
 {
-    (void)state;
     secure_all("127.0.0.1", "no");
     init_over_tls();
     const uint16_t port = fleet_serve_early().port;

@@ -35,7 +35,6 @@ static void expect_usage(const char *options, const char *text)
 
 static void rediss_is_refused_where_it_was_not_built(void **state)
 {
-    (void)state;
     if (storage_tls_is_built())
         case_skip("this build has TLS to masters");
     expect_usage("--master rediss://redis.example", "hiredis 1.0 or later");
@@ -45,7 +44,6 @@ static void rediss_is_refused_where_it_was_not_built(void **state)
 
 static void files_without_a_rediss_master_are_refused(void **state)
 {
-    (void)state;
     expect_usage("--master redis://a:1 --master-ca /dev/null", "there is none");
     expect_usage("--master redis://a:1 --master-cert /dev/null", "go together");
     expect_usage("--master redis://a:1 --master-key /dev/null", "go together");
@@ -53,7 +51,6 @@ static void files_without_a_rediss_master_are_refused(void **state)
 
 static void rediss_files_that_are_wrong_are_refused(void **state)
 {
-    (void)state;
     if (!storage_tls_is_built())
         case_skip("this build has no TLS to masters: its hiredis has none");
     char options[TEXT_BYTES], cert_path[PATH_BYTES], key_path[PATH_BYTES];

@@ -72,7 +72,6 @@ static void rely_on(struct client *client, unsigned i)
 
 static void empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work(void **state)
 {
-    (void)state;
     struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     for (int again = 0; again < 50; again++)
         work(&client);
@@ -87,7 +86,6 @@ static void empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work
  */
 static void master_is_taken_back_while_memory_is_out_on_two_others(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     struct grant held = call_grant(port, "held", "{\"ttl_ms\":30000}");
     for (unsigned i = 0; i < 2; i++)
@@ -105,7 +103,6 @@ static void master_is_taken_back_while_memory_is_out_on_two_others(void **state)
 /* Nobody waits for anything, so that there is nothing to say. */
 static void no_time_is_named_at_which_a_master_is_back(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     redis_fleet_kill(fleet, 2);
     masters_wait(port, 2, "down", "unreachable");
@@ -118,7 +115,6 @@ static void no_time_is_named_at_which_a_master_is_back(void **state)
 
 static void master_that_may_have_lost_its_last_second_is_taken_back(void **state)
 {
-    (void)state;
     fleet_command(3, "CONFIG SET appendfsync everysec");
     struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     work(&client);
@@ -133,7 +129,6 @@ static void master_that_may_have_lost_its_last_second_is_taken_back(void **state
 static void
 replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are(void **state)
 {
-    (void)state;
     struct redis_fleet *replica = redis_fleet_new(1, REDIS_ALWAYS);
     struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
     struct client client = {service.port, "orders/1", 0};
@@ -157,7 +152,6 @@ replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are(v
 
 static void two_masters_that_forgot_are_taken_back_side_by_side(void **state)
 {
-    (void)state;
     struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     work(&client);
     fleet_command(0, "FLUSHALL");
@@ -169,7 +163,6 @@ static void two_masters_that_forgot_are_taken_back_side_by_side(void **state)
 
 static void locks_of_a_master_that_restarts_still_exclude(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     redis_fleet_kill(fleet, 3);
     redis_fleet_kill(fleet, 4);
@@ -190,7 +183,6 @@ static void locks_of_a_master_that_restarts_still_exclude(void **state)
  * the restarted one kept must not be lost by that. */
 static void restart_beside_a_master_that_hangs_unnoticed_costs_no_majority(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     struct client client = {port, "orders/1", 0};
     work(&client);
@@ -212,7 +204,6 @@ static void die_half_way(unsigned i)
 /* Two of five forget, beside one that was to be taken back: its own memory counts no more. */
 static void master_half_taken_back_counts_as_one_that_forgot(void **state)
 {
-    (void)state;
     struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
     struct client client = {service.port, "orders/1", 0};
     work(&client);
@@ -247,7 +238,6 @@ static void hold_many_locks(void)
 /* A busy machine's connections end now and then. */
 static void import_goes_on_when_connections_to_its_sources_end(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     hold_many_locks();
     fleet_command(4, "FLUSHALL");
@@ -266,7 +256,6 @@ static void import_goes_on_when_connections_to_its_sources_end(void **state)
 
 static void another_server_learns_of_it_without_its_clients_noticing(void **state)
 {
-    (void)state;
     struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     struct client other = {fleet_serve().port, "orders/2", 0};
     masters_wait_all_active(other.port, MASTERS);
@@ -284,7 +273,6 @@ static void another_server_learns_of_it_without_its_clients_noticing(void **stat
 
 static void server_that_died_while_it_led_is_replaced(void **state)
 {
-    (void)state;
     struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     work(&client);
     die_half_way(4);
@@ -298,7 +286,6 @@ static void server_that_died_while_it_led_is_replaced(void **state)
  */
 static void replaced_master_whose_old_machine_lives_never_votes_again(void **state)
 {
-    (void)state;
     struct pawl_service before = fleet_init_and_serve(TTL_MAX_MS);
     struct client client = {before.port, "orders/1", 0};
     for (int again = 0; again < 10; again++)
@@ -333,7 +320,6 @@ static void replaced_master_whose_old_machine_lives_never_votes_again(void **sta
 
 static void majority_that_forgot_grants_nothing_and_says_so(void **state)
 {
-    (void)state;
     struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     work(&client);
     for (unsigned i = 0; i < 3; i++)
@@ -359,7 +345,6 @@ static bool is_not_ready(void *arg)
 
 static void idle_service_notices_that_a_majority_forgot(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     for (unsigned i = 0; i < 3; i++)
         fleet_command(i, "FLUSHALL");

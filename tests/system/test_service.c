@@ -55,7 +55,6 @@ static void expect_named(unsigned i, const char *server, const char *version)
 
 static void fleet_that_is_well_is_shown(void **state)
 {
-    (void)state;
     uint16_t port = pawld_start_new(fleet).port;
     masters_wait_all_active(port, MASTERS);
     assert_true(wait_until(round_trips_are_known, &port, 3000));
@@ -97,7 +96,6 @@ static void fleet_that_is_well_is_shown(void **state)
 
 static void service_that_is_well_is_alive_and_ready(void **state)
 {
-    (void)state;
     uint16_t port = pawld_start_new(fleet).port;
     const struct http_response *response = call(port, "GET", "/livez", NULL, NULL);
     EXPECT_JSON(response, 200, 1);
@@ -127,7 +125,6 @@ static bool is_shown(void *arg)
 
 static void persistence_is_shown(void **state)
 {
-    (void)state;
     uint16_t port = pawld_start_new(fleet).port;
     fleet_command(0, "CONFIG SET appendonly yes");
     fleet_command(0, "CONFIG SET appendfsync always");
@@ -141,7 +138,6 @@ static void persistence_is_shown(void **state)
 
 static void fleet_that_was_never_made_is_not_served(void **state)
 {
-    (void)state;
     uint16_t port = fleet_serve_early().port;
     for (unsigned i = 0; i < MASTERS; i++)
         masters_wait(port, i, "refused", "blank");
@@ -161,7 +157,6 @@ static void fleet_that_was_never_made_is_not_served(void **state)
 /* It needs a majority of others, who tell it what it lacks. */
 static void blank_master_does_not_vote_before_two_others_are_active(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     fleet_command(1, "DEL pawl:fleet");
     redis_fleet_pause(fleet, 2);
@@ -176,7 +171,6 @@ static void blank_master_does_not_vote_before_two_others_are_active(void **state
 
 static void replica_stays_out(void **state)
 {
-    (void)state;
     uint16_t port = pawld_start_new(fleet).port;
     freeReplyObject(
         redis_fleet_command(fleet, 2, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[0].port));
@@ -188,7 +182,6 @@ static void replica_stays_out(void **state)
 
 static void server_given_twice_votes_once(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     redis_fleet_readdress(fleet, 2, fleet->master[0].url);
     uint16_t port = fleet_serve_early().port;
@@ -199,7 +192,6 @@ static void server_given_twice_votes_once(void **state)
 
 static void member_of_another_fleet_stays_out(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     freeReplyObject(redis_fleet_command(fleet, 1, "HSET pawl:fleet fleet %s",
                                         "0123456789abcdef0123456789abcdef01234567"));
@@ -218,7 +210,6 @@ static void swap_first_two(void)
 
 static void masters_in_another_order_stay_out(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     swap_first_two();
     uint16_t port = fleet_serve_early().port;
@@ -229,7 +220,6 @@ static void masters_in_another_order_stay_out(void **state)
 
 static void member_in_anothers_place_stays_out(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     swap_first_two();
     uint16_t port = fleet_serve_early().port;
@@ -243,7 +233,6 @@ static void member_in_anothers_place_stays_out(void **state)
 /* Of A B C D E it is told A B C E D. E is blank, and D, which is member 4, is well. */
 static void a_blank_master_is_not_made_the_member_that_a_wrong_list_says(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     freeReplyObject(redis_fleet_command(fleet, 4, "FLUSHALL"));
     char *last = strdup(fleet->master[4].url);
@@ -264,7 +253,6 @@ static void a_blank_master_is_not_made_the_member_that_a_wrong_list_says(void **
 
 static bool is_synced(void *arg)
 {
-    (void)arg;
     redisReply *info = redis_fleet_command(fleet, 0, "INFO replication");
     const bool synced = strstr(info->str, "master_link_status:up") != NULL;
     freeReplyObject(info);
@@ -274,7 +262,6 @@ static bool is_synced(void *arg)
 /* The list is right: the place that the copy claims has its own master. */
 static void copy_of_another_member_keeps_nobody_else_out(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     const struct pawl_service service = fleet_serve_early();
     masters_wait_all_active(service.port, MASTERS);
@@ -298,7 +285,6 @@ static void copy_of_another_member_keeps_nobody_else_out(void **state)
 
 static void master_that_restarted_does_not_vote_without_two_others(void **state)
 {
-    (void)state;
     uint16_t port = pawld_start_new(fleet).port;
     masters_wait_all_active(port, MASTERS);
     redis_fleet_kill(fleet, 0);
@@ -312,7 +298,6 @@ static void master_that_restarted_does_not_vote_without_two_others(void **state)
  * somebody else asks at the same time. But nobody gets it. */
 static void flushed_master_of_a_bare_majority_grants_nothing_twice(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     uint16_t port = fleet_serve().port;
     masters_wait_all_active(port, MASTERS);

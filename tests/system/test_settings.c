@@ -71,7 +71,6 @@ static void assert_not_printed(const char *text)
 
 static void environment_replaces_the_file_and_options_replace_both(void **state)
 {
-    (void)state;
     workdir_write(conf, "# locks\ndata = x\nmax-waiters = 10\nprobe-ms = 77\n");
     assert_int_equal(RUN("--check"), 0);
     assert_printed("\nmax-waiters = 10 ; ");
@@ -90,7 +89,6 @@ static void environment_replaces_the_file_and_options_replace_both(void **state)
 
 static void list_is_replaced_as_a_whole(void **state)
 {
-    (void)state;
     workdir_write(conf, "data = x\nhost = a.example\nhost = b.example\n");
     assert_int_equal(RUN("--check"), 0);
     assert_printed("\nhost = a.example ; ");
@@ -108,7 +106,6 @@ static void list_is_replaced_as_a_whole(void **state)
 
 static void each_mistake_of_a_file_is_told_with_its_line(void **state)
 {
-    (void)state;
     workdir_write(conf, "max-waiters = many\n\nnonsense = 1\nworkers = 65\nmax-counters = 5\n"
                         "max-counters = 6\n[part]\nhost = x\n");
     assert_int_equal(RUN("--check"), 2);
@@ -122,7 +119,6 @@ static void each_mistake_of_a_file_is_told_with_its_line(void **state)
 
 static void line_that_is_no_setting_is_told(void **state)
 {
-    (void)state;
     workdir_write(conf, "max-waiters = 3\nmax-counters 5\n");
     assert_int_equal(RUN("--check"), 2);
     assert_printed("pawld.conf:2: neither name = value nor a comment");
@@ -131,7 +127,6 @@ static void line_that_is_no_setting_is_told(void **state)
 static void line_that_is_too_long_is_told_and_its_rest_is_no_setting(void **state)
 {
     char text[512];
-    (void)state;
     (void)snprintf(text, sizeof(text), "host = %0*d\nmax-waiters = 3\nworkers = x\n", 250, 0);
     text[206] = '='; /* so that its rest looks like a setting */
     workdir_write(conf, text);
@@ -143,7 +138,6 @@ static void line_that_is_too_long_is_told_and_its_rest_is_no_setting(void **stat
 
 static void wrong_variable_is_told_by_its_name(void **state)
 {
-    (void)state;
     workdir_write(conf, "data = x\n");
     setenv("PAWL_MAX_WAITERS", "-1", 1);
     assert_int_equal(RUN("--check"), 2);
@@ -164,7 +158,6 @@ static void what_keeps_it_from_starting_is_told(void **state)
         {"--tls-cert", "no-such-file", "--tls-cert and --tls-key go together"},
         {"--tls-priorities", "NORMAL", "give --tls-cert and --tls-key"},
     };
-    (void)state;
     workdir_write(conf, "data = x\n");
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_int_equal(RUN("--check", wrong[i].option, wrong[i].value), 2);
@@ -178,7 +171,6 @@ static void what_keeps_it_from_starting_is_told(void **state)
 
 static void file_that_is_not_there_is_told(void **state)
 {
-    (void)state;
     assert_int_equal(RUN("--check"), 2);
     assert_printed("cannot read ");
     assert_printed("pawld.conf: No such file or directory");
@@ -186,7 +178,6 @@ static void file_that_is_not_there_is_told(void **state)
 
 static void check_shows_no_password(void **state)
 {
-    (void)state;
     workdir_write(conf, "master = redis://me:hidden-a@127.0.0.1:1\n");
     assert_int_equal(RUN("--check"), 0);
     assert_printed("***");
@@ -205,7 +196,6 @@ static void check_shows_no_password(void **state)
 
 static void sample_holds_every_default(void **state)
 {
-    (void)state;
     workdir_write(conf, "");
     assert_int_equal(RUN("--sample"), 0);
     char *sample = strdup(printed);
@@ -228,7 +218,6 @@ static void sample_holds_every_default(void **state)
 
 static void pawld_serves_as_the_file_says(void **state)
 {
-    (void)state;
     workdir_write(conf, "max-waiters = 0\n");
     char *option = NULL;
     if (asprintf(&option, "--config=%s", conf) < 0)
@@ -262,7 +251,6 @@ static int acquire_of_late_masters(const char *deadline_ms)
 
 static void masters_that_are_far_away_need_a_longer_deadline(void **state)
 {
-    (void)state;
     fleet_init(60000);
     assert_int_equal(acquire_of_late_masters("50"), 503);
     assert_int_equal(acquire_of_late_masters("5000"), 201);

@@ -22,7 +22,6 @@ static uint16_t port;
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     port = fleet_init_and_serve(TTL_MAX_MS).port;
     return 0;
@@ -69,7 +68,6 @@ static bool is_answered(const struct http *http)
 
 static void each_has_a_token_and_is_held_for_itself(void **state)
 {
-    (void)state;
     const struct http_response *response =
         acquire("{\"resources\": [\"a\", \"b/1\"], \"ttl_ms\": 5000, \"owner\": \"both\"}");
     EXPECT_JSON(response, 201, 7);
@@ -88,7 +86,6 @@ static void each_has_a_token_and_is_held_for_itself(void **state)
 
 static void one_that_is_held_is_named_and_the_others_stay_free(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(port, "mid", "{\"ttl_ms\": 20000, \"owner\": \"first\"}");
     const struct http_response *response =
         acquire("{\"resources\": [\"left\", \"mid\", \"right\"]}");
@@ -138,7 +135,6 @@ static bool take_one_call(unsigned try)
 /* A probe calls a script too, and may come between. */
 static void sixty_four_are_one_script_call_a_master(void **state)
 {
-    (void)state;
     bool one = false;
     for (unsigned try = 0; try < TRIES && !one; try++)
         one = take_one_call(try);
@@ -147,7 +143,6 @@ static void sixty_four_are_one_script_call_a_master(void **state)
 
 static void waiter_gets_all_when_the_last_is_released(void **state)
 {
-    (void)state;
     struct grant one = call_grant(port, "w1", NULL);
     struct grant two = call_grant(port, "w2", NULL);
     struct http *waiter = call_begin(port, "POST", "/v1/locks",
@@ -165,7 +160,6 @@ static void waiter_gets_all_when_the_last_is_released(void **state)
 
 static void waiter_in_vain_is_told_and_leaves_nothing(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(port, "v2", NULL);
     const struct http_response *response =
         acquire("{\"resources\": [\"v1\", \"v2\"], \"wait_ms\": 200}");
@@ -177,7 +171,6 @@ static void waiter_in_vain_is_told_and_leaves_nothing(void **state)
 
 static void grant_of_who_left_is_taken_back(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(port, "l2", NULL);
     struct http *waiter = call_begin(port, "POST", "/v1/locks",
                                      "{\"resources\": [\"l1\", \"l2\"], \"wait_ms\": 20000}");
@@ -194,7 +187,6 @@ static void grant_of_who_left_is_taken_back(void **state)
  * after the other. Each is served as often as it asks. */
 static void overlapping_ones_never_deadlock(void **state)
 {
-    (void)state;
     enum {
         ROUNDS = 30,
     };
@@ -229,7 +221,6 @@ static void overlapping_ones_never_deadlock(void **state)
 
 static void asking_again_with_the_own_lock_id_finds_all(void **state)
 {
-    (void)state;
     static const char body[] =
         "{\"resources\": [\"i1\", \"i2\"], \"lock_id\": \"own-id-of-the-client-000001\"}";
     const struct http_response *response = acquire(body);

@@ -86,7 +86,6 @@ static bool answers(struct http *http, unsigned timeout_ms)
 /* Those that are connected go on, the others wait, and all are served when there are some again. */
 static void clients_wait_while_descriptors_are_out(void **state)
 {
-    (void)state;
     static const char request[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
     struct http *crowd[CROWD];
     struct rlimit before;
@@ -122,7 +121,6 @@ static void clients_wait_while_descriptors_are_out(void **state)
  * lives. */
 static void memory_that_is_out_ends_nothing(void **state)
 {
-    (void)state;
 #ifdef SHORTAGE_SANITIZED
     case_skip("the sanitizers' own memory is not to be bounded");
 #endif

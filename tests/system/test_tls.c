@@ -61,7 +61,6 @@ static void certify_both_sides(void)
 
 static void masters_are_reached_through_tunnels(void **state)
 {
-    (void)state;
     fleet_init(TTL_MAX_MS);
     certify_both_sides();
     for (unsigned i = 0; i < MASTERS; i++)
@@ -90,7 +89,6 @@ static void expect_refused(const char *name)
 
 static void master_with_the_certificate_of_a_stranger_stays_out(void **state)
 {
-    (void)state;
     fleet_init(TTL_MAX_MS);
     certify_both_sides();
     certify("theirs", "stranger");
@@ -99,7 +97,6 @@ static void master_with_the_certificate_of_a_stranger_stays_out(void **state)
 
 static void master_with_the_certificate_of_another_name_stays_out(void **state)
 {
-    (void)state;
     fleet_init(TTL_MAX_MS);
     certify_both_sides();
     expect_refused("pawld");

@@ -69,7 +69,6 @@ static void lose_a_majority(unsigned ttl_max_ms)
 
 static bool says_that_init_runs(void *arg)
 {
-    (void)arg;
     const struct http_response *response = call(port, "GET", "/readyz", NULL, NULL);
     return response->status == 503 &&
            strstr(response->body, "A pawld init or pawld move is running") &&
@@ -78,7 +77,6 @@ static bool says_that_init_runs(void *arg)
 
 static void a_service_says_that_an_init_is_running_and_what_it_waits_for(void **state)
 {
-    (void)state;
     lose_a_majority(3000);
     struct process *init = begin_token_floor();
     if (!wait_until(says_that_init_runs, NULL, SHOWN_MS))
@@ -95,7 +93,6 @@ static void a_service_says_that_an_init_is_running_and_what_it_waits_for(void **
 /* So short that nobody looks at the survivor between its mark and the end. */
 static void no_survivor_of_a_short_init_is_called_replaced(void **state)
 {
-    (void)state;
     lose_a_majority(100);
     for (int times = 0; times < 3; times++) {
         struct process *init = begin_token_floor();
@@ -111,7 +108,6 @@ static void no_survivor_of_a_short_init_is_called_replaced(void **state)
 
 static void an_empty_replacement_is_not_told_to_be_a_new_fleet(void **state)
 {
-    (void)state;
     port = fleet_init_and_serve(60000).port;
     for (unsigned i = 0; i < MASTERS; i++) {
         redis_fleet_kill(fleet, i);
@@ -127,7 +123,6 @@ static void an_empty_replacement_is_not_told_to_be_a_new_fleet(void **state)
 
 static bool is_told_how(void *arg)
 {
-    (void)arg;
     char *log = read_log();
     const bool is = strstr(log, HOW) != NULL;
     free(log);
@@ -136,7 +131,6 @@ static bool is_told_how(void *arg)
 
 static void a_new_fleet_is_told_how_it_is_made(void **state)
 {
-    (void)state;
     port = fleet_serve_early().port;
     if (!wait_until(is_told_how, NULL, SHOWN_MS))
         expect_logged(HOW, true); /* which says what the log has instead */
@@ -144,7 +138,6 @@ static void a_new_fleet_is_told_how_it_is_made(void **state)
 
 static void a_failure_is_logged_as_a_sentence_of_its_own(void **state)
 {
-    (void)state;
     pawl_init_new(fleet);
     fleet_command(0, "CONFIG SET requirepass right");
     char url[128];
@@ -167,7 +160,6 @@ static void expect_range(const struct http_response *response)
 
 static void a_lease_out_of_range_is_told_the_range_of_the_fleet(void **state)
 {
-    (void)state;
     static const char *const bodies[] = {
         "{\"ttl_ms\": 2001}",     "{\"ttl_ms\": 99}",  "{\"ttl_ms\": -1}",
         "{\"ttl_ms\": 86400001}", "{\"ttl_ms\": 1.5}", "{\"ttl_ms\": \"1\"}",
@@ -198,7 +190,6 @@ static void make_id(char ret_id[static ID_MAX])
 
 static void the_lock_id_of_the_page_is_another_each_time(void **state)
 {
-    (void)state;
     char first[ID_MAX];
     char second[ID_MAX];
     make_id(first);

@@ -15,7 +15,6 @@ static uint16_t port;
 
 static int start(void **state)
 {
-    (void)state;
     line_may_be_long();
     fleet_start(3, REDIS_VOLATILE);
     port = pawld_start_new(fleet).port;
@@ -33,7 +32,6 @@ static struct http *wait_in_line(const char *path, const char *resource, const c
 
 static void waiter_is_granted_when_the_holder_releases(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(port, "release", NULL);
     struct http *waiter = wait_in_line("/v1/locks/release", "release", "{\"wait_ms\": 10000}", 1);
     wait_ms(100);
@@ -51,7 +49,6 @@ static void waiter_is_granted_when_the_holder_releases(void **state)
 
 static void wait_is_served_time_and_not_validity(void **state)
 {
-    (void)state;
     call_grant(port, "served", "{\"ttl_ms\": 500}");
     const struct http_response *response =
         call_acquire(port, "served", "{\"ttl_ms\": 1000, \"wait_ms\": 5000}");
@@ -62,7 +59,6 @@ static void wait_is_served_time_and_not_validity(void **state)
 
 static void waiter_is_granted_when_the_lease_runs_out(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(port, "expiry", "{\"ttl_ms\": 500}");
     const uint64_t began_ms = wait_now_ms();
     struct grant next = call_grant(port, "expiry", "{\"wait_ms\": 10000}");
@@ -72,7 +68,6 @@ static void waiter_is_granted_when_the_lease_runs_out(void **state)
 
 static void wait_that_was_too_short_is_told(void **state)
 {
-    (void)state;
     call_grant(port, "timeout", "{\"ttl_ms\": 20000, \"owner\": \"long worker\"}");
     const uint64_t began_ms = wait_now_ms();
     const struct http_response *response =
@@ -88,7 +83,6 @@ static void wait_that_was_too_short_is_told(void **state)
 
 static void who_waits_zero_does_not_wait(void **state)
 {
-    (void)state;
     call_grant(port, "zero", NULL);
     const uint64_t began_ms = wait_now_ms();
     EXPECT_PROBLEM(call_acquire(port, "zero", "{\"wait_ms\": 0}"), 409, "held", 3);
@@ -97,7 +91,6 @@ static void who_waits_zero_does_not_wait(void **state)
 
 static void who_does_not_wait_is_refused_although_others_wait(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(port, "impatient", NULL);
     struct http *waiter =
         wait_in_line("/v1/locks/impatient", "impatient", "{\"wait_ms\": 10000}", 1);
@@ -108,7 +101,6 @@ static void who_does_not_wait_is_refused_although_others_wait(void **state)
 
 static void waiters_are_served_in_the_order_in_which_they_came(void **state)
 {
-    (void)state;
     enum {
         WAITERS = 5
     };
@@ -136,7 +128,6 @@ static int answered(struct http *const *clients, unsigned count)
 
 static void crowd_of_waiters_is_served_one_by_one_in_order(void **state)
 {
-    (void)state;
     static struct http *line[CROWD];
     struct grant holder = call_grant(port, "crowd", "{\"ttl_ms\": 120000}");
     for (int i = 0; i < CROWD; i++)
@@ -154,7 +145,6 @@ static void crowd_of_waiters_is_served_one_by_one_in_order(void **state)
 
 static void waiters_of_other_names_do_not_wait_for_each_other(void **state)
 {
-    (void)state;
     struct grant first = call_grant(port, "apart/1", NULL);
     call_grant(port, "apart/2", NULL);
     struct http *waiter = wait_in_line("/v1/locks/apart/2", "apart/2", "{\"wait_ms\": 10000}", 1);
@@ -167,7 +157,6 @@ static void waiters_of_other_names_do_not_wait_for_each_other(void **state)
 
 static void waiter_is_granted_what_was_released_through_another_server(void **state)
 {
-    (void)state;
     struct pawl_service second = fleet_serve();
     struct grant holder = call_grant(second.port, "servers", NULL);
     struct http *waiter = wait_in_line("/v1/locks/servers", "servers", "{\"wait_ms\": 10000}", 1);

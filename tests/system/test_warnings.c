@@ -72,7 +72,6 @@ static void expect_no_warning(void)
 /* Twice: the second start finds what the first one left. And once after a kill. */
 static void restarts_log_no_warning(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         const struct pawl_service service = serve();
         (void)call_grant(service.port, i == 0 ? "orders" : "reports", NULL);
@@ -87,7 +86,6 @@ static void restarts_log_no_warning(void **state)
 /* The drain tells a waiter, and no call is left over. */
 static void stop_with_a_waiter_logs_no_warning(void **state)
 {
-    (void)state;
     const struct pawl_service service = serve();
     (void)call_grant(service.port, "orders", NULL);
     struct http *waits =
@@ -100,7 +98,6 @@ static void stop_with_a_waiter_logs_no_warning(void **state)
 
 static void hand_over_logs_no_warning(void **state)
 {
-    (void)state;
     struct pawl_service old = serve();
     for (unsigned i = 0; i < 2; i++) {
         process_wait_line(old.process, "another pawld can take the place of this one", WAIT_MS,
@@ -115,7 +112,6 @@ static void hand_over_logs_no_warning(void **state)
 
 static void masters_that_restart_in_turn_log_no_warning(void **state)
 {
-    (void)state;
     const struct pawl_service service = serve();
     masters_wait_all_active(service.port, fleet->n);
     for (unsigned i = 0; i < fleet->n; i++) {
@@ -132,7 +128,6 @@ static void masters_that_restart_in_turn_log_no_warning(void **state)
 /* As in a composition of containers. */
 static void masters_that_start_after_pawld_log_no_warning(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < fleet->n; i++)
         redis_fleet_kill(fleet, i);
     const struct pawl_service service = begin();
@@ -149,7 +144,6 @@ static void masters_that_start_after_pawld_log_no_warning(void **state)
 
 static void master_that_stays_away_is_a_warning_once(void **state)
 {
-    (void)state;
     const struct pawl_service service = serve();
     masters_wait_all_active(service.port, fleet->n);
     const uint64_t began_ms = wait_now_ms();
@@ -166,7 +160,6 @@ static void master_that_stays_away_is_a_warning_once(void **state)
 /* It accepts connections, and answers nothing. */
 static void masters_that_all_stay_silent_are_a_warning(void **state)
 {
-    (void)state;
     const struct pawl_service service = serve();
     masters_wait_all_active(service.port, fleet->n);
     for (unsigned i = 0; i < fleet->n; i++)
@@ -181,7 +174,6 @@ static void masters_that_all_stay_silent_are_a_warning(void **state)
 
 static void master_that_somebody_has_to_mend_is_a_warning_at_once(void **state)
 {
-    (void)state;
     const struct pawl_service service = serve();
     masters_wait_all_active(service.port, fleet->n);
     fleet_command(0, "CONFIG SET appendfsync everysec");

@@ -28,7 +28,6 @@ static const char *const three_workers[] = {"--workers", "3", NULL};
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     pawl_init_new(fleet);
     return 0;
@@ -38,7 +37,6 @@ static int start(void **state)
  * worker, and not only through the one that is asked. */
 static int serve(void **state)
 {
-    (void)state;
     service = pawld_start(fleet, three_workers);
     fleet_wait_workers(service, WORKERS);
     return 0;
@@ -46,7 +44,6 @@ static int serve(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
     return process_stop(service.process);
 }
 
@@ -111,7 +108,6 @@ static struct http *connect_elsewhere(const char *resource)
 
 static void connections_come_to_every_worker(void **state)
 {
-    (void)state;
     call_grant(service.port, "crowd", NULL);
     crowd_begin("/v1/locks/crowd", "{\"wait_ms\": 60000}");
     expect_figure("waiting", CROWD);
@@ -125,7 +121,6 @@ static void connections_come_to_every_worker(void **state)
 
 static void lock_is_held_through_every_worker(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(service.port, "held", NULL);
     for (int i = 0; i < CROWD; i++)
         EXPECT_PROBLEM(call_acquire(service.port, "held", NULL), 409, "held", 3);
@@ -134,7 +129,6 @@ static void lock_is_held_through_every_worker(void **state)
 
 static void tokens_grow_from_worker_to_worker(void **state)
 {
-    (void)state;
     int64_t highest = 0;
     for (int i = 0; i < CROWD; i++) {
         struct grant grant = call_grant(service.port, "tokens", NULL);
@@ -146,7 +140,6 @@ static void tokens_grow_from_worker_to_worker(void **state)
 
 static void waiter_is_woken_by_a_release_through_another_worker(void **state)
 {
-    (void)state;
     struct grant holder = call_grant(service.port, "woken", NULL);
     struct http *waiter =
         call_begin(service.port, "POST", "/v1/locks/woken", "{\"wait_ms\": 60000}");
@@ -169,7 +162,6 @@ static void waiter_is_woken_by_a_release_through_another_worker(void **state)
 
 static void figures_are_summed_over_the_workers(void **state)
 {
-    (void)state;
     expect_figure("workers", WORKERS);
     expect_figure("grants", 0);
     call_grant(service.port, "sum", NULL);
@@ -192,7 +184,6 @@ static void figures_are_summed_over_the_workers(void **state)
 
 static void what_is_true_of_all_workers_is_logged_once(void **state)
 {
-    (void)state;
     char path[256];
     snprintf(path, sizeof(path), "%s/pawld.log", fleet->dir);
     static const char *const once[] = {" listening on ", " audit: master 1 ", " stopping\n"};
@@ -225,7 +216,6 @@ static int run(const char *before, const char *workers, uint16_t port, char **re
 
 static void address_of_workers_is_refused_to_a_second_pawld(void **state)
 {
-    (void)state;
     static const char *const others[] = {"1", "3"};
     for (size_t i = 0; i < 2; i++) {
         char *output = NULL;
@@ -238,7 +228,6 @@ static void address_of_workers_is_refused_to_a_second_pawld(void **state)
 
 static void workers_do_not_join_a_pawld_that_has_one(void **state)
 {
-    (void)state;
     struct pawl_service single = pawld_start(fleet, NULL);
     char *output = NULL;
     assert_int_equal(run("", "3", single.port, &output), 1);
@@ -249,7 +238,6 @@ static void workers_do_not_join_a_pawld_that_has_one(void **state)
 
 static void worker_that_cannot_start_ends_all(void **state)
 {
-    (void)state;
     char *output = NULL;
     assert_int_equal(run("ulimit -n 40;", "8", port_free(), &output), 1);
     assert_non_null(strstr(output, " error "));
@@ -259,7 +247,6 @@ static void worker_that_cannot_start_ends_all(void **state)
 
 static void port_that_was_left_open_is_one_for_all_workers(void **state)
 {
-    (void)state;
     char *program = pawl_program("pawld");
     char log[256];
     char port[8];
@@ -279,7 +266,6 @@ static void port_that_was_left_open_is_one_for_all_workers(void **state)
 
 static void workers_stop_together_and_answer_who_waits(void **state)
 {
-    (void)state;
     call_grant(service.port, "stop", NULL);
     crowd_begin("/v1/locks/stop", "{\"wait_ms\": 60000}");
     expect_figure("waiting", CROWD);

@@ -19,7 +19,6 @@ struct workdir workdir;
 
 int workdir_setup(void **state)
 {
-    (void)state;
     workdir.path = tempdir_new();
     workdir_join(workdir.path, "data", workdir.data);
     workdir_join(workdir.path, "data.log", workdir.data_log);

@@ -26,7 +26,6 @@ enum {
 
 static void command_sees_its_token_and_its_lock(void **state)
 {
-    (void)state;
     const struct grant before = call_grant(locking.service.port, "jobs/a", NULL);
     call_release(locking.service.port, "jobs/a", &before);
     assert_int_equal(
@@ -41,7 +40,6 @@ static void command_sees_its_token_and_its_lock(void **state)
 
 static void nothing_of_its_own_is_on_standard_output(void **state)
 {
-    (void)state;
     assert_int_equal(locking_shell("echo through | \"$PAWL\" lock a cat >out 2>err"), 0);
     locking_expect_text("out", "through\n");
     locking_expect_text("err", "pawl: got a: token 1\n");
@@ -49,7 +47,6 @@ static void nothing_of_its_own_is_on_standard_output(void **state)
 
 static void several_locks_are_held_at_once(void **state)
 {
-    (void)state;
     assert_int_equal(
         locking_shell("\"$PAWL\" lock --all a b -- sh -c 'echo \"$PAWL_TOKENS$PAWL_TOKEN\"; "
                       "\"$PAWL\" lock -n b true; echo $?' >out 2>err"),
@@ -61,7 +58,6 @@ static void several_locks_are_held_at_once(void **state)
 /* A command that was not meant never runs: "0" is its exit code here. */
 static void dashes_belong_to_the_command_behind_the_name(void **state)
 {
-    (void)state;
     static const char refused[] = "stands between the name and '--'. Say pawl lock ";
     static const struct {
         const char *words;
@@ -102,7 +98,6 @@ static void dashes_belong_to_the_command_behind_the_name(void **state)
 
 static void quiet_says_nothing_of_a_lock_that_is_held(void **state)
 {
-    (void)state;
     assert_int_equal(
         locking_shell("\"$PAWL\" lock --quiet a -- sh -c '\"$PAWL\" lock --quiet -n -E 0 a true && "
                       "! \"$PAWL\" lock --quiet -w 50ms a true' >out 2>&1"),
@@ -112,7 +107,6 @@ static void quiet_says_nothing_of_a_lock_that_is_held(void **state)
 
 static void exit_codes_are_the_commands_or_say_what_was_wrong(void **state)
 {
-    (void)state;
     static const struct {
         const char *script;
         int status;
@@ -145,7 +139,6 @@ static void exit_codes_are_the_commands_or_say_what_was_wrong(void **state)
 
 static void who_waits_is_told_for_whom(void **state)
 {
-    (void)state;
     assert_int_equal(locking_shell("\"$PAWL\" lock --why 'the nightly run' a -- "
                                    "\"$PAWL\" lock -w 200ms a true 2>err"),
                      EXIT_NOT_ACQUIRED);
@@ -154,7 +147,6 @@ static void who_waits_is_told_for_whom(void **state)
 
 static void another_server_is_tried(void **state)
 {
-    (void)state;
     assert_int_equal(
         locking_shell("\"$PAWL\" --server http://127.0.0.1:1 --server $PAWL_SERVER lock a true"),
         0);
@@ -164,7 +156,6 @@ static void another_server_is_tried(void **state)
 
 static void nobody_waits_where_no_server_answers(void **state)
 {
-    (void)state;
     assert_int_equal(locking_shell("\"$PAWL\" --server http://127.0.0.1:1 lock a true 2>err"),
                      EXIT_ERROR);
     locking_expect_words("err", "pawl: cannot acquire a: http://127.0.0.1:1 does not answer: ");
@@ -172,7 +163,6 @@ static void nobody_waits_where_no_server_answers(void **state)
 
 static void signals_go_to_the_command(void **state)
 {
-    (void)state;
     struct process *process = locking_start(
         "30s", "a", "trap 'exit 9' TERM; echo x >ready; while :; do sleep 0.05; done");
     (void)locking_number("ready");
@@ -183,7 +173,6 @@ static void signals_go_to_the_command(void **state)
 
 static void lock_is_extended_while_the_command_runs(void **state)
 {
-    (void)state;
     struct process *process = locking_start("1500ms", "a", "echo x >ready; sleep 4; exit 4");
     (void)locking_number("ready");
     wait_ms(3000);
@@ -193,7 +182,6 @@ static void lock_is_extended_while_the_command_runs(void **state)
 
 static void command_goes_on_while_pawld_is_started_anew(void **state)
 {
-    (void)state;
     struct process *process = locking_start("4s", "a", "echo x >ready; sleep 5; exit 4");
     (void)locking_number("ready");
     locking_restart_pawld();
@@ -202,7 +190,6 @@ static void command_goes_on_while_pawld_is_started_anew(void **state)
 
 static void command_ends_before_the_validity_when_pawld_is_stopped(void **state)
 {
-    (void)state;
     struct process *process = locking_start("2s", "a", LOCKING_STAMPER);
     (void)locking_number("left");
     process_signal(locking.service.process, SIGSTOP);
@@ -213,7 +200,6 @@ static void command_ends_before_the_validity_when_pawld_is_stopped(void **state)
 
 static void command_ends_before_the_validity_when_pawl_is_stopped(void **state)
 {
-    (void)state;
     struct process *process = locking_start("2s", "a", "echo $$ >child; " LOCKING_STAMPER);
     (void)locking_number("left");
     process_signal(process, SIGSTOP);
@@ -225,7 +211,6 @@ static void command_ends_before_the_validity_when_pawl_is_stopped(void **state)
 
 static void command_ends_when_the_lock_is_lost(void **state)
 {
-    (void)state;
     struct process *process = locking_start("1s", "a", "echo $PAWL_LOCK_ID >id; exec sleep 60");
     (void)locking_number("id");
     char header[PATH_BYTES];
@@ -245,7 +230,6 @@ static void command_ends_when_the_lock_is_lost(void **state)
 
 static void command_ends_when_the_lock_is_broken(void **state)
 {
-    (void)state;
     struct process *process = locking_start("1s", "a", "echo $PAWL_TOKEN >token; exec sleep 60");
     (void)locking_number("token");
     assert_int_equal(locking_shell("\"$PAWL\" break --yes a >broke"), 0);
@@ -257,7 +241,6 @@ static void command_ends_when_the_lock_is_broken(void **state)
 
 static void all_ends_when_pawl_is_killed(void **state)
 {
-    (void)state;
     struct process *process =
         locking_start("30s", "a", WITH_DAEMON "trap '' TERM; sleep 60 & wait");
     (void)locking_number("daemon");
@@ -268,7 +251,6 @@ static void all_ends_when_pawl_is_killed(void **state)
 
 static void all_ends_when_the_keeper_is_killed(void **state)
 {
-    (void)state;
     struct process *process =
         locking_start("30s", "a", "echo $PPID >keeper; " WITH_DAEMON "sleep 60 & wait");
     (void)locking_number("daemon");
@@ -280,7 +262,6 @@ static void all_ends_when_the_keeper_is_killed(void **state)
 
 static void command_ends_when_pawl_and_the_keeper_are_killed(void **state)
 {
-    (void)state;
     struct process *process =
         locking_start("30s", "a", "echo $PPID >keeper; echo $$ >child; exec sleep 60");
     (void)locking_number("child");
@@ -292,7 +273,6 @@ static void command_ends_when_pawl_and_the_keeper_are_killed(void **state)
 
 static void what_the_command_left_running_ends_before_the_release(void **state)
 {
-    (void)state;
     struct process *process =
         locking_start("30s", "a", WITH_DAEMON "while ! [ -s daemon ]; do sleep 0.01; done; exit 3");
     assert_int_equal(process_wait(process, PATIENCE_MS), 3);

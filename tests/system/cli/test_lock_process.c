@@ -30,7 +30,6 @@ enum {
 
 static void command_inherits_no_descriptor_of_pawl(void **state)
 {
-    (void)state;
     assert_int_equal(locking_shell("ls /proc/self/fd >plain; "
                                    "\"$PAWL\" lock a ls /proc/self/fd >under && cmp plain under"),
                      0);
@@ -41,7 +40,6 @@ static void command_inherits_no_descriptor_of_pawl(void **state)
 
 static void command_gets_signals_as_pawl_got_them(void **state)
 {
-    (void)state;
     static const char *const traps[] = {":", "trap '' PIPE USR1 HUP", "trap '' INT TERM TSTP"};
     for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++) {
         char script[LOCKING_SCRIPT_BYTES];
@@ -57,7 +55,6 @@ static void command_gets_signals_as_pawl_got_them(void **state)
 
 static void closed_standard_error_does_not_end_pawl(void **state)
 {
-    (void)state;
     assert_int_equal(
         locking_shell("{ sleep 0.3; \"$PAWL\" lock a sh -c 'exit 5'; echo $? >code; } 2>&1 | true"),
         0);
@@ -67,7 +64,6 @@ static void closed_standard_error_does_not_end_pawl(void **state)
 
 static void command_in_the_foreground_shares_the_group(void **state)
 {
-    (void)state;
     assert_int_equal(
         locking_shell("group() { cut -d ' ' -f 5 /proc/$1/stat; }; group self >plain; "
                       "\"$PAWL\" lock --foreground a cut -d ' ' -f 5 /proc/self/stat >same; "
@@ -79,7 +75,6 @@ static void command_in_the_foreground_shares_the_group(void **state)
 /* It is asked to end as all others are, and not only killed. */
 static void child_of_another_thread_is_asked_to_end(void **state)
 {
-    (void)state;
     char *forks = pawl_program("../tests/forks");
     char script[LOCKING_SCRIPT_BYTES];
     snprintf(script, sizeof(script),
@@ -94,7 +89,6 @@ static void child_of_another_thread_is_asked_to_end(void **state)
 
 static void signals_go_to_the_whole_group(void **state)
 {
-    (void)state;
     struct process *process =
         locking_start("30s", "a",
                       "trap 'wait; exit 9' TERM; sh -c 'trap \"echo x >asked; exit\" TERM; echo x "
@@ -107,7 +101,6 @@ static void signals_go_to_the_whole_group(void **state)
 
 static void command_ends_in_time_when_pawld_is_killed(void **state)
 {
-    (void)state;
     struct process *process = locking_start("2s", "a", "echo $$ >child; " LOCKING_STAMPER);
     (void)locking_number("left");
     process_kill(locking.service.process);
@@ -118,7 +111,6 @@ static void command_ends_in_time_when_pawld_is_killed(void **state)
 
 static void lock_is_extended_by_another_server_when_one_hangs(void **state)
 {
-    (void)state;
     struct redis_fleet *fleet = redis_fleet_new(1, REDIS_ALWAYS);
     struct pawl_service first = pawld_start_new(fleet);
     struct pawl_service second = pawld_start(fleet, NULL);
@@ -136,7 +128,6 @@ static void lock_is_extended_by_another_server_when_one_hangs(void **state)
 
 static void daemon_ends_in_time_when_pawld_is_stopped(void **state)
 {
-    (void)state;
     struct process *process = locking_start(
         "2s", "a",
         "echo $PAWL_DEADLINE_MS >left; setsid sh -c 'echo $$ >daemon; " STAMPS "' & wait");
@@ -169,7 +160,6 @@ static void expect_next_holder_after_the_last_stamp(struct process *process, int
 
 static void next_holder_comes_after_the_command_of_a_stopped_pawl(void **state)
 {
-    (void)state;
     struct process *process = locking_start("2s", "a", LOCKING_STAMPER);
     expect_next_holder_after_the_last_stamp(process, SIGSTOP);
     process_signal(process, SIGCONT);
@@ -178,7 +168,6 @@ static void next_holder_comes_after_the_command_of_a_stopped_pawl(void **state)
 
 static void next_holder_comes_after_the_command_of_a_killed_pawl(void **state)
 {
-    (void)state;
     struct process *process = locking_start("2s", "a", LOCKING_STAMPER);
     expect_next_holder_after_the_last_stamp(process, SIGKILL);
 }
@@ -187,7 +176,6 @@ static void next_holder_comes_after_the_command_of_a_killed_pawl(void **state)
  */
 static void exit_code_is_not_kept_back_for_long_by_a_pawld_that_hangs(void **state)
 {
-    (void)state;
     struct process *process =
         locking_start("15s", "a", "echo x >ready; sleep 5.5; echo x >ended; exit 4");
     (void)locking_number("ready");
@@ -202,7 +190,6 @@ static void exit_code_is_not_kept_back_for_long_by_a_pawld_that_hangs(void **sta
 
 static void eight_at_once_end_within_a_second(void **state)
 {
-    (void)state;
     uint64_t took_ms = 0;
     for (int i = 0; i < AT_ONCE_TRIES; i++) {
         const uint64_t began_ms = wait_now_ms();
@@ -221,7 +208,6 @@ static void eight_at_once_end_within_a_second(void **state)
 /* Where pawl says that it has the lock, a full pipe holds it up past the validity. */
 static void command_is_not_started_after_the_validity(void **state)
 {
-    (void)state;
     assert_int_equal(locking_shell("mkfifo pipe; exec 3<>pipe; head -c 65536 /dev/zero >&3; "
                                    "\"$PAWL\" lock --ttl 300ms a -- touch ran 2>pipe & pawl=$!; "
                                    "sleep 1; cat <&3 >drained & cat=$!; "
@@ -233,7 +219,6 @@ static void command_is_not_started_after_the_validity(void **state)
 /* Each stop is an event for pawl, which does not read them. */
 static void command_that_was_stopped_often_ends_in_time(void **state)
 {
-    (void)state;
     struct process *process = locking_start("2s", "a", "echo $$ >child; " LOCKING_STAMPER);
     (void)locking_number("left");
     const pid_t child = (pid_t)locking_number("child");

@@ -94,7 +94,6 @@ static int close_shell(void **state)
 
 static void interrupt_ends_the_command(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" lock a sh -c 'echo run''ning; exec sleep 60'; echo \"code $?\"\n");
     expect_shown("running");
     type_text("\003");
@@ -103,7 +102,6 @@ static void interrupt_ends_the_command(void **state)
 
 static void wait_is_stopped_and_interrupted_on_the_terminal(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" acquire --why jo''b a >grant; "
               "\"$PAWL\" lock a true; echo \"code $?\"\n");
     expect_shown("held by job");
@@ -118,7 +116,6 @@ static void wait_is_stopped_and_interrupted_on_the_terminal(void **state)
 
 static void terminal_that_stops_who_writes_does_not_stop_pawl(void **state)
 {
-    (void)state;
     type_text("stty tostop; \"$PAWL\" lock a sh -c 'echo >running' &\n");
     (void)locking_number("running");
     type_text("until \"$PAWL\" lock --quiet -n a true; do sleep 0.1; done; echo fr''ee\n");
@@ -127,7 +124,6 @@ static void terminal_that_stops_who_writes_does_not_stop_pawl(void **state)
 
 static void break_asks_on_the_terminal(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" acquire --why hangs a; \"$PAWL\" break a; echo \"code $?\"\n");
     expect_shown("a is held by hangs, with token 1, for ");
     expect_shown("Type yes: ");
@@ -144,7 +140,6 @@ static void break_asks_on_the_terminal(void **state)
 /* The grant that was shown is broken, or none. */
 static void break_that_is_agreed_to_too_late_breaks_nothing(void **state)
 {
-    (void)state;
     struct grant shown_one = call_grant(locking.service.port, "a", NULL);
     type_text("\"$PAWL\" break a; echo \"code $?\"\n");
     expect_shown("Type yes: ");
@@ -159,7 +154,6 @@ static void break_that_is_agreed_to_too_late_breaks_nothing(void **state)
 
 static void command_reads_the_terminal(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" lock a sh -c 'echo run''ning; read word; echo \"got $word\"'\n");
     expect_shown("running");
     type_text("something\n");
@@ -168,7 +162,6 @@ static void command_reads_the_terminal(void **state)
 
 static void stopped_command_goes_on_in_the_foreground(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" lock a sh -c 'echo run''ning; read word; echo \"got $word\"'\n");
     expect_shown("running");
     type_text("\032");
@@ -184,7 +177,6 @@ static void stopped_command_goes_on_in_the_foreground(void **state)
 /* The terminal is the shell's then, also when the command ends. */
 static void shell_keeps_the_terminal_while_the_command_is_in_the_background(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" lock a perl -e '$| = 1; print \"running\\n\"; " PERL_SLEEPS
               " until -e \"go\"; print \"ended\\n\"'\n");
     expect_shown("running");
@@ -201,7 +193,6 @@ static void shell_keeps_the_terminal_while_the_command_is_in_the_background(void
 
 static void command_in_the_background_that_reads_is_stopped(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" lock a sh -c 'read word; echo \"got $word\"' & sleep 1; echo sh''ell\n");
     expect_shown("shell");
     type_text("jobs\n");
@@ -221,7 +212,6 @@ static void command_that_asks_for_the_terminal_and_has_it_goes_on(void **state)
 
 static void another_part_of_the_pipeline_reads_the_terminal(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" lock a sh -c 'echo run''ning >/dev/tty; sleep 3' | "
               "sh -c 'read word </dev/tty; echo \"got $word\"; cat'; echo \"code $?\"\n");
     expect_shown("running");
@@ -232,7 +222,6 @@ static void another_part_of_the_pipeline_reads_the_terminal(void **state)
 
 static void command_that_asks_for_the_terminal_of_a_pipeline_gets_it(void **state)
 {
-    (void)state;
     type_text("echo in | \"$PAWL\" lock a sh -c 'cat; echo run''ning; read word </dev/tty; "
               "echo \"got $word\"'\n");
     expect_shown("running");
@@ -253,7 +242,6 @@ static void command_that_asks_for_the_terminal_of_a_pipeline_gets_it(void **stat
 
 static void each_interrupt_comes_once_in_the_foreground(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" lock --foreground a perl -e '$| = 1; $SIG{INT} = sub { $n++ }; "
               "print \"running\\n\"; $end = time + 3; "
               "select(undef, undef, undef, 0.1) while time < $end; print \"times $n\\n\"'\n");

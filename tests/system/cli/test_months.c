@@ -31,7 +31,6 @@ static int begin_few(void **state)
 
 static void command_is_started_anew_under_a_fresh_token_at_the_cap(void **state)
 {
-    (void)state;
     assert_int_equal(locking_shell("\"$PAWL\" --server $FEW lock --ttl 600ms a -- " WORK), 4);
     locking_expect_text("tokens", "1\n2\n3\n");
     locking_expect_text("asked", "1\n2\n");
@@ -42,7 +41,6 @@ static void command_is_started_anew_under_a_fresh_token_at_the_cap(void **state)
 /* Another one waits for the lock, and has it in between. */
 static void others_have_their_turn_before_the_command_starts_anew(void **state)
 {
-    (void)state;
     assert_int_equal(locking_shell("export PAWL_SERVER=$FEW; "
                                    "{ \"$PAWL\" lock -n --ttl 600ms a -- " WORK
                                    "; echo $? >code; } & "
@@ -56,7 +54,6 @@ static void others_have_their_turn_before_the_command_starts_anew(void **state)
 
 static void command_is_not_started_anew_where_it_is_to_run_once(void **state)
 {
-    (void)state;
     assert_int_equal(locking_shell("\"$PAWL\" --server $FEW lock --once --ttl 600ms a -- " WORK),
                      EXIT_LOST);
     locking_expect_text("tokens", "1\n");

@@ -63,7 +63,6 @@ static void expect_line(const char *script, const char *part)
 
 static void lock_is_acquired_extended_and_released_by_three_processes(void **state)
 {
-    (void)state;
     expect_exit("eval \"$(\"$PAWL\" acquire --shell jobs/a)\" && \"$PAWL\" extend --ttl 2m --json "
                 ">extended && \"$PAWL\" lock -n jobs/a true; [ $? = 124 ] && \"$PAWL\" release",
                 0);
@@ -76,7 +75,6 @@ static void lock_is_acquired_extended_and_released_by_three_processes(void **sta
 
 static void several_names_are_acquired_and_released_together(void **state)
 {
-    (void)state;
     expect_exit("\"$PAWL\" acquire --json a b >grant", 0);
     expect_line("cat grant", "\"grants\":[{\"resource\":\"a\",\"token\":1},{\"resource\":\"b\"");
     expect_error("\"$PAWL\" acquire -n b", EXIT_NOT_ACQUIRED, "pawl: b is held by ");
@@ -87,7 +85,6 @@ static void several_names_are_acquired_and_released_together(void **state)
 
 static void eval_of_a_refusal_ends_and_leaves_nothing_of_an_earlier_grant(void **state)
 {
-    (void)state;
     expect_exit("\"$PAWL\" acquire a; PAWL_TOKEN=7; export PAWL_TOKEN; "
                 "(set -e; eval \"$(\"$PAWL\" acquire -n --shell a)\"; echo on >went); "
                 "[ $? = 124 ] && eval \"$(\"$PAWL\" acquire -n --shell a)\"; "
@@ -97,7 +94,6 @@ static void eval_of_a_refusal_ends_and_leaves_nothing_of_an_earlier_grant(void *
 
 static void tokens_of_several_names_are_for_a_shell_too(void **state)
 {
-    (void)state;
     expect_output("PAWL_RESOURCE=old; PAWL_TOKEN=7; eval \"$(\"$PAWL\" acquire --shell a b)\"; "
                   "echo $PAWL_TOKENS$PAWL_RESOURCE$PAWL_TOKEN; \"$PAWL\" release a b",
                   "{\"a\":1,\"b\":1}\n");
@@ -105,20 +101,17 @@ static void tokens_of_several_names_are_for_a_shell_too(void **state)
 
 static void grant_that_cannot_be_printed_is_given_back(void **state)
 {
-    (void)state;
     expect_refused("acquire a 3>/dev/full >&3", "pawl: cannot write to standard output");
     expect_exit("\"$PAWL\" lock -n a true", 0);
 }
 
 static void table_of_a_grant_has_its_token_and_its_lock_id(void **state)
 {
-    (void)state;
     expect_line("\"$PAWL\" acquire a", "NAME  TOKEN  VALID FOR  LOCK ID\na     1      ");
 }
 
 static void lock_that_is_not_held_any_more_is_lost(void **state)
 {
-    (void)state;
     static const char gone[] = "export PAWL_RESOURCE=a PAWL_TOKEN=1 "
                                "PAWL_LOCK_ID=not-the-id-of-any-lock-of-mine; ";
     char script[LOCKING_SCRIPT_BYTES];
@@ -131,7 +124,6 @@ static void lock_that_is_not_held_any_more_is_lost(void **state)
 /* Else it would be told that a lock is not held, which is. */
 static void lock_id_of_another_lock_is_not_taken_from_the_environment(void **state)
 {
-    (void)state;
     static const char has_a[] = "eval \"$(\"$PAWL\" acquire --shell a)\"; ";
     char script[LOCKING_SCRIPT_BYTES];
     snprintf(script, sizeof(script), "%s\"$PAWL\" acquire b >/dev/null; \"$PAWL\" release b",
@@ -147,7 +139,6 @@ static void lock_id_of_another_lock_is_not_taken_from_the_environment(void **sta
 
 static void lock_of_somebody_else_is_broken(void **state)
 {
-    (void)state;
     expect_exit("\"$PAWL\" acquire --why hangs a && \"$PAWL\" acquire b", 0);
     expect_output("\"$PAWL\" break --yes a", "broke a, token 1\n");
     expect_output("\"$PAWL\" --json break -y b", "{\"released\":true,\"token\":1}\n");
@@ -157,7 +148,6 @@ static void lock_of_somebody_else_is_broken(void **state)
 
 static void break_without_a_terminal_has_to_say_yes(void **state)
 {
-    (void)state;
     expect_exit("\"$PAWL\" acquire a", 0);
     expect_error("echo yes | \"$PAWL\" break a", EXIT_ERROR, "no terminal to ask on; say --yes");
     expect_line("\"$PAWL\" --json show a", "\"held\":true");
@@ -165,7 +155,6 @@ static void break_without_a_terminal_has_to_say_yes(void **state)
 
 static void break_of_another_token_breaks_nothing(void **state)
 {
-    (void)state;
     expect_exit("\"$PAWL\" acquire a", 0);
     expect_refused("break --yes --token 7 a", "a is held under token 1, not 7; nothing was broken");
     expect_line("\"$PAWL\" --json show a", "\"held\":true");
@@ -174,14 +163,12 @@ static void break_of_another_token_breaks_nothing(void **state)
 
 static void holder_of_a_broken_lock_is_told(void **state)
 {
-    (void)state;
     expect_error("eval \"$(\"$PAWL\" acquire --shell a)\"; \"$PAWL\" break -y a; \"$PAWL\" extend",
                  EXIT_LOST, "pawl: a was broken by an operator\n");
 }
 
 static void lock_is_shown_with_its_holder(void **state)
 {
-    (void)state;
     expect_exit("\"$PAWL\" acquire --why 'the nightly run' orders/42", 0);
     expect_line("\"$PAWL\" show orders/42", "orders/42  1      29.");
     expect_line("\"$PAWL\" show orders/42", " s  the nightly run  0\n");
@@ -192,7 +179,6 @@ static void lock_is_shown_with_its_holder(void **state)
 
 static void locks_are_listed_beyond_one_page(void **state)
 {
-    (void)state;
     enum {
         LOCKS = 1003 /* a page has 1,000 at the most */
     };
@@ -208,7 +194,6 @@ static void locks_are_listed_beyond_one_page(void **state)
 
 static void counter_gives_each_value_once(void **state)
 {
-    (void)state;
     expect_output("\"$PAWL\" counter next x", "1\n");
     expect_output("\"$PAWL\" counter next -c 100 x", "2 101\n");
     expect_output("\"$PAWL\" counter show x", "101\n");
@@ -220,7 +205,6 @@ static void counter_gives_each_value_once(void **state)
 
 static void fleet_is_shown_with_its_masters(void **state)
 {
-    (void)state;
     expect_line("\"$PAWL\" fleet", "grants locks: 1 of 1 masters vote, 1 are a majority\n");
     expect_line("\"$PAWL\" fleet", "active");
     expect_line("\"$PAWL\" fleet --json", "\"ready\":true");
@@ -228,7 +212,6 @@ static void fleet_is_shown_with_its_masters(void **state)
 
 static void finding_of_a_master_has_its_name(void **state)
 {
-    (void)state;
     char script[LOCKING_SCRIPT_BYTES];
     fleet_start(1, REDIS_VOLATILE);
     snprintf(script, sizeof(script), "\"$PAWL\" --server http://127.0.0.1:%u fleet",
@@ -240,7 +223,6 @@ static void finding_of_a_master_has_its_name(void **state)
 /* Not those of HTTP, which the server sends. */
 static void refusals_are_told_in_words_of_the_command_line(void **state)
 {
-    (void)state;
     expect_refused("acquire --ttl 2h a",
                    "pawl: the lease is longer than the fleet allows: say --ttl 5m, or less\n");
     expect_refused("lock --ttl 2h a true", "say --ttl 5m");
@@ -251,7 +233,6 @@ static void refusals_are_told_in_words_of_the_command_line(void **state)
 
 static void names_that_none_can_have_are_called_names(void **state)
 {
-    (void)state;
     static const char *const words[] = {"lock $n true",
                                         "lock --all a $n -- true",
                                         "acquire $n",
@@ -277,7 +258,6 @@ static void names_that_none_can_have_are_called_names(void **state)
 
 static void json_is_refused_where_it_would_mean_nothing(void **state)
 {
-    (void)state;
     static const char *const words[] = {"--json lock a -- touch ran", "lock --json a touch ran",
                                         "--json guard sql mariadb", "--json acquire --shell a",
                                         "--json key new --role read --prefix a"};
@@ -289,7 +269,6 @@ static void json_is_refused_where_it_would_mean_nothing(void **state)
 
 static void verb_that_is_not_there_is_guessed(void **state)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"lokc", "lock?"},     {"lok", "lock?"},       {"unlock", "release?"},
         {"relase", "release"}, {"acquier", "acquire"}, {"status", "show NAME, or pawl fleet?"},
@@ -304,7 +283,6 @@ static void verb_that_is_not_there_is_guessed(void **state)
 
 static void acquire_runs_no_command(void **state)
 {
-    (void)state;
     expect_refused("acquire a -- make", "runs no command, and 'make' stands");
     expect_exit("\"$PAWL\" acquire -- a b", 0);
 }
@@ -312,7 +290,6 @@ static void acquire_runs_no_command(void **state)
 /* The server's words are there where pawl has none of its own. */
 static void refusal_that_pawl_does_not_know_is_told_as_it_is(void **state)
 {
-    (void)state;
     expect_refused("list 'a b'", "pawl: No resource begins with this prefix: ");
 }
 
@@ -327,7 +304,6 @@ static void expect_error_of(struct pawl_service service, const char *words, cons
 
 static void masters_that_are_missing_are_a_matter_of_pawl_fleet(void **state)
 {
-    (void)state;
     fleet_start(1, REDIS_VOLATILE); /* never made a fleet */
     expect_error_of(pawld_start(fleet, NULL), "show a",
                     "pawl: the server knows no majority of its masters: pawl fleet says why\n");
@@ -336,7 +312,6 @@ static void masters_that_are_missing_are_a_matter_of_pawl_fleet(void **state)
 
 static void majority_that_is_down_is_a_matter_of_pawl_fleet(void **state)
 {
-    (void)state;
     fleet_start(3, REDIS_VOLATILE);
     const struct pawl_service service = pawld_start_new(fleet);
     redis_fleet_kill(fleet, 0);
@@ -349,7 +324,6 @@ static void majority_that_is_down_is_a_matter_of_pawl_fleet(void **state)
 
 static void mistakes_are_one_sentence(void **state)
 {
-    (void)state;
     static const char *const words[] = {
         "acquire",
         "acquire --ttl often a",
@@ -384,7 +358,6 @@ static void mistakes_are_one_sentence(void **state)
 /* Each has a sentence of its own, that names what is wrong. */
 static void wrong_server_and_wrong_key_are_told_apart(void **state)
 {
-    (void)state;
     expect_refused("--server ftp://x show a",
                    "pawl: 'ftp://x' is no URL of a server, such as http://127.0.0.1:7380\n");
     expect_error("PAWL_SERVER='http://a localhost:7380' \"$PAWL\" show a", EXIT_ERROR,
@@ -399,7 +372,6 @@ static void wrong_server_and_wrong_key_are_told_apart(void **state)
 
 static void help_and_version_are_verbs_too(void **state)
 {
-    (void)state;
     expect_exit("\"$PAWL\" help >a && \"$PAWL\" --help >b && cmp a b", 0);
     expect_exit("\"$PAWL\" help counter >a && \"$PAWL\" counter --help >b && cmp a b", 0);
     expect_exit("\"$PAWL\" version >a && \"$PAWL\" --version >b && cmp a b", 0);
@@ -407,7 +379,6 @@ static void help_and_version_are_verbs_too(void **state)
 
 static void help_of_every_verb_fits_a_screen(void **state)
 {
-    (void)state;
     expect_exit("for verb in '' acquire break counter extend fleet list lock release show; do "
                 "[ $(\"$PAWL\" $verb --help | wc -l) -le 35 ] || exit 1; done",
                 0);
@@ -415,7 +386,6 @@ static void help_of_every_verb_fits_a_screen(void **state)
 
 static void guard_of_a_database_is_printed_without_a_server(void **state)
 {
-    (void)state;
     expect_line("PAWL_SERVER=http://127.0.0.1:1 \"$PAWL\" guard sql postgresql",
                 "CREATE OR REPLACE FUNCTION pawl_claim(resource text, token bigint)");
     expect_line("\"$PAWL\" guard sql postgresql | tail -n 1", "COMMIT;");
@@ -424,7 +394,6 @@ static void guard_of_a_database_is_printed_without_a_server(void **state)
 
 static void check_of_a_guard_is_printed_without_a_server(void **state)
 {
-    (void)state;
     expect_line("PAWL_SERVER=http://127.0.0.1:1 \"$PAWL\" guard check postgresql",
                 "SET LOCAL search_path = pg_catalog, pg_temp;");
     expect_line("\"$PAWL\" guard check mariadb", "information_schema.TRIGGERS");
@@ -435,7 +404,6 @@ static void check_of_a_guard_is_printed_without_a_server(void **state)
 
 static void guard_that_is_not_there_is_named(void **state)
 {
-    (void)state;
     expect_refused("guard sql oracle", "there is no guard for 'oracle'");
     expect_refused("guard", "guard takes the word sql and a database");
     expect_refused("guard sql postgresql now", "takes two words");

@@ -49,7 +49,6 @@ static struct storm storm;
 
 static int begin(void **state)
 {
-    (void)state;
     fleet_start(SAMPLE_MASTERS, REDIS_ALWAYS);
     pawl_init_new(fleet);
     storm = (struct storm){
@@ -161,7 +160,6 @@ static void forget_round(void)
 
 static bool somebody_holds(void *arg)
 {
-    (void)arg;
     for (unsigned i = 0; i < BELIEVERS; i++)
         if (access(storm.belief_file[i], F_OK) == 0)
             return true;
@@ -204,7 +202,6 @@ static void expect_right(const char *const argv[])
 
 static void python_holders_are_right_under_faults(void **state)
 {
-    (void)state;
     expect_right(python);
 }
 
@@ -214,14 +211,12 @@ static const char *const python_async[] = {"python3", "-B", "tests/system/client
 
 static void python_async_holders_are_right_under_faults(void **state)
 {
-    (void)state;
     expect_right(python_async);
 }
 #endif
 
 static void node_holders_are_right_under_faults(void **state)
 {
-    (void)state;
     expect_right(node);
 }
 

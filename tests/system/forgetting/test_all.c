@@ -31,14 +31,12 @@ static void restart_all(void)
 /* The judges find no fault where there is none. */
 static void master_that_forgets_nothing_is_judged_well(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_begin();
     forgetting_judge(&forgetting);
 }
 
 static void masters_that_forget_nothing_are_judged_well(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     assert_true(forgetting_grant_at_all(&forgetting));
     kill_all();
@@ -48,7 +46,6 @@ static void masters_that_forget_nothing_are_judged_well(void **state)
 
 static void switch_off_and_restart_all(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     tell_all("CONFIG SET appendonly no");
     forgetting_grant_at_all(&forgetting);
@@ -62,7 +59,6 @@ static void switch_off_and_restart_all(void **state)
 static void
 masters_without_their_files_grant_nothing_that_is_forgotten_with_pawld_restarted(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     tell_all("CONFIG SET appendonly no");
     forgetting_grant_at_all(&forgetting);
@@ -77,7 +73,6 @@ masters_without_their_files_grant_nothing_that_is_forgotten_with_pawld_restarted
 /* A majority of them is enough to bring an old token back. */
 static void majority_without_its_files_grants_nothing_that_its_restart_forgets(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     fleet_command(0, "CONFIG SET appendonly no");
     fleet_command(1, "CONFIG SET appendonly no");
@@ -93,7 +88,6 @@ static void majority_without_its_files_grants_nothing_that_its_restart_forgets(v
 
 static void masters_before_their_first_rewrite_grant_nothing_that_a_crash_forgets(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     for (unsigned i = 0; i < fleet->n; i++)
         redis_slow_rewrite(fleet, i);
@@ -110,7 +104,6 @@ static void masters_before_their_first_rewrite_grant_nothing_that_a_crash_forget
  * all at once. The old files are still there, and each says durable. */
 static void old_files_are_not_trusted_after_a_time_without_files(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     fleet->persistence = REDIS_VOLATILE;
     for (unsigned i = 0; i < fleet->n; i++) {

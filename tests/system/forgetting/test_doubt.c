@@ -20,7 +20,6 @@ static struct forgetting evict_seen(void)
 
 static void master_that_evicted_locks_is_not_trusted_after_a_restart(void **state)
 {
-    (void)state;
     struct forgetting forgetting = evict_seen();
     redis_fleet_kill(fleet, 0);
     redis_fleet_restart(fleet, 0, true);
@@ -29,7 +28,6 @@ static void master_that_evicted_locks_is_not_trusted_after_a_restart(void **stat
 
 static void master_that_evicted_locks_is_not_trusted_after_resetstat(void **state)
 {
-    (void)state;
     struct forgetting forgetting = evict_seen();
     fleet_command(0, "CONFIG RESETSTAT");
     forgetting_judge_all(&forgetting, true);
@@ -37,7 +35,6 @@ static void master_that_evicted_locks_is_not_trusted_after_resetstat(void **stat
 
 static void master_demoted_to_an_older_copy_is_not_trusted_after_a_restart(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     forgetting_copy_master();
     masters_wait(forgetting.port, 0, "active", NULL);
@@ -54,7 +51,6 @@ static void master_demoted_to_an_older_copy_is_not_trusted_after_a_restart(void 
  * says nothing about the time since. */
 static void master_told_things_long_ago_lives_through_a_backup(void **state)
 {
-    (void)state;
     fleet_command(0, "REPLICAOF NO ONE");
     struct forgetting forgetting = forgetting_serve();
     fleet_command(0, "CONFIG RESETSTAT");

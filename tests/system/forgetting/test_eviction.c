@@ -22,7 +22,6 @@ static void evict_and_lift(void **state)
 
 static void master_that_evicted_locks_does_not_vote_while_the_policy_stands(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_begin();
     evict_locks("volatile-ttl");
     forgetting_contend(&forgetting);
@@ -36,7 +35,6 @@ static void master_that_evicted_locks_does_not_vote_while_the_policy_stands(void
 /* With the second master down no majority of others can be asked. */
 static void master_that_evicted_locks_is_not_trusted_alone(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_begin();
     redis_fleet_kill(fleet, 1);
     evict_locks("volatile-ttl");
@@ -46,7 +44,6 @@ static void master_that_evicted_locks_is_not_trusted_alone(void **state)
 
 static void master_that_may_evict_does_not_vote_until_it_may_not(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_begin();
     evict_from(EVICT_ROOM, "volatile-lru"); /* nothing was evicted yet */
     forgetting_work(&forgetting);

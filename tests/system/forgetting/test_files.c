@@ -30,7 +30,6 @@ static void restart_on_what_was_kept(void)
 
 static void master_with_an_older_file_put_back_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     redis_files_keep(fleet, 0, aside());
     assert_true(forgetting_grant(&forgetting));
@@ -41,7 +40,6 @@ static void master_with_an_older_file_put_back_is_taken_back(void **state)
 /* Two of five are a minority too. */
 static void two_masters_with_older_files_put_back_are_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     char second[256];
     snprintf(second, sizeof(second), "%s/second", fleet->dir);
@@ -58,7 +56,6 @@ static void two_masters_with_older_files_put_back_are_taken_back(void **state)
 /* The second master hangs for half a second, as on a busy machine. After that it can be asked. */
 static void master_with_an_older_file_is_not_trusted_while_another_hangs_briefly(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     redis_files_keep(fleet, 0, aside());
     assert_true(forgetting_grant(&forgetting));
@@ -73,7 +70,6 @@ static void master_with_an_older_file_is_not_trusted_while_another_hangs_briefly
 /* As a file system's snapshot or a virtual machine's does: not a byte changes while it is taken. */
 static void master_rolled_back_to_a_copy_of_its_folder_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     redis_fleet_pause(fleet, 0);
     redis_files_keep(fleet, 0, aside());
@@ -87,7 +83,6 @@ static void master_rolled_back_to_a_copy_of_its_folder_is_taken_back(void **stat
 
 static void master_rolled_back_twice_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     redis_files_keep(fleet, 0, aside());
     assert_true(forgetting_grant(&forgetting));
@@ -100,7 +95,6 @@ static void master_rolled_back_twice_is_taken_back(void **state)
 /* What Redis says when its file is damaged: "use ./redis-check-aof --fix <filename>". */
 static void master_whose_damaged_file_was_fixed_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     const off_t size = redis_files_tail_size(fleet, 0);
     assert_true(forgetting_grant(&forgetting));
@@ -115,7 +109,6 @@ static void master_whose_damaged_file_was_fixed_is_taken_back(void **state)
 /* Redis itself drops a torn end, as its default says (aof-load-truncated). */
 static void master_whose_file_lost_its_end_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     const off_t size = redis_files_tail_size(fleet, 0);
     assert_true(forgetting_grant(&forgetting));
@@ -141,7 +134,6 @@ static struct forgetting replaced(void)
 
 static void replaced_machine_that_comes_back_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = replaced();
     restart_on_what_was_kept();
     forgetting_judge(&forgetting);
@@ -152,7 +144,6 @@ static void replaced_machine_that_comes_back_is_taken_back(void **state)
  * all, and it is taken back when it restarts. */
 static void replaced_machine_grants_nothing_while_another_is_down(void **state)
 {
-    (void)state;
     struct forgetting forgetting = replaced();
     process_kill(forgetting.process);
     redis_fleet_kill(fleet, 1);

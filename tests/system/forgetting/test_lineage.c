@@ -41,7 +41,6 @@ static void promote(void)
 
 static void master_demoted_to_an_older_copy_and_promoted_again_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = begin();
     demote();
     promote();
@@ -50,7 +49,6 @@ static void master_demoted_to_an_older_copy_and_promoted_again_is_taken_back(voi
 
 static void master_seen_as_a_replica_of_an_older_copy_and_promoted_again_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = begin();
     demote();
     for (uint64_t end_ms = wait_now_ms() + MASTERS_WAIT_LONG_MS;
@@ -64,7 +62,6 @@ static void master_seen_as_a_replica_of_an_older_copy_and_promoted_again_is_take
 /* The service that is asked stays connected, and had nothing to ask meanwhile. */
 static void service_that_looked_away_while_a_master_was_a_replica_takes_it_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     forgetting_copy_master();
     const uint16_t idle = fleet_serve().port;
@@ -80,7 +77,6 @@ static void service_that_looked_away_while_a_master_was_a_replica_takes_it_back(
 /* The second demotion finds a master that pawld may be taking back just then. */
 static void master_demoted_twice_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = begin();
     demote();
     promote();
@@ -93,7 +89,6 @@ static void master_demoted_twice_is_taken_back(void **state)
 /* With the second master down no majority of others can be asked. */
 static void master_demoted_and_promoted_again_is_not_trusted_alone(void **state)
 {
-    (void)state;
     struct forgetting forgetting = begin();
     redis_fleet_kill(fleet, 1);
     demote();
@@ -104,7 +99,6 @@ static void master_demoted_and_promoted_again_is_not_trusted_alone(void **state)
 /* An hour after the promotion Redis frees the backlog. Then second_repl_offset is -1 again. */
 static void master_demoted_long_ago_and_promoted_again_is_not_trusted_alone(void **state)
 {
-    (void)state;
     struct forgetting forgetting = begin();
     redis_fleet_kill(fleet, 1);
     demote();
@@ -169,14 +163,12 @@ static struct forgetting fail_over_and_back(void)
 
 static void master_that_failed_over_and_back_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = fail_over_and_back();
     forgetting_judge(&forgetting);
 }
 
 static void master_that_failed_over_and_back_long_ago_is_not_trusted_alone(void **state)
 {
-    (void)state;
     struct forgetting forgetting = fail_over_and_back();
     redis_fleet_kill(fleet, 1);
     redis_free_backlog(fleet, 0);
@@ -192,7 +184,6 @@ static void restart_copy(void)
 
 static void promoted_replica_that_restarted_is_taken_back_at_the_dead_masters_address(void **state)
 {
-    (void)state;
     struct forgetting forgetting = begin();
     restart_copy();
     redis_fleet_kill(forgetting_copy, 0);
@@ -206,7 +197,6 @@ static void promoted_replica_that_restarted_is_taken_back_at_the_dead_masters_ad
 
 static void promoted_replica_that_restarted_is_taken_back_at_another_address(void **state)
 {
-    (void)state;
     struct forgetting forgetting = begin();
     redis_fleet_kill(fleet, 0);
     restart_copy();

@@ -123,7 +123,6 @@ static void play(const char *name)
 
 static void extension_that_misses_the_lock_drops_nothing_that_another_one_extended(void **state)
 {
-    (void)state;
     serve();
     for (int round = 0; round < ROUNDS; round++) {
         char name[32];

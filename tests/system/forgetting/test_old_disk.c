@@ -144,7 +144,6 @@ static void kept_disk(void **state)
  * nothing, hears of it. */
 static void only_master_with_an_older_file_is_not_believed(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     redis_files_keep(fleet, 0, aside(0));
     assert_true(forgetting_grant_at_all(&forgetting));
@@ -162,7 +161,6 @@ static void only_master_with_an_older_file_is_not_believed(void **state)
 /* The last that a master did was to lengthen a lease. Its older file has the lease end sooner. */
 static void lost_extension_is_noticed(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     redis_fleet_kill(fleet, 2);
     masters_wait_out(forgetting.port, 2, "unreachable", MASTERS_WAIT_LONG_MS);

@@ -95,7 +95,6 @@ static struct grant keep(uint16_t port)
 static void forget_one_after_the_other(void **state)
 {
     const bool keep_data = fleet->persistence == REDIS_VOLATILE; /* there is nothing to keep */
-    (void)state;
     uint16_t port = fleet_init_and_serve(FORGETTING_TTL_MAX_MS).port;
     struct grant grant = keep(port);
     for (unsigned i = 0; i < fleet->n; i++) {
@@ -111,7 +110,6 @@ static void forget_one_after_the_other(void **state)
 /* To new addresses, and so to a new pawld each time. */
 static void lock_lives_through_the_move_of_all_masters_one_after_the_other(void **state)
 {
-    (void)state;
     struct redis_fleet *elsewhere = redis_fleet_new(MASTERS, REDIS_ALWAYS);
     uint16_t port = fleet_init_and_serve(FORGETTING_TTL_MAX_MS).port;
     struct grant grant = keep(port);
@@ -130,7 +128,6 @@ static void lock_lives_through_the_move_of_all_masters_one_after_the_other(void 
  * be there too. A moment without a majority costs nothing: the old validity stands. */
 static void lock_extended_for_long_is_not_worn_away_by_maintenance(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(SHORT_TTL_MAX_MS).port;
     struct grant grant = call_grant(port, NAME, BRIEFLY);
     for (unsigned i = 0; i < fleet->n; i++) {
@@ -166,7 +163,6 @@ static void replace_the_first(uint16_t port)
 
 static void lock_held_before_a_replacement_is_released_and_free_after_it(void **state)
 {
-    (void)state;
     fleet_init(FORGETTING_TTL_MAX_MS);
     uint16_t port = fleet_serve_all().port;
     struct grant grant = call_grant(port, NAME, FOR_LONG);
@@ -178,7 +174,6 @@ static void lock_held_before_a_replacement_is_released_and_free_after_it(void **
 /* Two of three masters had the lock. An extension brings it to the third. */
 static void lock_of_a_majority_is_free_after_a_replacement_that_it_was_extended_after(void **state)
 {
-    (void)state;
     uint16_t port = fleet_init_and_serve(FORGETTING_TTL_MAX_MS).port;
     struct grant grant = call_grant(port, NAME, FOR_LONG);
     replace_the_first(port);

@@ -27,7 +27,6 @@ static void switch_on_again(unsigned i)
 
 static void master_that_started_from_an_older_snapshot_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     take_snapshot(0);
     assert_true(forgetting_grant(&forgetting));
@@ -39,7 +38,6 @@ static void master_that_started_from_an_older_snapshot_is_taken_back(void **stat
 /* With the second master down no majority of others can be asked. */
 static void master_that_started_from_an_older_snapshot_is_not_trusted_alone(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     take_snapshot(0);
     assert_true(forgetting_grant(&forgetting));
@@ -62,7 +60,6 @@ static struct forgetting restart_all_on_snapshots(void)
 
 static void masters_that_started_from_older_snapshots_are_not_trusted(void **state)
 {
-    (void)state;
     struct forgetting forgetting = restart_all_on_snapshots();
     for (unsigned i = 0; i < fleet->n; i++)
         switch_on_again(i);
@@ -72,7 +69,6 @@ static void masters_that_started_from_older_snapshots_are_not_trusted(void **sta
 /* No pawld saw them while their files were off. */
 static void masters_that_started_from_older_snapshots_unseen_are_not_trusted(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     for (unsigned i = 0; i < fleet->n; i++)
         take_snapshot(i);

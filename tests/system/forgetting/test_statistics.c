@@ -20,7 +20,6 @@ static void reset_statistics(unsigned i)
 
 static void master_that_evicted_locks_is_taken_back_after_resetstat(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_begin();
     evict_locks("volatile-ttl");
     evict_no_more();
@@ -31,7 +30,6 @@ static void master_that_evicted_locks_is_taken_back_after_resetstat(void **state
 /* INFO shows one call of RESETSTAT, before the evictions and after them. */
 static void master_that_evicted_locks_between_two_resetstats_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     reset_statistics(0);
     forgetting_wait_noticed(&forgetting, 0);
@@ -57,7 +55,6 @@ static void receive_much(void)
 /* All of it happens between two probes: only a script can notice it. */
 static void master_that_received_much_after_resetstat_is_taken_back(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_begin();
     assert_int_equal(process_stop(forgetting.process), 0);
     forgetting.port = pawld_start(fleet, (const char *const[]){"--probe-ms", "10000", NULL}).port;
@@ -71,7 +68,6 @@ static void master_that_received_much_after_resetstat_is_taken_back(void **state
 
 static void master_before_its_first_rewrite_grants_nothing_after_resetstat(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     redis_slow_rewrite(fleet, 0);
     fleet_command(0, "CONFIG SET appendonly no");
@@ -86,7 +82,6 @@ static void master_before_its_first_rewrite_grants_nothing_after_resetstat(void 
 
 static void masters_that_started_from_older_snapshots_are_not_trusted_after_resetstat(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     for (unsigned i = 0; i < MASTERS; i++)
         fleet_command(i, "SAVE");
@@ -108,7 +103,6 @@ static void masters_that_started_from_older_snapshots_are_not_trusted_after_rese
 /* The promotion was an hour ago. No majority of others can be asked. */
 static void master_demoted_long_ago_is_not_trusted_alone_after_resetstat(void **state)
 {
-    (void)state;
     struct forgetting forgetting = forgetting_serve();
     forgetting_copy_master();
     forgetting_wait_noticed(&forgetting, 0);

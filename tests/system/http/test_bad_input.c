@@ -30,7 +30,6 @@ static const struct http_response *acquire(const char *body)
 
 static void body_that_is_no_json_object_is_refused(void **state)
 {
-    (void)state;
     static const char *const bodies[] = {
         "{",
         "}",
@@ -58,7 +57,6 @@ static void body_that_is_no_json_object_is_refused(void **state)
 
 static void member_that_is_unknown_is_refused(void **state)
 {
-    (void)state;
     expect_invalid(acquire("{\"ttl\": 100}"), "\"ttl\"");
     expect_invalid(acquire("{\"TTL_MS\": 100}"), "\"TTL_MS\"");
     expect_invalid(acquire("{\"ttl_ms\": 1000, \"\": 1}"), "unknown member");
@@ -67,14 +65,12 @@ static void member_that_is_unknown_is_refused(void **state)
 
 static void member_that_comes_twice_is_refused(void **state)
 {
-    (void)state;
     expect_invalid(acquire("{\"ttl_ms\": 1000, \"ttl_ms\": 1000}"), "duplicate");
     expect_invalid(acquire("{\"owner\": \"a\", \"\\u006fwner\": \"b\"}"), "duplicate");
 }
 
 static void member_of_another_type_is_refused(void **state)
 {
-    (void)state;
     static const char *const values[] = {"\"1000\"", "1000.0", "1e3", "true",
                                          "null",     "[1000]", "{}"};
     static const char *const numbers[] = {"ttl_ms", "wait_ms"};
@@ -92,7 +88,6 @@ static void member_of_another_type_is_refused(void **state)
 
 static void number_past_its_bounds_is_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *body;
         const char *member;
@@ -117,7 +112,6 @@ static void number_past_its_bounds_is_refused(void **state)
 
 static void ttl_longer_than_the_fleet_allows_is_refused(void **state)
 {
-    (void)state;
     const struct http_response *response = acquire("{\"ttl_ms\": 300001}");
     EXPECT_PROBLEM(response, 400, "invalid", 1);
     assert_non_null(strstr(http_string(response, "detail"), "ttl_ms"));
@@ -130,7 +124,6 @@ static void ttl_longer_than_the_fleet_allows_is_refused(void **state)
 
 static void owner_that_is_no_label_is_refused(void **state)
 {
-    (void)state;
     char body[256];
     snprintf(body, sizeof(body), "{\"owner\": \"%0129d\"}", 0);
     expect_invalid(acquire(body), "128");
@@ -145,7 +138,6 @@ static void owner_that_is_no_label_is_refused(void **state)
 
 static void lock_id_of_the_client_that_is_malformed_is_refused(void **state)
 {
-    (void)state;
     expect_invalid(acquire("{\"lock_id\": \"abcdefghijklmnopqrstu\"}"), "22");
     expect_invalid(acquire("{\"lock_id\": \"abcdefghijklmnopqrstuvwxyz=\"}"), "base64url");
     expect_invalid(acquire("{\"lock_id\": \"\"}"), "22");
@@ -156,7 +148,6 @@ static void lock_id_of_the_client_that_is_malformed_is_refused(void **state)
 
 static void body_past_64_kib_is_refused(void **state)
 {
-    (void)state;
     char *body = malloc(BODY_MAX + 2);
     assert_non_null(body);
     memset(body, ' ', BODY_MAX + 1);
@@ -171,7 +162,6 @@ static void body_past_64_kib_is_refused(void **state)
 
 static void body_of_another_type_is_refused(void **state)
 {
-    (void)state;
     static const char *const types[] = {"text/plain", "application/x-www-form-urlencoded",
                                         "application/jsonp", "application/problem+json", "json"};
     for (size_t i = 0; i < COUNT(types); i++) {
@@ -184,7 +174,6 @@ static void body_of_another_type_is_refused(void **state)
 
 static void body_where_none_belongs_is_refused(void **state)
 {
-    (void)state;
     expect_invalid(call(untouched_port(), "DELETE", "/v1/locks/held", untouched_lock_id(),
                         "{\"force\": true}"),
                    "force");
@@ -203,7 +192,6 @@ static void expect_bad_name(const char *name)
 
 static void name_with_an_empty_or_dotted_segment_is_refused(void **state)
 {
-    (void)state;
     static const char *const names[] = {
         "",     "/",       "/a",       "a/",       "a//b", ".",        "..",     "a/./b",
         "a/..", "../held", "%2e%2E/b", "a/%2e%2e", "%2F",  "a%2F%2Fb", "./held",
@@ -214,7 +202,6 @@ static void name_with_an_empty_or_dotted_segment_is_refused(void **state)
 
 static void name_with_other_characters_is_refused(void **state)
 {
-    (void)state;
     static const char *const names[] = {
         "a%20b", "a+b",    "a%25b", "a*b",   "a,b",      "a;b", "a=b", "a!b", "%0a",
         "a%7fb", "%C3%B6", "a%22b", "a%5Cb", "a%7Bb%7D", "a$b", "a&b", "a'b", "a(b)",
@@ -225,7 +212,6 @@ static void name_with_other_characters_is_refused(void **state)
 
 static void name_badly_encoded_is_refused(void **state)
 {
-    (void)state;
     static const char *const names[] = {
         "a%00b", "%00",    "a%zz",   "a%",        "a%4",     "%%34",    "%2",
         "%ff",   "%c3%28", "%c0%af", "%ed%a0%80", "a%u0041", "held%00",
@@ -236,7 +222,6 @@ static void name_badly_encoded_is_refused(void **state)
 
 static void name_past_255_bytes_is_refused(void **state)
 {
-    (void)state;
     char name[257];
     memset(name, 'n', sizeof(name) - 1);
     name[256] = '\0';
@@ -250,7 +235,6 @@ static void name_past_255_bytes_is_refused(void **state)
 
 static void every_allowed_character_is_allowed(void **state)
 {
-    (void)state;
     static const char name[] = "AZaz09._~:@/-/...%41";
     const struct http_response *response = call_inspect(untouched_port(), name);
     EXPECT_JSON(response, 200, 2);
@@ -259,7 +243,6 @@ static void every_allowed_character_is_allowed(void **state)
 
 static void lock_id_that_is_missing_or_malformed_is_refused(void **state)
 {
-    (void)state;
     static const char *const headers[] = {
         "",
         "Lock-Id:\r\n",
@@ -281,7 +264,6 @@ static void lock_id_that_is_missing_or_malformed_is_refused(void **state)
 
 static void token_that_is_missing_or_malformed_is_refused(void **state)
 {
-    (void)state;
     static const char *const tokens[] = {
         "",
         "0",
@@ -314,7 +296,6 @@ static void token_that_is_missing_or_malformed_is_refused(void **state)
 
 static void release_under_a_condition_is_refused(void **state)
 {
-    (void)state;
     static const char *const conditions[] = {"\"1\"", "1", "*", ""};
     for (size_t i = 0; i < COUNT(conditions); i++) {
         char headers[256];
@@ -327,7 +308,6 @@ static void release_under_a_condition_is_refused(void **state)
 
 static void header_that_comes_twice_is_refused(void **state)
 {
-    (void)state;
     char headers[512];
     snprintf(headers, sizeof(headers), "%s%s", untouched_lock_id(), untouched_lock_id());
     expect_invalid(call(untouched_port(), "DELETE", "/v1/locks/held", headers, NULL), "Lock-Id");
@@ -343,7 +323,6 @@ static void header_that_comes_twice_is_refused(void **state)
 
 static void headers_past_their_bounds_are_refused(void **state)
 {
-    (void)state;
     char *headers = malloc(HEADERS_MAX);
     assert_non_null(headers);
     snprintf(headers, HEADERS_MAX, "X-Long: %05600d\r\n", 0);
@@ -364,7 +343,6 @@ static void headers_past_their_bounds_are_refused(void **state)
 
 static void path_that_is_unknown_is_not_found(void **state)
 {
-    (void)state;
     static const char *const paths[] = {"/nowhere",
                                         "/v1",
                                         "/v1/",
@@ -381,7 +359,6 @@ static void path_that_is_unknown_is_not_found(void **state)
 
 static void method_that_is_not_served_is_told_which_are(void **state)
 {
-    (void)state;
     static const char *const methods[] = {"PUT", "OPTIONS", "TRACE", "BREW", "post", "get"};
     for (size_t i = 0; i < COUNT(methods); i++) {
         const struct http_response *response =
@@ -399,7 +376,6 @@ static void method_that_is_not_served_is_told_which_are(void **state)
 
 static void query_is_refused(void **state)
 {
-    (void)state;
     expect_invalid(call(untouched_port(), "POST", "/v1/locks/free?ttl_ms=100", NULL, NULL),
                    "ttl_ms");
     expect_invalid(call(untouched_port(), "GET", "/v1/locks/held?a", NULL, NULL), "\"a\"");
@@ -408,7 +384,6 @@ static void query_is_refused(void **state)
 
 static void head_of_what_is_refused_has_no_body(void **state)
 {
-    (void)state;
     struct http *http = http_connect(untouched_port());
     struct http_response response;
     http_request(http, "HEAD", "/v1/locks/a//b", NULL, NULL, &response);

@@ -19,7 +19,6 @@ static uint16_t metrics_port;
 
 static int start(void **state)
 {
-    (void)state;
     char db[256], port[8];
     fleet_start(1, REDIS_VOLATILE);
     pawl_init_new(fleet);
@@ -54,7 +53,6 @@ static void expect_sharing(const struct http_response *response)
 
 static void page_that_is_listed_may_ask_and_call(void **state)
 {
-    (void)state;
     const struct http_response *response = call(open_to_one.port, "OPTIONS", "/v1/locks/page",
                                                 "Origin: " LISTED "\r\n" FOREIGN PREFLIGHT, NULL);
     assert_int_equal(response->status, 204);
@@ -83,7 +81,6 @@ static void page_that_is_listed_may_ask_and_call(void **state)
 
 static void page_that_is_not_listed_is_refused_as_ever(void **state)
 {
-    (void)state;
     static const char *const origins[] = {OTHER, "null", "http://app.example.com", LISTED ":8443",
                                           LISTED ".evil.example"};
     const uint16_t ports[] = {open_to_one.port, open_to_none.port, ledger.port};
@@ -106,7 +103,6 @@ static void page_that_is_not_listed_is_refused_as_ever(void **state)
 
 static void nothing_is_shared_without_a_list(void **state)
 {
-    (void)state;
     const struct http_response *response =
         call(open_to_none.port, "POST", "/v1/locks/page", "Origin: " LISTED "\r\n" FOREIGN, NULL);
     EXPECT_PROBLEM(response, 403, "cross-site", 0);
@@ -117,7 +113,6 @@ static void nothing_is_shared_without_a_list(void **state)
 /* An answer for nobody's page may not be taken for one that is shared. */
 static void answers_to_programs_vary_too(void **state)
 {
-    (void)state;
     const struct http_response *response = call(open_to_one.port, "GET", "/livez", NULL, NULL);
     EXPECT_HEADER(response, "Vary", "Origin");
     expect_no_sharing(response);
@@ -125,7 +120,6 @@ static void answers_to_programs_vary_too(void **state)
 
 static void origin_that_comes_twice_is_refused(void **state)
 {
-    (void)state;
     const struct http_response *response =
         call(open_to_one.port, "POST", "/v1/locks/page",
              "Origin: " LISTED "\r\nOrigin: " OTHER "\r\n", NULL);
@@ -135,7 +129,6 @@ static void origin_that_comes_twice_is_refused(void **state)
 
 static void host_is_checked_all_the_same(void **state)
 {
-    (void)state;
     static const char request[] = "POST /v1/locks/page HTTP/1.1\r\nHost: rebind.example\r\n"
                                   "Origin: " LISTED "\r\nContent-Length: 0\r\n\r\n";
     struct http *http = http_connect(open_to_one.port);
@@ -149,7 +142,6 @@ static void host_is_checked_all_the_same(void **state)
 
 static void options_that_are_no_preflight_are_answered_as_ever(void **state)
 {
-    (void)state;
     EXPECT_PROBLEM(call(open_to_one.port, "OPTIONS", "/v1/locks/page", NULL, NULL), 405,
                    "method-not-allowed", 0);
     EXPECT_PROBLEM(
@@ -159,7 +151,6 @@ static void options_that_are_no_preflight_are_answered_as_ever(void **state)
 
 static void metrics_are_for_no_page(void **state)
 {
-    (void)state;
     const struct http_response *response =
         call(metrics_port, "GET", "/livez", "Origin: " LISTED "\r\n", NULL);
     assert_int_equal(response->status, 200);

@@ -89,7 +89,6 @@ static void ask_until_nothing_is_taken(int fd)
 
 static void client_that_never_reads_costs_a_bounded_buffer(void **state)
 {
-    (void)state;
     const uint16_t port = pawld_start_new(fleet).port;
     struct http *deaf = http_connect(port);
     const int least = 1;

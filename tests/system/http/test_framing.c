@@ -21,7 +21,6 @@ static struct http_response exchange(struct http *http, const char *bytes, size_
 
 static void http_1_0_needs_no_host(void **state)
 {
-    (void)state;
     static const char request[] = "GET /v1/locks/held HTTP/1.0\r\n\r\n";
     struct http *http = http_connect(untouched_port());
     struct http_response response = exchange(http, request, strlen(request));
@@ -32,7 +31,6 @@ static void http_1_0_needs_no_host(void **state)
 
 static void request_that_is_cut_short_is_not_carried_out(void **state)
 {
-    (void)state;
     static const char *const requests[] = {
         "\r\n\r\n",
         "\x16\x03\x01\x02",
@@ -65,7 +63,6 @@ static struct http_response send_chunks(struct http *http, int chunks)
 
 static void chunked_body_past_64_kib_is_refused(void **state)
 {
-    (void)state;
     struct http *http = http_connect(untouched_port());
     struct http_response response = send_chunks(http, 17);
     EXPECT_PROBLEM(&response, 413, "too-large", 0);
@@ -75,7 +72,6 @@ static void chunked_body_past_64_kib_is_refused(void **state)
 
 static void body_without_end_is_cut_off(void **state)
 {
-    (void)state;
     struct http *http = http_connect(untouched_port());
     struct http_response response = send_chunks(http, 4096); /* 16 MiB */
     assert_true(response.status == 0 || response.status == 413);
@@ -85,7 +81,6 @@ static void body_without_end_is_cut_off(void **state)
 
 static void body_announced_too_large_is_refused_before_it_is_sent(void **state)
 {
-    (void)state;
     static const char request[] = POST "Expect: 100-continue\r\nContent-Length: 65537\r\n\r\n";
     struct http *http = http_connect(untouched_port());
     struct http_response response = exchange(http, request, strlen(request));
@@ -110,7 +105,6 @@ static void expect_statuses(const char *requests, const int statuses[], size_t c
 
 static void requests_one_after_the_other_are_all_answered(void **state)
 {
-    (void)state;
     static const int statuses[] = {200, 200, 400, 200};
     expect_statuses(GET "\r\n" GET "\r\n" POST "Content-Length: 1\r\n\r\n{" GET "\r\n", statuses,
                     COUNT(statuses));
@@ -121,7 +115,6 @@ static void requests_one_after_the_other_are_all_answered(void **state)
 #define LIVEZ "GET /livez HTTP/1.1\r\nHost: localhost\r\n"
 static void request_that_expects_but_has_no_body_is_answered(void **state)
 {
-    (void)state;
     static const int statuses[] = {200, 200}; /* and a 100, which is passed over */
     expect_statuses(LIVEZ "Expect: 100-continue\r\n\r\n" LIVEZ "\r\n", statuses, COUNT(statuses));
     expect_statuses(LIVEZ "Expect: 100-continue\r\nContent-Length: 0\r\n\r\n" LIVEZ "\r\n",

@@ -244,7 +244,6 @@ static const struct plain plains[] = {
 
 static void bytes_that_are_no_request_get_one_problem(void **state)
 {
-    (void)state;
     static struct text request;
     for (size_t i = 0; i < COUNT(plains); i++) {
         request.len = 0;
@@ -284,7 +283,6 @@ static const struct pile piles[] = {
 
 static void requests_that_are_too_large_get_one_problem(void **state)
 {
-    (void)state;
     static struct text request;
     for (size_t i = 0; i < COUNT(piles); i++) {
         const struct pile *pile = &piles[i];
@@ -299,7 +297,6 @@ static void requests_that_are_too_large_get_one_problem(void **state)
 /* Of every size around the bound: the largest head that is taken still gets its answer. */
 static void head_of_any_size_gets_one_answer(void **state)
 {
-    (void)state;
     static const char *const bodies[] = {
         "Connection: close\r\nContent-Length: 7\r\n\r\n{\"a\":1}",
         "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{\"a\":1}\r\n0\r\n\r\n",
@@ -330,7 +327,6 @@ static void head_of_any_size_gets_one_answer(void **state)
 /* What nobody needs is dropped, and the request is served. */
 static void extensions_and_trailers_are_left_out(void **state)
 {
-    (void)state;
     static const char request[] =
         "\r\n\r\n" CHUNKED "000005;name=value\r\n{\"ttl\r\n7 ; a=\"b;c\"\r\n_ms\": 9\r\n2\r\n9}\r\n"
         "0000;last\r\nX: 1\r\nY: 2\r\n\r\n";
@@ -353,7 +349,6 @@ static void extensions_and_trailers_are_left_out(void **state)
 /* An answer to HEAD has no body (RFC 9110, section 9.3.2), also one that is refused unread. */
 static void refused_head_request_is_answered_without_a_body(void **state)
 {
-    (void)state;
     static const char request[] = "HEAD /livez HTTP/1.1\r\nHost: localhost\r\n: x\r\n\r\n";
     char answer[ANSWER_MAX];
     struct http *http = http_connect(untouched_port());

@@ -32,7 +32,6 @@ static struct http *crowd[CROWD];
 
 static int start(void **state)
 {
-    (void)state;
     static const char *const options[] = {"--head-timeout-ms", "800", "--body-timeout-ms", "800",
                                           NULL};
     char db[256];
@@ -48,7 +47,6 @@ static int start(void **state)
 
 static int disperse(void **state)
 {
-    (void)state;
     for (int i = 0; i < CROWD; i++) {
         http_close(crowd[i]);
         crowd[i] = NULL;
@@ -128,7 +126,6 @@ static void expect_nothing_to_be_kept(const char *const *pieces, int count, bool
 
 static void client_that_leaves_within_a_request_is_gone_at_once(void **state)
 {
-    (void)state;
     static const char *const half[] = {HALF};
     static const char *const twice[] = {"POST /v1/loc", "ks/free HTTP/1.1\r\nHo"};
     static const char *const body[] = {CHUNKED "20\r\n{\"ttl_ms\""};
@@ -165,14 +162,12 @@ static void expect_timeout(const char *start, const char *rest)
 
 static void head_that_drips_is_408(void **state)
 {
-    (void)state;
     expect_timeout("G", "ET /livez HTTP/1.1\r\nHost: localhost\r\nX: aaaaaaaaaaaaaaaaaaaaaaa");
     expect_timeout("GET /livez HTTP/1.1\r\nX", ": aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
 }
 
 static void body_that_drips_is_408(void **state)
 {
-    (void)state;
     expect_timeout("POST /v1/locks/free HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60\r\n\r\n",
                    "                                                           ");
     expect_timeout(CHUNKED, "1\r\n \r\n1\r\n \r\n1\r\n \r\n1\r\n \r\n1\r\n \r\n1\r\n \r\n1\r\n ");
@@ -182,7 +177,6 @@ static void body_that_drips_is_408(void **state)
 
 static void client_that_says_nothing_is_let_go(void **state)
 {
-    (void)state;
     struct http *http = http_connect(service.port);
     struct http_response response;
     const uint64_t began_ms = wait_now_ms();
@@ -195,7 +189,6 @@ static void client_that_says_nothing_is_let_go(void **state)
 
 static void connection_between_requests_outlives_both_times(void **state)
 {
-    (void)state;
     struct http *http = http_connect(service.port);
     for (int i = 0; i < 2; i++) {
         struct http_response response;
@@ -210,7 +203,6 @@ static void connection_between_requests_outlives_both_times(void **state)
 /* Half of the next request came already: its time begins with the answer to the one before. */
 static void request_that_waits_is_not_timed(void **state)
 {
-    (void)state;
     static const char body[] = "{\"wait_ms\": 1600}";
     char request[256];
     call_grant(service.port, "busy", "{\"ttl_ms\": 60000}");

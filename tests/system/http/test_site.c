@@ -13,7 +13,6 @@ static struct pawl_service ledger;
 
 static int start(void **state)
 {
-    (void)state;
     static const char *const options[] = {"--host", "locks.example", "--host", "pawld", NULL};
     char db[256];
     fleet_start(1, REDIS_VOLATILE);
@@ -72,7 +71,6 @@ static const char *const foreign[] = {
 
 static void page_of_another_site_changes_nothing(void **state)
 {
-    (void)state;
     static const char *const lines[] = {
         "POST /v1/locks/page",   "POST /v1/locks",     "PATCH /v1/locks/page",
         "DELETE /v1/locks/page", "PUT /v1/locks/page",
@@ -86,7 +84,6 @@ static void page_of_another_site_changes_nothing(void **state)
 
 static void page_of_another_site_changes_nothing_in_the_ledger(void **state)
 {
-    (void)state;
     static const char *const lines[] = {"PUT /v1/accounts/page", "POST /v1/accounts/page/claim"};
     for (size_t i = 0; i < COUNT(lines) * COUNT(foreign); i++)
         expect_refused(ledger.port, lines[i / COUNT(foreign)], "localhost",
@@ -96,7 +93,6 @@ static void page_of_another_site_changes_nothing_in_the_ledger(void **state)
 
 static void own_pages_and_programs_are_served(void **state)
 {
-    (void)state;
     static const char *const headers[] = {
         "",
         "Origin: http://localhost:7380\r\nSec-Fetch-Site: same-origin\r\n",
@@ -112,7 +108,6 @@ static void own_pages_and_programs_are_served(void **state)
 
 static void name_that_is_not_the_services_is_refused(void **state)
 {
-    (void)state;
     static const char *const lines[] = {"POST /v1/locks/name", "GET /v1/fleet", "GET /livez"};
     static const char *const hosts[] = {"rebind.example", "rebind.example:80", "localhost.example",
                                         "127.0.0.1.example", ""};
@@ -126,7 +121,6 @@ static void name_that_is_not_the_services_is_refused(void **state)
 
 static void addresses_localhost_and_configured_names_are_served(void **state)
 {
-    (void)state;
     static const char *const hosts[] = {"127.0.0.1",     "[::1]:80",           "localhost",
                                         "locks.example", "LOCKS.example:7380", "pawld:1"};
     for (size_t i = 0; i < COUNT(hosts); i++) {
@@ -138,7 +132,6 @@ static void addresses_localhost_and_configured_names_are_served(void **state)
 /* A page may look, as far as a browser lets it: it cannot read the answer. */
 static void reading_needs_no_origin(void **state)
 {
-    (void)state;
     expect_status(service.port, "GET /livez", "localhost", "Origin: http://evil.example\r\n", 200);
 }
 

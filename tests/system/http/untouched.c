@@ -45,7 +45,6 @@ static char *contents(void)
 
 int untouched_start(void **state)
 {
-    (void)state;
     fleet_start(1, REDIS_VOLATILE);
     service = pawld_start_new(fleet);
     struct grant grant = call_grant(service.port, "held", "{\"ttl_ms\": 300000}");
@@ -62,7 +61,6 @@ int untouched_stop(void **state)
 
 int untouched_check(void **state)
 {
-    (void)state;
     assert_true(process_alive(service.process));
     assert_int_equal(call(service.port, "GET", "/readyz", NULL, NULL)->status, 200);
     char *was = before;

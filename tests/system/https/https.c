@@ -81,7 +81,6 @@ static void write_text(const char *name, const char *text)
 
 int https_make_certificates(void **state)
 {
-    (void)state;
     https.certs = tempdir_new();
     write_text("ca.conf", ca_conf);
     write_text("index.txt", "");
@@ -105,14 +104,12 @@ int https_make_certificates(void **state)
 
 int https_remove_certificates(void **state)
 {
-    (void)state;
     tempdir_remove(https.certs);
     return 0;
 }
 
 int https_setup(void **state)
 {
-    (void)state;
     https.folder = tempdir_new();
     (void)snprintf(https.data, sizeof(https.data), "%s/data", https.folder);
     (void)snprintf(https.log, sizeof(https.log), "%s/log", https.folder);
@@ -132,7 +129,6 @@ int https_setup_served(void **state)
 
 int https_teardown(void **state)
 {
-    (void)state;
     https_stop();
     process_kill_all();
     tempdir_remove(https.folder);

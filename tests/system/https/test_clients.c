@@ -18,7 +18,6 @@ enum {
 
 static void client_has_to_show_a_certificate_of_the_authority(void **state)
 {
-    (void)state;
     https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
     assert_int_equal(https_ask(https_connect("app", NULL)), 200);
     assert_int_equal(https_ask(https_connect("app", "NORMAL:-VERS-ALL:+VERS-TLS1.2")), 200);
@@ -41,7 +40,6 @@ static void client_has_to_show_a_certificate_of_the_authority(void **state)
 
 static void certificate_that_is_optional_has_to_be_good_all_the_same(void **state)
 {
-    (void)state;
     https_serve(
         (const char *const[]){"--tls-client-ca", https.ca, "--tls-client", "optional", NULL});
     assert_int_equal(https_ask(https_connect(NULL, NULL)), 200);
@@ -99,7 +97,6 @@ static void our_clients_show_their_certificates(void **state)
     const char *const by_pawl[] = {pawl, "acquire", "pawl", "--json", "--server", NULL};
     const char *const by_python[] = {"python3", "-B", "-c", python_script, NULL};
     const char *const by_node[] = {"node", "--input-type=module", "-e", node_script, NULL};
-    (void)state;
     https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
     (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", (unsigned)https.port);
     expect_client(by_pawl, "app", url, true);
@@ -117,7 +114,6 @@ static void client_without_a_certificate_is_told_so(void **state)
     char *pawl = pawl_program("pawl");
     const char *const words[] = {pawl, "fleet", "--server", NULL};
     int status = 0;
-    (void)state;
     https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
     (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", (unsigned)https.port);
     char *said = run_client(words, NULL, url, &status);
@@ -132,7 +128,6 @@ static void options_of_pawl_are_for_its_command_too(void **state)
 {
     char command[COMMAND_BYTES], log[PATH_BYTES];
     char *pawl = pawl_program("pawl");
-    (void)state;
     https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
     (void)snprintf(log, sizeof(log), "%s/client.log", https.folder);
     (void)snprintf(command, sizeof(command),
@@ -151,7 +146,6 @@ static void server_of_another_authority_is_not_believed(void **state)
 {
     char url[64], theirs[PATH_BYTES], log[PATH_BYTES];
     char *pawl = pawl_program("pawl");
-    (void)state;
     (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", (unsigned)https.port);
     (void)snprintf(theirs, sizeof(theirs), "%s/theirs.pem", https.certs);
     (void)snprintf(log, sizeof(log), "%s/client.log", https.folder);

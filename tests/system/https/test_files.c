@@ -28,7 +28,6 @@ enum {
 static void files_that_cannot_be_used_are_told(void **state)
 {
     char ca[PATH_BYTES];
-    (void)state;
     (void)snprintf(ca, sizeof(ca), "%s/no.pem", https.folder);
     https_shell(https.folder, "rm cert.pem key.pem");
     https_expect_no_start(NULL, 1, "No such file");
@@ -51,7 +50,6 @@ static void options_that_lack_each_other_are_told(void **state)
     char *program = pawl_program("pawld");
     const char *const lacking[][2] = {
         {"--tls-cert", https.cert}, {"--tls-key", https.key}, {"--tls-client-ca", https.ca}};
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(
             process_run((const char *const[]){program, "--data", https.data, "--listen",
@@ -98,7 +96,6 @@ static void reload(const char *line)
 static void bad_files_leave_the_old_ones(void **state)
 {
     char ca[PATH_BYTES], command[COMMAND_BYTES];
-    (void)state;
     (void)snprintf(ca, sizeof(ca), "%s/clients.pem", https.folder);
     (void)snprintf(command, sizeof(command), "cp %s clients.pem", https.ca);
     https_shell(https.folder, command);
@@ -129,7 +126,6 @@ static void bad_files_leave_the_old_ones(void **state)
  * was before. */
 static void chain_that_lost_its_authority_leaves_the_old_one(void **state)
 {
-    (void)state;
     https_shell(https.certs,
                 "{ test -e between.pem || openssl req -x509 -newkey ec -pkeyopt "
                 "ec_paramgen_curve:prime256v1 -noenc -days 2 -CA theirs.pem -CAkey theirs.key "
@@ -155,7 +151,6 @@ static void chain_that_lost_its_authority_leaves_the_old_one(void **state)
 static void authority_of_clients_is_read_again(void **state)
 {
     char ca[PATH_BYTES], command[COMMAND_BYTES];
-    (void)state;
     (void)snprintf(ca, sizeof(ca), "%s/clients.pem", https.folder);
     (void)snprintf(command, sizeof(command), "cp %s/theirs.pem clients.pem", https.certs);
     https_shell(https.folder, command);
@@ -177,7 +172,6 @@ static atomic_uint asked, dropped;
 /* Keeps one connection for the whole test. */
 static void *keep_asking(void *unused)
 {
-    (void)unused;
     struct http *http = https_connect(NULL, NULL);
     while (!atomic_load(&over)) {
         struct http_response response;
@@ -193,7 +187,6 @@ static void *keep_asking(void *unused)
 static void reload_under_load_drops_nobody(void **state)
 {
     pthread_t crowd[CROWD];
-    (void)state;
     https_serve((const char *const[]){"--workers", "2", NULL});
     atomic_store(&over, false);
     atomic_store(&asked, 0);

@@ -21,7 +21,6 @@ enum {
 static void locks_are_granted_over_tls(void **state)
 {
     struct http_response response;
-    (void)state;
     assert_true(process_wrote(https.pawld, "listening on 127.0.0.1:[0-9]+, TLS$"));
     struct http *holder = https_connect(NULL, NULL);
     struct http *waiter = https_connect(NULL, NULL);
@@ -65,7 +64,6 @@ static void waiter_that_leaves_is_out_of_the_line(void **state)
     static const char wait[] = "POST /v1/locks/orders HTTP/1.1\r\nHost: localhost\r\n"
                                "Content-Length: 18\r\n\r\n{\"wait_ms\": 60000}";
     struct http_response response;
-    (void)state;
     struct http *holder = https_connect(NULL, NULL);
     http_request(holder, "POST", "/v1/locks/orders", NULL, "{\"ttl_ms\": 60000}", &response);
     assert_int_equal(response.status, 201);
@@ -88,7 +86,6 @@ static void bodies_of_any_size_are_read(void **state)
 {
     static const size_t sizes[] = {1000, 16 * 1024 - 10, 16 * 1024 + 10, BODY_MAX, BODY_MAX + 1};
     static char body[BODY_MAX + 2];
-    (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct http_response response;
         struct http *http = https_connect(NULL, NULL);
@@ -111,7 +108,6 @@ static void requests_of_one_record_are_all_answered(void **state)
     };
     static const char one[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
     static char all[REQUESTS * sizeof(one) + 1];
-    (void)state;
     size_t len = 0;
     for (int i = 0; i < REQUESTS; i++)
         len += (size_t)snprintf(all + len, sizeof(all) - len, "%s", one);
@@ -133,7 +129,6 @@ static void records_that_come_together_are_all_answered(void **state)
         RECORDS = 100
     };
     static const char one[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    (void)state;
     https_serve((const char *const[]){"--workers", "1", NULL});
     struct http *http = https_connect(NULL, NULL);
     for (int records = 1; records <= RECORDS; records += 11) {
@@ -158,7 +153,6 @@ static void connection_ends_with_a_goodbye(void **state)
         "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     static const char bad[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n: x\r\n\r\n";
     char bytes[4096];
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct http *http = https_connect(NULL, NULL);
         const char *request = i == 0 ? last : bad;
@@ -178,7 +172,6 @@ static void connection_ends_with_a_goodbye(void **state)
 
 static void plain_http_is_told_to_speak_tls(void **state)
 {
-    (void)state;
     const struct http_response *response = call(https.port, "POST", "/v1/locks/a", NULL, "{}");
     EXPECT_PROBLEM(response, 400, "invalid", 0);
     assert_non_null(strstr(http_string(response, "detail"), "https://"));
@@ -188,7 +181,6 @@ static void plain_http_is_told_to_speak_tls(void **state)
 static void one_port_can_stay_plain(void **state)
 {
     char plain[32], said[NAME_BYTES];
-    (void)state;
     (void)snprintf(plain, sizeof(plain), "http://127.0.0.1:0");
     https_serve((const char *const[]){"--listen", plain, NULL});
     process_wait_line(https.pawld, "listening on 127.0.0.1:([0-9]+)$", TIMEOUT_MS, said,
@@ -200,7 +192,6 @@ static void one_port_can_stay_plain(void **state)
 
 static void old_protocols_are_refused(void **state)
 {
-    (void)state;
     assert_int_equal(https_ask(https_connect(NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.3")), 200);
     assert_int_equal(https_ask(https_connect(NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.2")), 200);
     assert_int_equal(https_ask(https_connect(NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.1")), 0);
@@ -214,7 +205,6 @@ static void old_protocols_are_refused(void **state)
 
 static void priorities_can_be_narrowed_and_not_lowered(void **state)
 {
-    (void)state;
     https_serve((const char *const[]){"--tls-priorities", "NORMAL:-VERS-ALL:+VERS-TLS1.3", NULL});
     assert_int_equal(https_ask(https_connect(NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.2")), 0);
     assert_int_equal(https_ask(https_connect(NULL, NULL)), 200);
@@ -235,7 +225,6 @@ static bool has_ended(void *arg)
 static void handshake_that_stalls_is_ended(void **state)
 {
     static const unsigned char hello[] = {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3};
-    (void)state;
     https_serve((const char *const[]){"--head-timeout-ms", "800", NULL});
     const uint64_t began_ms = wait_now_ms();
     struct http *stalled[3];
@@ -262,7 +251,6 @@ static void handshakes_that_stall_are_ended_for_others(void **state)
         STALLED = 48
     };
     struct http *stalled[STALLED];
-    (void)state;
     https_serve((const char *const[]){"--max-connections", "32", "--workers", "1", NULL});
     for (int i = 0; i < STALLED; i++) {
         stalled[i] = http_connect(https.port);

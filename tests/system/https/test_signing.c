@@ -81,7 +81,6 @@ static void expect_served(const char *name, bool served)
 
 static void client_cannot_make_itself_another_one(void **state)
 {
-    (void)state;
     serve_clients_of("root");
     expect_served("honest", true);
     expect_served("forged", false);
@@ -91,7 +90,6 @@ static void client_cannot_make_itself_another_one(void **state)
 
 static void client_that_may_sign_is_refused_by_its_name(void **state)
 {
-    (void)state;
     serve_clients_of("root");
     expect_served("old-client", false);
     expect_served("only-signs", false);
@@ -101,7 +99,6 @@ static void client_that_may_sign_is_refused_by_its_name(void **state)
 
 static void authority_between_is_believed_only_from_the_file(void **state)
 {
-    (void)state;
     serve_clients_of("root");
     expect_served("below", false);
     https_stop();
@@ -172,7 +169,6 @@ static void certify_bytes(const char *cn, unsigned len)
 
 static void client_has_one_common_name_of_plain_text(void **state)
 {
-    (void)state;
     serve_clients_of("root");
     expect_served("two-names", false);
     expect_served("two-in-one", false);
@@ -203,7 +199,6 @@ static void client_has_one_common_name_of_plain_text(void **state)
 static void service_that_may_sign_is_warned_of_and_serves(void **state)
 {
     char ca[PATH_BYTES];
-    (void)state;
     (void)snprintf(ca, sizeof(ca), "%s/root.pem", https.certs);
     https_install("old-service-ca", "old-service-ca");
     https_serve((const char *const[]){"--tls-client-ca", ca, "--tls-client", "optional", NULL});
@@ -259,7 +254,6 @@ static void expect_believed(const char *service, bool believed)
 
 static void our_clients_refuse_a_service_that_a_service_made(void **state)
 {
-    (void)state;
     expect_believed("honest-service", true);
     expect_believed("old-service-ca", true); /* it is the holder of its own key */
     expect_believed("below-service", true);

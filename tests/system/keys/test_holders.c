@@ -22,7 +22,6 @@ enum {
 
 static void only_an_admin_breaks_a_lock_and_the_holder_is_told_by_whom(void **state)
 {
-    (void)state;
     struct http_response response;
     static const char body[] = "{\"lock_id\": \"" KEYS_LOCK_ID "\"}";
     static const char grant[] = "Lock-Id: " KEYS_LOCK_ID "\r\nFencing-Token: 1\r\n";
@@ -79,14 +78,12 @@ static void acquire_as_owner(void)
 
 static void holder_is_shown_to_admins_and_to_its_own_key(void **state)
 {
-    (void)state;
     acquire_as_owner();
     expect_key_for_two_only();
 }
 
 static void holder_stays_through_an_extension_by_another_key_and_a_restart(void **state)
 {
-    (void)state;
     acquire_as_owner();
     assert_int_equal(keys_status(keys.other, "PATCH", "/v1/locks/orders/1",
                                  "Lock-Id: " KEYS_LOCK_ID "\r\nFencing-Token: 1\r\n",
@@ -109,7 +106,6 @@ static bool all_vote(void *arg)
 /* The longest label and the longest id, on masters that know the lock by an import alone. */
 static void longest_holder_is_kept_by_masters_that_forgot(void **state)
 {
-    (void)state;
     char label[FENCE_LABEL_MAX + 1], body[BODY_BYTES], key[KEYED_KEY_MAX];
     struct http_response response;
     memset(label, 'x', FENCE_LABEL_MAX);

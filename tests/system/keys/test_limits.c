@@ -24,7 +24,6 @@ enum {
 
 static void key_is_refused_beyond_its_rate(void **state)
 {
-    (void)state;
     char after[32];
     struct http_response response = {.status = 200};
     for (int i = 0; i < RATE_TRIES && response.status == 200; i++) {
@@ -45,7 +44,6 @@ static void key_is_refused_beyond_its_rate(void **state)
 
 static void page_of_a_listing_counts_as_ten_calls(void **state)
 {
-    (void)state;
     struct http_response response = {.status = 0};
     assert_int_equal(keys_status(keys.slow, "GET", "/v1/locks", NULL, NULL), 200);
     keys_call(keys.slow, "GET", "/v1/fleet", NULL, NULL, &response);
@@ -104,7 +102,6 @@ static bool admin_takes(void *path)
 
 static void key_is_refused_beyond_its_cap_on_locks(void **state)
 {
-    (void)state;
     char path[] = "/v1/locks/x";
     struct http_response response;
     assert_int_equal(acquire_few("/v1/locks/a", "{\"lock_id\": \"" KEYS_LOCK_ID "\"}"), 201);
@@ -128,7 +125,6 @@ static void key_is_refused_beyond_its_cap_on_locks(void **state)
 
 static void lock_that_was_not_granted_does_not_count(void **state)
 {
-    (void)state;
     assert_int_equal(keys_status(keys.admin, "POST", "/v1/locks/a", NULL, NULL), 201);
     for (int i = 0; i < 5; i++)
         assert_int_equal(acquire_few("/v1/locks/a", NULL), 409);
@@ -144,7 +140,6 @@ static bool takes_another(void *arg)
 
 static void lock_counts_until_its_lease_is_over(void **state)
 {
-    (void)state;
     char path[] = "/v1/locks/c";
     assert_int_equal(acquire_few("/v1/locks/a", "{\"ttl_ms\": 300000}"), 201);
     assert_int_equal(acquire_few("/v1/locks/b", "{\"ttl_ms\": 100}"), 201);
@@ -184,7 +179,6 @@ static void expect_one_place(void)
 
 static void broken_lock_counts_no_more(void **state)
 {
-    (void)state;
     assert_int_equal(acquire_few("/v1/locks/a", LONG_LEASE), 201);
     assert_int_equal(acquire_few("/v1/locks/b", LONG_LEASE), 201);
     assert_int_equal(acquire_few("/v1/locks/c", LONG_LEASE), 409);
@@ -200,7 +194,6 @@ static bool is_let_in(void *key)
 /* One of several that were acquired together, before the key file was read again. */
 static void broken_lock_of_a_group_counts_no_more(void **state)
 {
-    (void)state;
     char next[KEYED_KEY_MAX];
     assert_int_equal(
         acquire_few("/v1/locks", "{\"resources\": [\"a\", \"b\"], \"ttl_ms\": 300000}"), 201);
@@ -229,7 +222,6 @@ static int serve_fleet(void **state)
 
 static void lock_broken_through_any_worker_counts_no_more(void **state)
 {
-    (void)state;
     assert_int_equal(acquire_few("/v1/locks/b", LONG_LEASE), 201);
     for (int i = 0; i < ROUNDS; i++) {
         assert_int_equal(acquire_few("/v1/locks/a", LONG_LEASE), 201);
@@ -243,7 +235,6 @@ static void lock_broken_through_any_worker_counts_no_more(void **state)
  * counts there until its lease is over (api/auth/KEYS.md). */
 static void lock_broken_through_another_server_counts_until_its_holder_is_told(void **state)
 {
-    (void)state;
     char headers[128];
     const struct pawl_service other = pawld_start(fleet, three_workers);
     fleet_wait_workers(other, 3);
@@ -263,7 +254,6 @@ static void lock_broken_through_another_server_counts_until_its_holder_is_told(v
 /* FNV-1a, which stood for a lock before, had one hash for these two: they counted as one. */
 static void locks_that_were_made_to_collide_count_each(void **state)
 {
-    (void)state;
     assert_int_equal(acquire_few("/v1/locks/a1", "{\"lock_id\": \"xxxxxxxxxxxxr2pG8XUjDa\"}"), 201);
     assert_int_equal(acquire_few("/v1/locks/B1", "{\"lock_id\": \"xxxxxxxxxxxx1T9E9GIDia\"}"), 201);
     assert_int_equal(acquire_few("/v1/locks/c", NULL), 409);

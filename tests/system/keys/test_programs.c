@@ -16,7 +16,6 @@ enum {
 
 static void pawl_takes_its_key_from_the_environment_or_a_file(void **state)
 {
-    (void)state;
     keys_expect_said("$PAWL acquire orders/2", keys.owner, 0, "");
     keys_expect_said("$PAWL show orders/2", "", 125,
                      "pawl: the server asks for a key: name its file with --key-file, or set "
@@ -38,7 +37,6 @@ static void pawl_takes_its_key_from_the_environment_or_a_file(void **state)
 
 static void pawl_says_what_the_key_may_not(void **state)
 {
-    (void)state;
     keys_expect_said("$PAWL acquire jobs/1", keys.owner, 125,
                      "none of its prefixes is the beginning of");
     keys_expect_said("$PAWL acquire orders/1", keys.slow, 125, "the key slow has the role read");
@@ -55,7 +53,6 @@ static void pawl_says_what_the_key_may_not(void **state)
 
 static void key_is_in_no_list_of_processes(void **state)
 {
-    (void)state;
     keys_expect_said("$PAWL lock orders/4 -- sh -c 'ps -ww -eo args; touch $DIR/seen'; ls $DIR",
                      keys.owner, 0, "seen");
     char *said = text_read(workdir.said, 0);
@@ -100,7 +97,6 @@ static void expect_with_certificate(const char *name, const char *key, const cha
 
 static void certificate_is_the_key_of_its_subject(void **state)
 {
-    (void)state;
     char files[4][2 * WORKDIR_PATH_BYTES];
     static const char *const names[] = {"ca.pem", "pawld.pem", "pawld.key"};
     keyed_new(keys.file, "--role lock --prefix orders/ --id by-cert --subject 'job runner'",
@@ -126,7 +122,6 @@ static void certificate_is_the_key_of_its_subject(void **state)
 
 static void python_client_sends_its_key(void **state)
 {
-    (void)state;
     static const char script[] =
         "python3 - <<'EOF'\n"
         "import sys; sys.path.insert(0, '" PAWL_CLIENTS "/python')\n"
@@ -151,7 +146,6 @@ static void python_client_sends_its_key(void **state)
 
 static void node_client_sends_its_key(void **state)
 {
-    (void)state;
     static const char script[] =
         "command -v node >/dev/null || { echo no node; exit 77; }\n"
         "node --input-type=module - <<'EOF'\n"

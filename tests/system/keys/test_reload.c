@@ -69,7 +69,6 @@ static void edit_keys(const char *id, const char *more)
 
 static void keys_are_replaced_without_a_dropped_call(void **state)
 {
-    (void)state;
     char next[KEYED_KEY_MAX];
     struct steady steady = {.calls = 0};
     pthread_t thread;
@@ -94,7 +93,6 @@ static void keys_are_replaced_without_a_dropped_call(void **state)
 
 static void wrong_file_leaves_the_keys_as_they_were(void **state)
 {
-    (void)state;
     edit_keys("other", "nightly role=lock\n");
     process_signal(keys.pawld.process, SIGHUP);
     process_wait_line(keys.pawld.process,
@@ -120,7 +118,6 @@ static void cut_keys(size_t count)
 /* The key would lose the end of its prefix, and reach more. */
 static void file_that_is_half_written_leaves_the_keys_as_they_were(void **state)
 {
-    (void)state;
     char narrow[KEYED_KEY_MAX];
     keyed_new(keys.file, "--role lock --prefix orders/ --id narrow", narrow);
     process_signal(keys.pawld.process, SIGHUP);
@@ -145,7 +142,6 @@ static bool ledger_lets_in(void *arg)
 
 static void ledger_reads_its_keys_again(void **state)
 {
-    (void)state;
     char next[KEYED_KEY_MAX], db[2 * WORKDIR_PATH_BYTES];
     snprintf(db, sizeof(db), "%s/ledger.db", workdir.path);
     const struct pawl_service ledger =

@@ -28,7 +28,6 @@ static void expect_refusal(const char *const options[], const char *says)
 
 static void without_keys_no_public_address_is_served(void **state)
 {
-    (void)state;
     static const char *const addresses[] = {":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0"};
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
         expect_refusal((const char *const[]){"--listen", addresses[i], NULL},
@@ -49,7 +48,6 @@ static void serve_publicly(const char *const options[])
 
 static void public_address_is_served_with_keys_or_where_it_is_open(void **state)
 {
-    (void)state;
     keyed_new(keys.file, "--role admin --prefix '*'", keys.admin);
     serve_publicly((const char *const[]){"--open", NULL});
     serve_publicly((const char *const[]){"--keys", keys.file, NULL});
@@ -57,7 +55,6 @@ static void public_address_is_served_with_keys_or_where_it_is_open(void **state)
 
 static void wrong_key_file_is_refused_by_its_line(void **state)
 {
-    (void)state;
     char says[WORKDIR_PATH_BYTES + 64];
     keyed_new(keys.file, "--role admin --prefix '*'", keys.admin);
     FILE *file = fopen(keys.file, "a");
@@ -75,7 +72,6 @@ static void wrong_key_file_is_refused_by_its_line(void **state)
 /* A refused call of `pawl key new` leaves the file as it is. */
 static void key_file_is_replaced_as_a_whole_or_not_at_all(void **state)
 {
-    (void)state;
     keyed_new(keys.file, "--role lock --prefix orders/ --id owner", keys.owner);
     char *before = text_read(keys.file, 0);
     char *said = NULL;
@@ -107,7 +103,6 @@ static void key_file_is_replaced_as_a_whole_or_not_at_all(void **state)
 
 static void line_and_key_go_to_two_places(void **state)
 {
-    (void)state;
     keys_expect_said("$PAWL key new --role lock --prefix a/ --id some-id 2>/dev/null", "", 0,
                      "pawl_some-id_");
     char *said = text_read(workdir.said, 0);

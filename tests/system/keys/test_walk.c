@@ -247,32 +247,27 @@ static void walk_as_nobody(const char *key)
 
 static void nothing_is_told_or_done_without_a_key(void **state)
 {
-    (void)state;
     walk_as_nobody("");
 }
 
 static void nothing_is_told_or_done_for_an_unknown_key(void **state)
 {
-    (void)state;
     walk_as_nobody(unknown);
 }
 
 static void nothing_is_told_or_done_for_a_known_id_with_another_secret(void **state)
 {
-    (void)state;
     walk_as_nobody(forged);
 }
 
 static void nothing_is_told_or_done_for_what_is_no_key(void **state)
 {
-    (void)state;
     walk_as_nobody("pawl_admin_");
     walk_as_nobody("x");
 }
 
 static void unknown_id_and_wrong_secret_are_answered_alike(void **state)
 {
-    (void)state;
     struct http_response one, other;
     keyed_call(pawld.port, unknown, "GET", "/v1/locks", NULL, NULL, &one);
     keyed_call(pawld.port, forged, "GET", "/v1/locks", NULL, NULL, &other);
@@ -285,7 +280,6 @@ static void unknown_id_and_wrong_secret_are_answered_alike(void **state)
 
 static void key_is_sent_as_bearer(void **state)
 {
-    (void)state;
     char lines[KEYED_HEADERS_MAX];
     snprintf(lines, sizeof(lines), "Authorization: bearer  %s\r\n", admin);
     assert_int_equal(keyed_status(pawld.port, "", "GET", "/v1/locks", lines, NULL), 200);
@@ -298,7 +292,6 @@ static void key_is_sent_as_bearer(void **state)
 /* The one who sends them has a key, and is not to look for it. */
 static void two_keys_are_told_to_be_two_on_each_path(void **state)
 {
-    (void)state;
     static const char *const paths[] = {"/v1/locks", "/v1/locks/a", "/nowhere", "/livez"};
     char lines[KEYED_HEADERS_MAX];
     struct http_response response;
@@ -365,7 +358,6 @@ static void give_listings_a_prefix(void)
 
 static void read_key_only_reads(void **state)
 {
-    (void)state;
     char *before = see_all();
     list_only_within(reader);
     give_listings_a_prefix();
@@ -375,7 +367,6 @@ static void read_key_only_reads(void **state)
 
 static void lock_key_takes_locks_too(void **state)
 {
-    (void)state;
     list_only_within(locker);
     give_listings_a_prefix();
     walk_with_role(locker, LOCK);
@@ -383,7 +374,6 @@ static void lock_key_takes_locks_too(void **state)
 
 static void admin_key_may_call_all(void **state)
 {
-    (void)state;
     walk_with_role(admin, ADMIN);
     give_listings_a_prefix();
     walk_with_role(admin, ADMIN);
@@ -398,7 +388,6 @@ static bool is_named(const struct route *route)
 
 static void key_of_another_prefix_reaches_no_name(void **state)
 {
-    (void)state;
     struct http_response response;
     char *before = see_all();
     for (unsigned i = 0; i < routes_count; i++) {
@@ -425,7 +414,6 @@ static void key_of_another_prefix_reaches_no_name(void **state)
 
 static void key_reaches_the_names_of_its_prefix(void **state)
 {
-    (void)state;
     assert_int_equal(keyed_status(pawld.port, elsewhere, "POST", "/v1/locks/jobs/1", NULL, NULL),
                      201);
     assert_int_equal(keyed_status(pawld.port, elsewhere, "POST", "/v1/locks/jobs", NULL, NULL),
@@ -434,7 +422,6 @@ static void key_reaches_the_names_of_its_prefix(void **state)
 
 static void unknown_path_is_told_to_known_callers(void **state)
 {
-    (void)state;
     assert_int_equal(keyed_status(pawld.port, reader, "GET", "/nowhere", NULL, NULL), 404);
     assert_int_equal(keyed_status(pawld.port, reader, "PUT", "/v1/fleet", NULL, NULL), 405);
     assert_int_equal(keyed_status(pawld.port, reader, "GET", "/v1/%zz", NULL, NULL), 400);
@@ -464,7 +451,6 @@ static char *render_table(void)
 
 static void page_has_the_table_of_the_code(void **state)
 {
-    (void)state;
     char *table = render_table();
     char *page = text_read(PAWL_KEYS_PAGE, 0);
     if (strstr(page, table) == NULL)

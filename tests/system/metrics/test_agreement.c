@@ -31,7 +31,6 @@ static const char *const new_fleet[] = {"--new", "--max-extensions", "2", NULL};
 
 static int setup(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     assert_int_equal(pawl_init(fleet, new_fleet), 0);
     return 0;
@@ -264,7 +263,6 @@ static void expect_all_kinds(void)
 
 static void every_answer_is_counted_once_over_all_workers(void **state)
 {
-    (void)state;
     static struct client clients[CLIENTS];
     pthread_t threads[CLIENTS];
     int64_t opened = 0;
@@ -296,7 +294,6 @@ static void every_answer_is_counted_once_over_all_workers(void **state)
 
 static void request_that_does_not_end_is_counted(void **state)
 {
-    (void)state;
     static const char *const hasty[] = {"--head-timeout-ms", "300", "--body-timeout-ms", "300",
                                         NULL};
     static const char head[] = "GET /livez HTTP/1.1\r\nHost";
@@ -326,7 +323,6 @@ static void request_that_does_not_end_is_counted(void **state)
  */
 static void times_are_taken_of_acquires_waits_and_holds(void **state)
 {
-    (void)state;
     struct client client = {.keeps = true};
     char *folder = tempdir_new();
     service = pawld_start_at(folder, NULL);
@@ -359,7 +355,6 @@ static void times_are_taken_of_acquires_waits_and_holds(void **state)
 
 static void waiter_and_connections_show_while_they_are_there(void **state)
 {
-    (void)state;
     serve_with(NULL);
     struct grant grant = call_grant(service.port, "held", NULL);
     struct http *waiter =
@@ -375,7 +370,6 @@ static void waiter_and_connections_show_while_they_are_there(void **state)
 
 static void metrics_take_no_query_and_no_body(void **state)
 {
-    (void)state;
     serve_with(NULL);
     assert_int_equal(call(service.port, "GET", "/metrics?a=1", NULL, NULL)->status, 400);
     assert_int_equal(call(service.port, "GET", "/metrics", NULL, "{\"a\":1}")->status, 400);

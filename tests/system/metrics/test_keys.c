@@ -38,14 +38,12 @@ static double value_of(const char *sample)
 
 static void metrics_need_a_key_that_may_read(void **state)
 {
-    (void)state;
     assert_int_equal(keyed_status(port, "", "GET", "/metrics", NULL, NULL), 401);
     assert_int_equal(keyed_status(port, reader, "GET", "/metrics", NULL, NULL), 200);
 }
 
 static void refused_keys_count_by_why(void **state)
 {
-    (void)state;
     char wrong[KEYED_KEY_MAX];
     memcpy(wrong, locker, sizeof(wrong));
     char *last = &wrong[strlen(wrong) - 1];

@@ -38,7 +38,6 @@ static void ask(const char *name, const char *method, const char *path, const ch
 
 static void every_answer_of_the_ledger_is_counted_once(void **state)
 {
-    (void)state;
     char *before = scrape(service.port);
     tally_add("call=\"metrics\",result=\"ok\"", 1);
     ask("claim_account", "POST", "/v1/accounts/a/claim", "Fencing-Token: 5\r\n", NULL); /* 404 */
@@ -69,7 +68,6 @@ static void every_answer_of_the_ledger_is_counted_once(void **state)
 
 static void figures_of_the_process_are_there(void **state)
 {
-    (void)state;
     char *text = scrape(service.port);
     assert_true(scrape_value(text, "process_resident_memory_bytes") > 1024 * 1024);
     assert_true(scrape_value(text, "process_open_fds") > 3);

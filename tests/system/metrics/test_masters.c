@@ -52,7 +52,6 @@ static void serve(void)
 
 static void healthy_fleet_is_active_and_ready(void **state)
 {
-    (void)state;
     serve();
     take_and_release();
     char *text = scrape(port);
@@ -71,7 +70,6 @@ static void healthy_fleet_is_active_and_ready(void **state)
 /* The first master is asked first, as is usual. */
 static void stopped_master_shows_in_hedges_and_as_silent(void **state)
 {
-    (void)state;
     serve();
     const double before = scrape_now(port, "pawl_hedges_total");
     redis_fleet_pause(fleet, 0);
@@ -89,7 +87,6 @@ static void stopped_master_shows_in_hedges_and_as_silent(void **state)
 
 static void master_that_forgot_is_counted_when_it_was_taken_back(void **state)
 {
-    (void)state;
     serve();
     assert_true(scrape_now(port, "pawl_master_rejoins_total{member=\"2\"}") == 0);
     redis_fleet_kill(fleet, 1);
@@ -104,7 +101,6 @@ static void master_that_forgot_is_counted_when_it_was_taken_back(void **state)
 
 static void fleet_without_a_majority_is_not_ready(void **state)
 {
-    (void)state;
     serve();
     redis_fleet_kill(fleet, 0);
     redis_fleet_kill(fleet, 1);

@@ -44,7 +44,6 @@ static void expect_promtool_content(const char *text)
 
 static void pawld_keeps_to_the_conventions(void **state)
 {
-    (void)state;
     need_promtool();
     fleet_start(MASTERS, REDIS_VOLATILE);
     const uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
@@ -62,7 +61,6 @@ static void pawld_keeps_to_the_conventions(void **state)
 
 static void ledger_keeps_to_the_conventions(void **state)
 {
-    (void)state;
     char db[WORKDIR_PATH_BYTES];
     need_promtool();
     workdir_join(workdir.path, "ledger.db", db);
