@@ -283,7 +283,6 @@ static size_t check_all(uint64_t healed_us)
 
 static void play_embedded(void **state)
 {
-    (void)state;
     set_up_stage();
     hurt_embedded();
     const uint64_t healed_us = wait_now_ms() * 1000;
@@ -314,7 +313,6 @@ static void keep_all_files(void)
 
 static error_t parse_embedded(int key, char *text, struct argp_state *state)
 {
-    (void)state;
     switch (key) {
     case 't':
         options.seconds = (unsigned)strtoul(text, NULL, 10);

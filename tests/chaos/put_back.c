@@ -436,7 +436,6 @@ static void tell_counts(void)
 
 static void play_all(void **state)
 {
-    (void)state;
     char *own = tempdir_new();
     run.no_machine = machine_begin(own);
     if (run.no_machine)
@@ -459,7 +458,6 @@ static void play_all(void **state)
 
 static int clean_up(void **state)
 {
-    (void)state;
     load_end();
     process_kill_all();
     return 0;
@@ -467,7 +465,6 @@ static int clean_up(void **state)
 
 static error_t parse_put_back(int key, char *text, struct argp_state *state)
 {
-    (void)state;
     switch (key) {
     case 'p':
         options.put_backs = (unsigned)strtoul(text, NULL, 10);

@@ -15,7 +15,6 @@ static struct absences absences;
 
 static int begin(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < KINDS; i++)
         figures[i] = (struct absences_figures){0};
     absences = (struct absences){.figures = figures};
@@ -43,7 +42,6 @@ static void assert_seconds(double seconds, double expected)
 
 static void one_that_forgot_is_out_until_it_has_a_new_incarnation(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_FORGOT, OLD, 1000);
     assert_int_equal(absences_out(&absences), 1U << M);
     absences_end(&absences, M, 1500);
@@ -60,7 +58,6 @@ static void one_that_forgot_is_out_until_it_has_a_new_incarnation(void **state)
 
 static void one_that_is_not_shown_as_active_is_not_back(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_FORGOT, OLD, 1000);
     absences_end(&absences, M, 1000);
     assert_false(look(false, "joining", NEW, 1200));
@@ -70,7 +67,6 @@ static void one_that_is_not_shown_as_active_is_not_back(void **state)
 
 static void no_one_is_back_before_its_fault_ended(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_FORGOT, OLD, 1000);
     assert_false(look(true, NULL, NEW, 9000));
     absences_end(&absences, M, 9100);
@@ -79,7 +75,6 @@ static void no_one_is_back_before_its_fault_ended(void **state)
 
 static void one_that_was_never_noticed_counts_as_back_after_a_time(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_FORGOT, OLD, 1000);
     absences_end(&absences, M, 1100);
     assert_false(look(true, NULL, OLD, 1100 + ABSENCES_UNNOTICED_MS - 1));
@@ -91,7 +86,6 @@ static void one_that_was_never_noticed_counts_as_back_after_a_time(void **state)
 
 static void one_that_forgot_nothing_is_not_out_and_back_once_active(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_KEPT, OLD, 1000);
     assert_int_equal(absences_out(&absences), 0);
     assert_int_equal(absences_open(&absences), 1U << M);
@@ -105,7 +99,6 @@ static void one_that_forgot_nothing_is_not_out_and_back_once_active(void **state
 
 static void one_that_nobody_sees_is_not_back(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_KEPT, OLD, 1000);
     assert_false(look(false, "unreachable", 0, 1050));
     absences_end(&absences, M, 1200);
@@ -115,7 +108,6 @@ static void one_that_nobody_sees_is_not_back(void **state)
 
 static void one_that_is_said_to_have_forgotten_is_out(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_KEPT, OLD, 1000);
     absences_end(&absences, M, 1200);
     assert_false(look(false, "forgot", 0, 1300));
@@ -126,7 +118,6 @@ static void one_that_is_said_to_have_forgotten_is_out(void **state)
 
 static void what_was_noticed_is_told_by_kind(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         absences_begin(&absences, M, KIND, ABSENCES_FORGOT, OLD, 1000);
         assert_false(look(false, i == 0 ? "replica" : "forgot", 0, 1100 + i * 200));
@@ -148,7 +139,6 @@ static void what_was_noticed_is_told_by_kind(void **state)
 
 static void a_new_incarnation_between_two_looks_was_noticed(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_FORGOT, OLD, 1000);
     absences_end(&absences, M, 1000);
     assert_true(look(true, NULL, NEW, 1040));
@@ -158,7 +148,6 @@ static void a_new_incarnation_between_two_looks_was_noticed(void **state)
 
 static void harm_that_comes_later_is_what_is_measured(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_FORGOT, OLD, 1000);
     assert_false(look(false, "replica", 0, 1100));
     absences_harm(&absences, M, NEW, 5000);
@@ -172,7 +161,6 @@ static void harm_that_comes_later_is_what_is_measured(void **state)
 
 static void what_another_fault_disturbed_is_not_measured(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_FORGOT, OLD, 1000);
     assert_false(look_disturbed(true, 0, 1100));
     absences_end(&absences, M, 1200);
@@ -185,7 +173,6 @@ static void what_another_fault_disturbed_is_not_measured(void **state)
 
 static void time_says_nothing_while_nobody_can_see(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_FORGOT, OLD, 1000);
     absences_end(&absences, M, 1000);
     assert_false(look_disturbed(true, OLD, 9000));
@@ -195,7 +182,6 @@ static void time_says_nothing_while_nobody_can_see(void **state)
 
 static void one_that_may_be_doubted_is_out_until_it_is_back(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, KIND, ABSENCES_DOUBTED, OLD, 1000);
     absences_end(&absences, M, 1000);
     assert_int_equal(absences_out(&absences), 1U << M);
@@ -208,7 +194,6 @@ static void one_that_may_be_doubted_is_out_until_it_is_back(void **state)
 
 static void what_it_forgot_before_counts_on_over_the_next_fault(void **state)
 {
-    (void)state;
     absences_begin(&absences, M, 0, ABSENCES_FORGOT, OLD, 1000);
     absences_end(&absences, M, 1000);
     absences_begin(&absences, M, KIND, ABSENCES_KEPT, OLD, 1100);

@@ -6,7 +6,6 @@
 
 static void emptied_it_knows_nothing(void **state)
 {
-    (void)state;
     masters_set(&master, "k", "v");
     chaos_master_kill(&master);
     chaos_master_empty(&master);
@@ -16,7 +15,6 @@ static void emptied_it_knows_nothing(void **state)
 
 static void without_its_tail_it_knows_what_came_before(void **state)
 {
-    (void)state;
     masters_set(&master, "k1", "v");
     masters_set(&master, "k2", "v");
     chaos_master_kill(&master);
@@ -28,7 +26,6 @@ static void without_its_tail_it_knows_what_came_before(void **state)
 
 static void its_tail_grows_by_what_it_writes(void **state)
 {
-    (void)state;
     const size_t before = chaos_master_tail(&master);
     masters_set(&master, "k1", "v");
     const size_t after = chaos_master_tail(&master);
@@ -50,7 +47,6 @@ static bool has_ended(void *arg)
 
 static void damaged_it_starts_only_once_mended(void **state)
 {
-    (void)state;
     masters_set(&master, "k1", "v");
     masters_set(&master, "k2", "v");
     chaos_master_kill(&master);
@@ -66,7 +62,6 @@ static void damaged_it_starts_only_once_mended(void **state)
 
 static void mended_without_damage_it_lost_nothing(void **state)
 {
-    (void)state;
     masters_set(&master, "k", "v");
     chaos_master_kill(&master);
     chaos_master_mend(&master);
@@ -89,13 +84,11 @@ static void expect_copy_of(void (*copy)(const struct chaos_master *))
 
 static void its_files_can_be_put_back(void **state)
 {
-    (void)state;
     expect_copy_of(chaos_master_copy);
 }
 
 static void it_runs_on_after_a_snapshot_and_can_be_rolled_back(void **state)
 {
-    (void)state;
     expect_copy_of(chaos_master_snapshot);
 }
 

@@ -300,7 +300,6 @@ static void check_row(void **state)
 
 static void being_told_once_more_is_no_new_grant(void **state)
 {
-    (void)state;
     static const struct {
         struct history_call call;
         bool is_grant, is_new;
@@ -320,7 +319,6 @@ static void being_told_once_more_is_no_new_grant(void **state)
 
 static void accepted_tokens_that_fall_are_found(void **state)
 {
-    (void)state;
     const struct history_entry rising[] = {{1, 5, 0, 0}, {1, 5, 1, 1}, {2, 3, 1, 1}, {1, 6, 2, 2}};
     const struct history_entry falling[] = {{1, 5, 0, 0}, {1, 6, 0, 0}, {1, 5, 1, 1}};
     struct history_findings findings = {0};
@@ -332,7 +330,6 @@ static void accepted_tokens_that_fall_are_found(void **state)
 
 static void writes_that_the_balance_does_not_show_are_lost(void **state)
 {
-    (void)state;
     const struct history_entry entries[] = {
         {1, 5, 1, 1}, {1, 6, 2, 2}, {2, 3, 1, 1}, {1, 5, 2, 3}, {1, 7, 0, 0}, {2, 4, 2, 2},
     };
@@ -344,7 +341,6 @@ static void writes_that_the_balance_does_not_show_are_lost(void **state)
 
 static void what_is_written_is_read_but_for_a_torn_last_line(void **state)
 {
-    (void)state;
     char *dir = tempdir_new();
     char path[256], line[HISTORY_LINE_MAX], read[HISTORY_LINE_MAX];
     struct history history = {0};

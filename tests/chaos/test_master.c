@@ -26,7 +26,6 @@ static long long shown_s(void)
 
 static void its_clock_jumps_and_comes_back(void **state)
 {
-    (void)state;
     const long long before_s = shown_s();
     assert_in_range(before_s - time(NULL) + HOUR_S, HOUR_S - 60, HOUR_S + 60);
     chaos_master_set_clock(&master, (int64_t)-HOUR_S * 1000000, 0);
@@ -37,7 +36,6 @@ static void its_clock_jumps_and_comes_back(void **state)
 
 static void a_key_expires_by_its_clock(void **state)
 {
-    (void)state;
     redis_must(master.port, "SET k v EX 1000");
     masters_expect(&master, "k", "v");
     chaos_master_set_clock(&master, (int64_t)HOUR_S * 1000000, 0);
@@ -46,7 +44,6 @@ static void a_key_expires_by_its_clock(void **state)
 
 static void its_clock_runs_at_another_rate(void **state)
 {
-    (void)state;
     const long long before_s = shown_s();
     chaos_master_set_clock(&master, 0, 1000000000); /* a thousand seconds in each */
     wait_ms(100);
@@ -55,7 +52,6 @@ static void its_clock_runs_at_another_rate(void **state)
 
 static void killed_it_keeps_what_was_on_its_disk(void **state)
 {
-    (void)state;
     masters_set(&master, "k", "v");
     chaos_master_kill(&master);
     masters_start();
@@ -81,7 +77,6 @@ static bool is_gone(void *arg)
 static void killed_it_leaves_no_child(void **state)
 {
     pid_t child[CHAOS_CHILDREN_MAX];
-    (void)state;
     masters_set(&master, "k", "v");
     chaos_master_slow_rewrites(&master, 60 * 1000000);
     chaos_master_rewrite(&master);

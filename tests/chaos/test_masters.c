@@ -18,7 +18,6 @@ static struct chaos_master other;
 
 int masters_begin(void **state)
 {
-    (void)state;
     masters_dir = tempdir_new();
     chaos_master_init(&master, masters_dir, "redis", REDIS_ALWAYS, CHAOS_CLOCK_SHIM);
     chaos_master_wait_up(&master);
@@ -27,7 +26,6 @@ int masters_begin(void **state)
 
 int masters_end(void **state)
 {
-    (void)state;
     chaos_master_fini(&master);
     chaos_master_fini(&other);
     tempdir_remove(masters_dir);

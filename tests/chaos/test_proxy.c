@@ -74,7 +74,6 @@ static void part(void)
 
 static int begin(void **state)
 {
-    (void)state;
     const uint16_t port = port_free();
     server = listen_on(port);
     proxy = proxy_new();
@@ -85,7 +84,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     part();
     proxy_free(proxy);
     close(server);
@@ -120,7 +118,6 @@ static void expect_ended(int fd)
 
 static void what_is_sent_arrives_both_ways(void **state)
 {
-    (void)state;
     say(client, "there");
     expect_heard(served, "there");
     say(served, "and back");
@@ -131,7 +128,6 @@ static void what_is_sent_arrives_both_ways(void **state)
 
 static void much_is_carried_whole(void **state)
 {
-    (void)state;
     static char sent[LARGE], heard[LARGE];
     for (size_t i = 0; i < LARGE; i++)
         sent[i] = (char)(i * 31 >> 7);
@@ -150,7 +146,6 @@ static void much_is_carried_whole(void **state)
 
 static void what_is_held_back_arrives_after_its_sender_has_gone(void **state)
 {
-    (void)state;
     proxy_hold(proxy, link_number, PROXY_THERE | PROXY_BACK);
     wait_ms(SILENCE_MS); /* until it has taken hold */
     say(client, "late");
@@ -163,7 +158,6 @@ static void what_is_held_back_arrives_after_its_sender_has_gone(void **state)
 
 static void one_way_is_cut_and_the_other_is_not(void **state)
 {
-    (void)state;
     proxy_hold(proxy, link_number, PROXY_BACK);
     wait_ms(SILENCE_MS);
     say(client, "there");
@@ -176,7 +170,6 @@ static void one_way_is_cut_and_the_other_is_not(void **state)
 
 static void what_is_delayed_arrives_not_before(void **state)
 {
-    (void)state;
     proxy_delay(proxy, link_number, 2 * SILENCE_MS);
     wait_ms(SILENCE_MS);
     say(client, "later");
@@ -212,7 +205,6 @@ static bool is_accepted(void *arg)
 
 static void a_link_that_refuses_accepts_again(void **state)
 {
-    (void)state;
     proxy_refuse(proxy, link_number, true);
     expect_ended(client);
     assert_true(wait_until(is_refused, NULL, PATIENCE_MS));
@@ -222,7 +214,6 @@ static void a_link_that_refuses_accepts_again(void **state)
 
 static void a_link_to_nobody_ends_what_connects(void **state)
 {
-    (void)state;
     proxy_point(proxy, link_number, port_free());
     const int newcomer = try_connect();
     assert_true(newcomer >= 0);

@@ -24,7 +24,6 @@ static struct chaos_master *copy(void)
 
 static void a_copy_that_was_detached_stays_as_it_is(void **state)
 {
-    (void)state;
     masters_set(&master, "k", "old");
     struct chaos_master *other = copy();
     masters_set(&master, "k", "new");
@@ -43,7 +42,6 @@ static void expect_on(redisContext *redis, const char *value)
 
 static void demoted_to_a_copy_and_back_it_has_the_old_data_in_the_same_process(void **state)
 {
-    (void)state;
     char *run = redis_info(master.port, "server", "run_id");
     redisContext *redis = redisConnect("127.0.0.1", master.port);
     masters_set(&master, "k", "old");
@@ -64,7 +62,6 @@ static void demoted_to_a_copy_and_back_it_has_the_old_data_in_the_same_process(v
 
 static void a_dump_changes_the_replication_id_and_nothing_else(void **state)
 {
-    (void)state;
     char *before = chaos_master_replication_id(&master);
     masters_set(&master, "k", "v");
     chaos_master_dump(&master);

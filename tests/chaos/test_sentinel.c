@@ -44,7 +44,6 @@ static int end(void **state)
 
 static void a_killed_master_is_replaced_by_its_replica(void **state)
 {
-    (void)state;
     chaos_master_kill(&master);
     masters_wait(leads_to, replica);
     masters_set(replica, "k2", "v"); /* so it is no replica */
@@ -53,7 +52,6 @@ static void a_killed_master_is_replaced_by_its_replica(void **state)
 
 static void it_fails_over_when_told_and_back_again(void **state)
 {
-    (void)state;
     sentinel_fail_over(&sentinel, "m");
     masters_wait(leads_to, replica);
     masters_set(replica, "k", "v2");

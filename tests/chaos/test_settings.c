@@ -6,7 +6,6 @@
 
 static void flushed_it_knows_nothing(void **state)
 {
-    (void)state;
     masters_set(&master, "k", "v");
     assert_true(chaos_master_flush(&master));
     masters_expect(&master, "k", NULL);
@@ -14,7 +13,6 @@ static void flushed_it_knows_nothing(void **state)
 
 static void without_append_only_file_a_restart_brings_the_old_data(void **state)
 {
-    (void)state;
     masters_set(&master, "k", "old");
     chaos_master_append_off(&master);
     masters_set(&master, "k", "new");
@@ -26,7 +24,6 @@ static void without_append_only_file_a_restart_brings_the_old_data(void **state)
 
 static void killed_before_the_rewrite_ended_it_brings_the_old_data(void **state)
 {
-    (void)state;
     masters_set(&master, "k", "old");
     chaos_master_append_off(&master);
     masters_set(&master, "k", "new");
@@ -40,7 +37,6 @@ static void killed_before_the_rewrite_ended_it_brings_the_old_data(void **state)
 
 static void killed_after_the_rewrite_it_keeps_all(void **state)
 {
-    (void)state;
     chaos_master_append_off(&master);
     masters_set(&master, "k", "new");
     chaos_master_slow_rewrites(&master, 200000);
@@ -54,7 +50,6 @@ static void killed_after_the_rewrite_it_keeps_all(void **state)
 
 static void crowded_it_evicts_only_what_has_a_ttl(void **state)
 {
-    (void)state;
     masters_set(&master, "k", "v");
     redis_must(master.port, "SET lock v EX 1000");
     chaos_master_crowd(&master, "volatile-ttl");
@@ -65,7 +60,6 @@ static void crowded_it_evicts_only_what_has_a_ttl(void **state)
 
 static void crowded_with_nothing_to_evict_it_refuses_writes_until_uncrowded(void **state)
 {
-    (void)state;
     static const char large[32 * 1024];
     masters_set(&master, "k", "v");
     chaos_master_crowd(&master, "volatile-lru");
@@ -79,7 +73,6 @@ static void crowded_with_nothing_to_evict_it_refuses_writes_until_uncrowded(void
 
 static void after_a_reset_of_statistics_no_eviction_and_no_lack_of_bytes_shows(void **state)
 {
-    (void)state;
     redis_must(master.port, "SET lock v EX 1000");
     chaos_master_crowd(&master, "volatile-ttl");
     chaos_master_uncrowd(&master);
@@ -93,7 +86,6 @@ static void after_a_reset_of_statistics_no_eviction_and_no_lack_of_bytes_shows(v
 
 static void its_marker_names_its_incarnation(void **state)
 {
-    (void)state;
     assert_int_equal(chaos_master_incarnation(&master, 0, false), 0);
     redis_must(master.port, "HSET pawl:fleet state joining view %s", "17,4,9007199254740991");
     assert_int_equal(chaos_master_incarnation(&master, 0, false), 17);
@@ -106,7 +98,6 @@ static void its_marker_names_its_incarnation(void **state)
 
 static void its_marker_says_whether_it_is_durable(void **state)
 {
-    (void)state;
     assert_false(chaos_master_is_marked_durable(&master));
     redis_must(master.port, "HSET pawl:fleet durable no");
     assert_false(chaos_master_is_marked_durable(&master));

@@ -44,7 +44,7 @@ static void spawn(struct redis_fleet *fleet, unsigned i)
     const bool always = fleet->persistence == REDIS_ALWAYS;
     const bool module = fleet->modules >> i & 1;
     const char *build = getenv("PAWL_BUILD");
-    char *path = path_in(build ? build : "build", "storage/pawl-master.so");
+    char *path = text_make("%s/storage/pawl-master.so", build ? build : "build");
     const char *const argv[] = {
         "redis-server",
         "--port",

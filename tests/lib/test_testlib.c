@@ -24,7 +24,6 @@ static char log_path[256];
 
 static int make_dir(void **state)
 {
-    (void)state;
     dir = tempdir_new();
     snprintf(log_path, sizeof(log_path), "%s/log", dir);
     return 0;
@@ -32,7 +31,6 @@ static int make_dir(void **state)
 
 static int clean_up(void **state)
 {
-    (void)state;
     process_kill_all();
     tempdir_remove(dir);
     return 0;
@@ -47,7 +45,6 @@ static struct process *shell(const char *script)
 
 static void status_is_the_exit_code_or_128_plus_the_signal(void **state)
 {
-    (void)state;
     assert_int_equal(process_wait(shell("exit 3"), 5000), 3);
     struct process *sleeper = shell("exec sleep 60");
     process_signal(sleeper, SIGTERM);
@@ -58,7 +55,6 @@ static void status_is_the_exit_code_or_128_plus_the_signal(void **state)
 
 static void waited_line_gives_its_group_and_is_of_this_start(void **state)
 {
-    (void)state;
     char port[8];
     struct process *old = shell("echo listening on 127.0.0.1:1; exec sleep 60");
     process_wait_line(old, "listening on 127\\.0\\.0\\.1:([0-9]+)$", 5000, port, sizeof(port));
@@ -73,7 +69,6 @@ static void waited_line_gives_its_group_and_is_of_this_start(void **state)
 
 static void killed_process_is_gone(void **state)
 {
-    (void)state;
     struct process *process = shell("trap '' TERM; while :; do sleep 0.01; done");
     const pid_t pid = process_id(process);
     assert_int_equal(kill(pid, 0), 0);
@@ -86,7 +81,6 @@ static void killed_process_is_gone(void **state)
 
 static void durable_master_keeps_its_data_over_a_kill_and_a_blank_one_does_not(void **state)
 {
-    (void)state;
     struct redis_fleet *fleet = redis_fleet_new(2, REDIS_ALWAYS);
     for (unsigned i = 0; i < 2; i++) {
         freeReplyObject(redis_fleet_command(fleet, i, "SET key %u", i));
@@ -101,7 +95,6 @@ static void durable_master_keeps_its_data_over_a_kill_and_a_blank_one_does_not(v
 
 static void persistence_is_as_asked(void **state)
 {
-    (void)state;
     static const char *const appendfsync[] = {"always", "everysec", NULL};
     for (unsigned p = REDIS_ALWAYS; p <= REDIS_VOLATILE; p++) {
         struct redis_fleet *fleet = redis_fleet_new(1, p);
@@ -121,7 +114,6 @@ static void persistence_is_as_asked(void **state)
 
 static void paused_master_answers_nothing_until_resumed(void **state)
 {
-    (void)state;
     struct redis_fleet *fleet = redis_fleet_new(1, REDIS_VOLATILE);
     redis_fleet_pause(fleet, 0);
     redisContext *redis = redisConnect("127.0.0.1", fleet->master[0].port);
@@ -163,7 +155,6 @@ static uint16_t peer(const char *bytes)
 
 static void body_ends_where_its_length_says(void **state)
 {
-    (void)state;
     struct http *http = http_connect(peer("HTTP/1.1 201 Created\r\nX-Token:  34\r\n"
                                           "content-length: 12\r\n\r\n{\"token\":34}"
                                           "HTTP/1.1 204 No Content\r\n\r\n"));
@@ -186,7 +177,6 @@ static void body_ends_where_its_length_says(void **state)
 
 static void chunks_are_put_together(void **state)
 {
-    (void)state;
     struct http_response response;
     http_once(peer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                    "3\r\n{\"a\r\nB\r\n\": \"012345\"\r\n1\r\n}\r\n0\r\n\r\n"),
@@ -198,7 +188,6 @@ static void chunks_are_put_together(void **state)
 
 static void response_cut_short_has_status_0(void **state)
 {
-    (void)state;
     static const char *const cut[] = {
         "HTTP/1.1 200 OK\r\nContent-Le",
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}",
@@ -221,7 +210,6 @@ static void response_cut_short_has_status_0(void **state)
 /* A child goes on where its parent was, so both look at the same port first. */
 static void port_is_not_given_to_two_processes(void **state)
 {
-    (void)state;
     (void)port_free();
     int pipe_of_child[2];
     assert_int_equal(pipe(pipe_of_child), 0);
@@ -248,7 +236,6 @@ static void port_is_not_given_to_two_processes(void **state)
 
 static void both_texts_are_shown_in_full_however_long(void **state)
 {
-    (void)state;
     char expected[5000];
     char came[5000];
     memset(expected, 'e', sizeof(expected));

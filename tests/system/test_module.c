@@ -21,7 +21,6 @@ enum {
 
 static int start_mixed(void **state)
 {
-    (void)state;
     fleet = redis_fleet_new_mixed(MASTERS, REDIS_ALWAYS, SOME);
     fleet_init(TTL_MAX_MS);
     return 0;
@@ -58,7 +57,6 @@ static void lock_some(uint16_t port, int64_t *highest)
 
 static void fleet_of_both_kinds_locks_and_says_who_is_which(void **state)
 {
-    (void)state;
     int64_t highest = 0;
     const struct pawl_service service = fleet_serve_all();
     assert_int_equal(modules_at(service.port), SOME);
@@ -67,7 +65,6 @@ static void fleet_of_both_kinds_locks_and_says_who_is_which(void **state)
 
 static void module_is_not_used_where_it_is_refused(void **state)
 {
-    (void)state;
     int64_t highest = 0;
     const struct pawl_service service =
         pawld_start(fleet, (const char *const[]){FLEET_PROBE, FLEET_ASK_ALL, "--no-module", NULL});
@@ -84,7 +81,6 @@ static void module_is_not_used_where_it_is_refused(void **state)
 /* Two services, one of which refuses the module, share each lock. */
 static void services_with_and_without_the_module_share_locks(void **state)
 {
-    (void)state;
     const struct pawl_service with = fleet_serve_all();
     const struct pawl_service without =
         pawld_start(fleet, (const char *const[]){FLEET_PROBE, FLEET_ASK_ALL, "--no-module", NULL});
@@ -105,7 +101,6 @@ static void services_with_and_without_the_module_share_locks(void **state)
 /* Each master in turn is killed, and starts with what it lacked, or without what it had. */
 static void masters_change_over_one_after_the_other(void **state)
 {
-    (void)state;
     int64_t highest = 0;
     const struct pawl_service service = fleet_serve_all();
     struct grant held = call_grant(service.port, "held", "{\"ttl_ms\": 60000}");

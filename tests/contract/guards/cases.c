@@ -103,7 +103,6 @@ static bool is_for_kind(enum cases_wants wants)
 
 static int setup(void **state)
 {
-    (void)state;
     if (cases_kind->missing() == NULL)
         cases_server = guard_server_new(cases_kind);
     return 0;
@@ -111,7 +110,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     guard_server_free(cases_server);
     process_kill_all();
     return 0;

@@ -165,7 +165,6 @@ static const struct argp argp = {
 
 static void costs(void **state)
 {
-    (void)state;
     const struct guard_kind *kind = guard_find(options.kind);
     if (kind->missing())
         case_skip(kind->missing());
@@ -177,7 +176,6 @@ static void costs(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     process_kill_all();
     return 0;
 }

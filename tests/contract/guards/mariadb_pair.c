@@ -75,7 +75,6 @@ int64_t value_of(struct guard_connection *connection, unsigned row)
 
 int pair_setup(void **state)
 {
-    (void)state;
     if (!guard_mariadb.missing())
         mariadb_shared = guard_server_new(&guard_mariadb);
     return 0;
@@ -83,7 +82,6 @@ int pair_setup(void **state)
 
 int pair_teardown(void **state)
 {
-    (void)state;
     guard_server_free(mariadb_shared);
     mariadb_shared = NULL;
     process_kill_all();

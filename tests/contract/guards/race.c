@@ -217,7 +217,6 @@ static const struct argp argp = {
 /* cmocka's assertions need a case around them. */
 static void races_hold(void **state)
 {
-    (void)state;
     const struct guard_kind *kind = guard_find(options.kind);
     if (kind->missing())
         case_skip(kind->missing());
@@ -237,7 +236,6 @@ static void races_hold(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     process_kill_all();
     return 0;
 }

@@ -26,7 +26,6 @@ static struct guard_server *server;
 static int begin(void **state)
 {
     char *told;
-    (void)state;
     server = psql_new_server();
     psql_must_run(server, "postgres", roles);
     psql_must_run(server, "postgres", "CREATE DATABASE intact");
@@ -38,7 +37,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     guard_server_free(server);
     server = NULL;
     process_kill_all();
@@ -77,7 +75,6 @@ static void expect_line(const char *database, const char *of, const char *words,
 
 static void intact_guard_and_tables_are_told_so(void **state)
 {
-    (void)state;
     expect_line("intact", "the guard", "the guard||intact|", "nothing");
     expect_line("intact", "public.kept", "public.kept|'kept/' || id|intact|alice (owner)",
                 "nothing");
@@ -202,20 +199,17 @@ static void play(const struct damage *damages, size_t count)
 
 static void each_damage_of_a_table_is_told(void **state)
 {
-    (void)state;
     play(table_damages, sizeof(table_damages) / sizeof(table_damages[0]));
 }
 
 static void each_damage_of_the_guard_is_told(void **state)
 {
-    (void)state;
     play(guard_damages, sizeof(guard_damages) / sizeof(guard_damages[0]));
 }
 
 /* Rights of roles are the server's, and not the database's. */
 static void rights_that_undo_a_guard_are_told(void **state)
 {
-    (void)state;
     static const struct {
         const char *given, *taken, *words;
     } rights[] = {
@@ -235,7 +229,6 @@ static void rights_that_undo_a_guard_are_told(void **state)
 /* A view that a stranger made in the guard's place is not read. */
 static void check_runs_nothing_of_the_database(void **state)
 {
-    (void)state;
     copy_database(
         "DROP SCHEMA pawl CASCADE; CREATE SEQUENCE ran; GRANT ALL ON SEQUENCE ran TO PUBLIC;"
         "GRANT CREATE ON DATABASE damaged TO mallory; SET ROLE mallory; CREATE SCHEMA pawl;"
@@ -262,7 +255,6 @@ static void expect_refused(const char *text, const char *words)
 
 static void right_trigger_does_not_take_the_guard_off(void **state)
 {
-    (void)state;
     copy_database("GRANT ALL ON kept, parts, parts_1 TO mallory");
     expect_refused(REPLACES
                    "pawl_protect AFTER INSERT ON kept FOR EACH ROW EXECUTE FUNCTION noop()",
@@ -307,7 +299,6 @@ static void expect_true(const char *condition)
 static void rights_that_are_given_by_default_are_taken_back(void **state)
 {
     char *told;
-    (void)state;
     new_database("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO mallory;"
                  "ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO mallory, PUBLIC;"
                  "ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO mallory;"
@@ -338,7 +329,6 @@ static void rights_that_are_given_by_default_are_taken_back(void **state)
 static void protecting_runs_nothing_of_the_table(void **state)
 {
     char *told;
-    (void)state;
     new_database(RAN "CREATE TABLE bait (id int); CREATE INDEX ON bait ((public.ran(7)));"
                      "CREATE VIEW seen AS SELECT id FROM bait WHERE public.ran(7) = 7");
     psql_must_run(server, "damaged",
@@ -356,7 +346,6 @@ static void protecting_runs_nothing_of_the_table(void **state)
 static void refusal_runs_nothing_of_a_stranger(void **state)
 {
     char *told;
-    (void)state;
     new_database(RAN "CREATE FUNCTION public.format(text, text, regclass, text) RETURNS text "
                      "LANGUAGE plpgsql AS $f$ BEGIN PERFORM public.ran(1); RETURN ''; END $f$");
     psql_must_run(server, "damaged",

@@ -102,7 +102,6 @@ static const struct damage damages[] = {
 
 static void each_damage_is_told(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
         damage(damages[i].done);
         expect_line(damages[i].of, damages[i].words, damages[i].done);
@@ -112,7 +111,6 @@ static void each_damage_is_told(void **state)
 
 static void table_that_is_given_free_is_written_and_not_told(void **state)
 {
-    (void)state;
     damage(
         "RENAME TABLE kept TO `o``ld`; CALL pawl_unprotect('o`ld'); INSERT INTO `o``ld` VALUES (1, "
         "'');"
@@ -129,7 +127,6 @@ static const char alterable[] = "CREATE PROCEDURE pawl_raise() SET @x = 1;"
 
 static void install_refuses_what_a_stranger_made(void **state)
 {
-    (void)state;
     static const char *const made[] = {
         "CREATE DEFINER = mallory@localhost PROCEDURE pawl_claim() SET @x = 1",
         "CREATE DEFINER = mallory@localhost FUNCTION pawl_valid_token() RETURNS INT RETURN 1",

@@ -27,7 +27,6 @@ static unsigned planned(const char *text)
 
 static void pgtap_cases_hold(void **state)
 {
-    (void)state;
     if (access("/usr/share/postgresql/15/extension/pgtap.control", R_OK) != 0)
         case_skip("pgTAP is not installed");
     struct guard_server *server = psql_new_server();
@@ -65,7 +64,6 @@ static void expect_refused(const struct guard_server *server, const char *made, 
 
 static void names_that_another_role_took_are_refused(void **state)
 {
-    (void)state;
     struct guard_server *server = psql_new_server();
     psql_must_run(server, "postgres", "CREATE ROLE mallory");
     expect_refused(server, "CREATE SCHEMA pawl AUTHORIZATION mallory",
@@ -91,7 +89,6 @@ static const struct CMUnitTest cases[] = {
 
 static int end(void **state)
 {
-    (void)state;
     process_kill_all();
     return 0;
 }

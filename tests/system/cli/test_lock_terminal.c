@@ -205,7 +205,6 @@ static void command_in_the_background_that_reads_is_stopped(void **state)
 
 static void command_that_asks_for_the_terminal_and_has_it_goes_on(void **state)
 {
-    (void)state;
     type_text("\"$PAWL\" lock a sh -c 'kill -TTIN $$; kill -TTIN $$; echo go''ing'\n");
     expect_shown("going");
 }

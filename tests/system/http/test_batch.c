@@ -25,7 +25,6 @@ static json_t *responses;
 
 static int start(void **state)
 {
-    (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
     port = fleet_init_and_serve(TTL_MAX_MS).port;
     return 0;
@@ -75,7 +74,6 @@ static const char *with_grant(const char *method, const char *name, const struct
 
 static void each_call_has_an_answer_of_its_own_in_order(void **state)
 {
-    (void)state;
     const struct grant held = call_grant(port, "held", "{\"owner\": \"somebody\"}");
     send_batch("{\"method\":\"POST\",\"path\":\"/v1/locks/a%2F1\",\"body\":{\"ttl_ms\":5000}},"
                "{\"method\":\"POST\",\"path\":\"/v1/locks/held\"},"
@@ -102,7 +100,6 @@ static void each_call_has_an_answer_of_its_own_in_order(void **state)
 
 static void grant_is_extended_and_released_in_a_batch(void **state)
 {
-    (void)state;
     const struct grant grant = call_grant(port, "mine", NULL);
     send_batch(with_grant("PATCH", "mine", &grant));
     assert_int_equal(status_of(0), 200);
@@ -113,7 +110,6 @@ static void grant_is_extended_and_released_in_a_batch(void **state)
 
 static void full_batch_is_answered_call_by_call(void **state)
 {
-    (void)state;
     static char items[BODY_MAX];
     size_t len = 0;
     for (int i = 0; i < CALLS_MAX; i++)
@@ -128,7 +124,6 @@ static void full_batch_is_answered_call_by_call(void **state)
 
 static void call_of_a_batch_does_not_wait(void **state)
 {
-    (void)state;
     send_batch("{\"method\":\"POST\",\"path\":\"/v1/locks/w\",\"body\":{\"wait_ms\":1}}");
     assert_int_equal(status_of(0), 400);
     send_batch("{\"method\":\"POST\",\"path\":\"/v1/locks/w\",\"body\":{\"wait_ms\":0}}");
@@ -143,7 +138,6 @@ static bool is_free(void *arg)
 /* Who sent the second batch did not wait until the first one had its answer. */
 static void lock_is_released_although_the_client_left_in_the_line(void **state)
 {
-    (void)state;
     static const char *const options[] = {"--master-deadline-ms", "5000", NULL};
     const struct pawl_service patient = pawld_start(fleet, options);
     pawl_wait_ready(patient);
@@ -168,7 +162,6 @@ static void lock_is_released_although_the_client_left_in_the_line(void **state)
 
 static void batch_that_is_malformed_is_refused_whole(void **state)
 {
-    (void)state;
     static const char good[] = "{\"method\":\"POST\",\"path\":\"/v1/locks/untouched\"}";
     static const struct {
         const char *item;

@@ -69,7 +69,6 @@ static void expect_in_batch(const char *key, const char *requests, const int *ex
 /* The batch is a call itself. */
 static void each_call_of_a_batch_counts_and_needs_its_right(void **state)
 {
-    (void)state;
     expect_in_batch(keys.slow,
                     "{\"requests\":[{\"method\":\"POST\",\"path\":\"/v1/locks/a\"},"
                     "{\"method\":\"GET\",\"path\":\"/v1/locks/a\"}]}",

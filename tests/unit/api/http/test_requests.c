@@ -283,7 +283,6 @@ static void stop_answers_all_who_wait_and_leaving_ends_connections(void **state)
 
 static void batch_is_answered_after_its_last_call(void **state)
 {
-    (void)state;
     struct visitor visitor = {0};
     enter(&visitor, "GET", "/gather", NULL);
     assert_false(api_request_complete(visitor.request));
@@ -300,7 +299,6 @@ static void batch_is_answered_after_its_last_call(void **state)
 
 static void backend_learns_of_each_call_that_the_client_of_its_batch_left(void **state)
 {
-    (void)state;
     struct visitor visitor = {0};
     enter(&visitor, "GET", "/gather", NULL);
     assert_false(api_request_complete(visitor.request));
@@ -315,7 +313,6 @@ static void backend_learns_of_each_call_that_the_client_of_its_batch_left(void *
 
 static void stop_answers_the_calls_of_a_batch_and_then_the_batch(void **state)
 {
-    (void)state;
     struct visitor visitor = {0};
     enter(&visitor, "GET", "/gather", NULL);
     assert_false(api_request_complete(visitor.request));

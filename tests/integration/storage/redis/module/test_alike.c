@@ -207,7 +207,6 @@ static void module_answers_and_keeps_what_the_script_does(void **state)
     static struct pair pair;
     const uint64_t first = from_environment("PAWL_SEED", 1);
     const uint64_t histories = from_environment("PAWL_HISTORIES", HISTORIES);
-    (void)state;
     start(&pair);
     for (uint64_t seed = first; seed < first + histories; seed++) {
         struct chance chance = chance_new(seed);
