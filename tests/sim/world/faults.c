@@ -387,11 +387,12 @@ static void silence_others(struct sim_world *world, unsigned i)
 }
 
 /* Whether no server and no master knows of a write that the copy lacks: what was lost was seen by
- * nobody. Then its disk may be believed. */
+ * nobody. Then its disk may be believed. A server that crashed may have seen a write, granted on
+ * it, and died before it told anybody: nobody can know then. */
 static bool nobody_saw(struct sim_world *world, unsigned i)
 {
     const struct fence_position copy = position_of_copy(world, i);
-    if (!world->plan.sane)
+    if (!world->plan.sane || world->plan.permille[SIM_FAULT_SERVER_CRASH] > 0)
         return false;
     for (unsigned s = 0; s < world->plan.servers; s++)
         if (fence_position_is_behind(copy, fence_core_fleet(world->servers[s].core)->known.of[i]))
