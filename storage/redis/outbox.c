@@ -175,7 +175,8 @@ void storage_outbox_seal(struct storage_outbox *outbox)
     outbox->awaited++;
     int status = redisAsyncFormattedCommand(context, on_batch_reply, batch, command, len);
     assert(status == REDIS_OK); /* refused only on a connection that is being closed */
-    batch->judged = session->reading.facts.marked_durable;
+    /* The module reads the settings itself. */
+    batch->judged = session->reading.facts.marked_durable && !session->reading.facts.module;
     if (batch->judged)
         ask_whether_durable(context, batch);
 }

@@ -44,7 +44,9 @@ static void spawn(struct redis_fleet *fleet, unsigned i)
     const bool always = fleet->persistence == REDIS_ALWAYS;
     const bool module = fleet->modules >> i & 1;
     const char *build = getenv("PAWL_BUILD");
-    char *path = text_make("%s/storage/pawl-master.so", build ? build : "build");
+    const char *file = getenv("PAWL_TEST_MODULE_FILE"); /* a whole path: servers change folders */
+    char *path = file ? text_make("%s", file)
+                      : text_make("%s/storage/pawl-master.so", build ? build : "build");
     const char *const argv[] = {
         "redis-server",
         "--port",

@@ -34,7 +34,8 @@ struct redis_fleet {
 };
 
 /* Starts @n masters (1 .. FENCE_MASTERS_MAX), without RDB snapshots; all accept connections when
- * this returns. Where PAWL_TEST_MODULE is set in the environment, all load the module of Pawl. The
+ * this returns. Where PAWL_TEST_MODULE is set in the environment, all load the module of Pawl:
+ * that of the build, or of PAWL_TEST_MODULE_FILE. The
  * caller ends the fleet with redis_fleet_free(). */
 struct redis_fleet *redis_fleet_new(unsigned n, enum redis_persistence persistence);
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct redis_ctx;
 struct redis_string;
@@ -37,12 +38,26 @@ enum {
 /* Types of a reply. */
 enum {
     REDIS_REPLY_IS_STRING = 0,
+    REDIS_REPLY_IS_ARRAY = 3,
 };
 
 /* How fields of a hash are named. */
 enum {
     REDIS_HASH_STRINGS = 0,
     REDIS_HASH_TEXTS = 1 << 2, /* terminated */
+};
+
+/* Events of a server: what it tells, and the version of what it hands over. */
+enum {
+    REDIS_EVENT_ROLE_CHANGED = 0,
+    REDIS_EVENT_FORK_CHILD = 13,
+    REDIS_EVENT_CONFIG = 16,
+    REDIS_EVENT_VERSION = 1,
+};
+
+/* Events of keys. */
+enum {
+    REDIS_KEY_EVICTED = 1 << 9,
 };
 
 /* Of a server's state. */
@@ -56,6 +71,17 @@ enum {
 #define REDIS_FIELD_REMOVED ((struct redis_string *)1L)
 
 typedef int redis_command_fn(struct redis_ctx *ctx, struct redis_string **argv, int argc);
+
+/* It goes by value, as a server has it. */
+struct redis_event {
+    uint64_t id;
+    uint64_t version;
+};
+
+typedef void redis_event_fn(struct redis_ctx *ctx, struct redis_event event, uint64_t what,
+                            void *data);
+typedef int redis_key_event_fn(struct redis_ctx *ctx, int type, const char *event,
+                               struct redis_string *key);
 
 struct redis_api {
     void (*set_module)(struct redis_ctx *ctx, const char *name, int version, int api_version);
@@ -85,11 +111,16 @@ struct redis_api {
                                 ...);
     int (*reply_type)(struct redis_reply *reply);
     const char *(*reply_bytes)(struct redis_reply *reply, size_t *ret_len);
+    size_t (*reply_len)(struct redis_reply *reply);
+    struct redis_reply *(*reply_element)(struct redis_reply *reply, size_t i);
     void (*reply_free)(struct redis_reply *reply);
 
     int (*replicate)(struct redis_ctx *ctx, const char *command, const char *format, ...);
     int (*publish)(struct redis_ctx *ctx, struct redis_string *channel,
                    struct redis_string *message);
+
+    int (*on_event)(struct redis_ctx *ctx, struct redis_event event, redis_event_fn *heard);
+    int (*on_key_event)(struct redis_ctx *ctx, int types, redis_key_event_fn *heard);
 
     int (*answer_integer)(struct redis_ctx *ctx, long long integer);
     int (*answer_array)(struct redis_ctx *ctx, long len);

@@ -133,7 +133,7 @@ static bool was_reset(const char *info, const char *lineage,
     return !is_number || count_after(info, "\ntotal_net_input_bytes:") < marked;
 }
 
-/* ---- the verdict ----------------------------------------------------------------------------- */
+/* ---- refusing ------------------------------------------------------------------------------ */
 
 __attribute__((format(printf, 2, 3))) static bool forgot(char *to, const char *format, ...)
 {
@@ -157,6 +157,42 @@ static bool may_be_incomplete(struct redis_ctx *ctx, const char *info,
         return true;
     write_config_calls(stats.text, calls);
     return !equals(noted->sets, calls);
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static bool is_string(struct redis_reply *reply, const char *text)
+{
+    size_t len = 0;
+    const char *bytes = reply && redis.reply_type(reply) == REDIS_REPLY_IS_STRING
+                            ? redis.reply_bytes(reply, &len)
+                            : NULL;
+    return bytes && len == strlen(text) && memcmp(bytes, text, len) == 0;
+}
+
+/* Names and values come by turns. */
+static bool has_setting(struct redis_reply *settings, const char *name, const char *value)
+{
+    const size_t len = redis.reply_len(settings);
+    for (size_t i = 0; i + 1 < len; i += 2)
+        if (is_string(redis.reply_element(settings, i), name))
+            return is_string(redis.reply_element(settings, i + 1), value);
+    return false;
+}
+
+/* The settings that INFO does not tell. A script cannot ask for them; pawld does, behind its call.
+ */
+static bool keeps_every_write(struct redis_ctx *ctx)
+{
+    struct redis_reply *settings = redis.call(ctx, "CONFIG", "cccc", "GET", "appendonly",
+                                              "appendfsync", "no-appendfsync-on-rewrite");
+    const bool keeps = settings && redis.reply_type(settings) == REDIS_REPLY_IS_ARRAY &&
+                       has_setting(settings, "appendonly", "yes") &&
+                       has_setting(settings, "appendfsync", "always") &&
+                       has_setting(settings, "no-appendfsync-on-rewrite", "no");
+    if (settings)
+        redis.reply_free(settings);
+    return keeps;
 }
 
 bool storage_module_has_strayed(struct redis_ctx *ctx, const struct storage_module_noted *noted,
@@ -186,5 +222,7 @@ bool storage_module_has_strayed(struct redis_ctx *ctx, const struct storage_modu
     if (may_be_incomplete(ctx, info.text, noted))
         return forgot(ret_why, "Its append-only file is rewritten after CONFIG SET, and may not be "
                                "complete yet.");
+    if (!keeps_every_write(ctx))
+        return forgot(ret_why, "Its persistence changed.");
     return false;
 }

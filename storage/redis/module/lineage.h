@@ -1,5 +1,6 @@
 /* What the data of this server descend from, and how it keeps writes: strayed() of
- * storage/redis/lua/lineage.lua, word for word. */
+ * storage/redis/lua/lineage.lua, word for word. And of a durable master the settings that pawld
+ * asks for behind each script. */
 #ifndef STORAGE_REDIS_MODULE_LINEAGE_H
 #define STORAGE_REDIS_MODULE_LINEAGE_H
 
@@ -15,6 +16,7 @@ struct storage_module_noted {
     struct storage_module_bytes bytes;
     struct storage_module_bytes answers;
     bool durable;
+    int64_t incarnation; /* of this master: it has another one after each admission */
 };
 
 enum {

@@ -2,6 +2,7 @@
 
 #include "fence/master/marker.h"
 #include "fence/protocol/decimal.h"
+#include "storage/redis/module/verdict.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -160,7 +161,7 @@ static bool judge(struct redis_ctx *ctx, const struct storage_module_bytes field
                   const struct storage_module_terms *terms, const struct fence_view *named,
                   struct fence_turn *turn, char ret_why[static STORAGE_MODULE_WHY_MAX])
 {
-    const struct storage_module_noted noted = {
+    struct storage_module_noted noted = {
         .lineage = field[LINEAGE],
         .sets = field[SETS],
         .bytes = field[BYTES],
@@ -172,7 +173,8 @@ static bool judge(struct redis_ctx *ctx, const struct storage_module_bytes field
         return refuse_sender(ret_why, "ERR that is no fleet");
     const bool has_view =
         fence_view_parse(field[VIEW].at, field[VIEW].len, turn->members, &turn->marker.view) == 0;
-    const bool strayed = storage_module_has_strayed(ctx, &noted, ret_why);
+    noted.incarnation = turn->marker.view.incarnation[turn->me];
+    const bool strayed = storage_module_verdict(ctx, &noted, turn->now_ms, ret_why);
     turn->lineage = strayed ? "another" : turn->marker.lineage;
     const enum fence_refusal refusal = fence_master_check(turn, fleet_id, named);
     if (refusal == FENCE_REFUSAL_GONE)

@@ -9,6 +9,7 @@
 #include "storage/redis/keys.h"
 #include "storage/redis/module/answer.h"
 #include "storage/redis/module/api.h"
+#include "storage/redis/module/events.h"
 #include "storage/redis/module/marker.h"
 #include "storage/redis/module/request.h"
 #include "storage/redis/module/store.h"
@@ -168,7 +169,8 @@ int storage_module_load(struct redis_ctx *ctx, struct redis_string **argv, int a
     redis.set_module(ctx, "pawl-master", STORAGE_MODULE_VERSION, REDIS_API_VERSION);
     storage_module_marker_init(ctx);
     if (redis.create_command(ctx, STORAGE_MODULE_COMMAND, batch, "write fast", FLEET_KEY, -1, 1) !=
-        REDIS_OK)
+            REDIS_OK ||
+        !storage_module_events_init(ctx))
         return REDIS_ERR;
     return redis.set_categories
                ? redis.set_categories(redis.command_of(ctx, STORAGE_MODULE_COMMAND), "write fast")

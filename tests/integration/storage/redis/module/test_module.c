@@ -3,6 +3,7 @@
 #include "storage/redis/keys.h"
 #include "tests/integration/storage/redis/master_fixture.h"
 #include "tests/integration/storage/redis/module/alike.h"
+#include "tests/integration/storage/redis/module/scene.h"
 #include "tests/lib/case.h"
 
 #include <stdio.h>
@@ -10,102 +11,12 @@
 #include <string.h>
 #include <time.h>
 
-#define FLEET_ID "f1ee7f1ee7f1ee7f1ee7f1ee7f1ee7f1ee7f1ee7"
-#define ID       "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define TAG      ID ".0000000000000001"
-#define KEY      "pawl:lock:a"
+#define ID  "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define TAG ID ".0000000000000001"
 
 enum {
-    ARGS_MAX = 300,
-    BLOB_MAX = 4096,
     IMPORTED_MS = 60000, /* is left of an imported lock */
 };
-
-/* ---- calls ----------------------------------------------------------------------------------- */
-
-struct scene {
-    struct redis_fleet *fleet;
-    redisContext *redis;
-};
-
-static void connect_scene(struct scene *scene)
-{
-    scene->redis = redisConnect("127.0.0.1", scene->fleet->master[0].port);
-    assert_int_equal(scene->redis->err, 0);
-}
-
-static void admit(struct scene *scene)
-{
-    redisReply *info = redisCommand(scene->redis, "INFO replication");
-    const char *id = strstr(info->str, "master_replid:");
-    assert_non_null(id);
-    freeReplyObject(redisCommand(scene->redis,
-                                 "HSET pawl:fleet fleet " FLEET_ID
-                                 " member 2 view 10,20,30 durable no state active lineage %b:0 "
-                                 "sets 0 bytes 0",
-                                 id + 14, (size_t)40));
-    freeReplyObject(info);
-}
-
-static int start_scene(void **state, enum redis_persistence persistence)
-{
-    struct scene *scene = calloc(1, sizeof(*scene));
-    assert_non_null(scene);
-    scene->fleet = redis_fleet_new_mixed(1, persistence, 1);
-    connect_scene(scene);
-    admit(scene);
-    *state = scene;
-    return 0;
-}
-
-static int start_volatile(void **state)
-{
-    return start_scene(state, REDIS_VOLATILE);
-}
-
-static int start_always(void **state)
-{
-    return start_scene(state, REDIS_ALWAYS);
-}
-
-static int end_scene(void **state)
-{
-    struct scene *scene = *state;
-    redisFree(scene->redis);
-    redis_fleet_free(scene->fleet);
-    free(scene);
-    return 0;
-}
-
-/* The words of @arguments as bulk strings; '-' is an empty one. */
-static size_t blob_of(const char *arguments, char *to)
-{
-    char words[BLOB_MAX];
-    size_t len = 0;
-    snprintf(words, sizeof(words), "%s", arguments);
-    for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
-        const char *text = strcmp(word, "-") == 0 ? "" : word;
-        len += (size_t)snprintf(to + len, BLOB_MAX - len, "$%zu\r\n%s\r\n", strlen(text), text);
-    }
-    return len;
-}
-
-/* A call with these bytes for its arguments. */
-static redisReply *call_bytes(struct scene *scene, const char *bytes, size_t len, const char *key)
-{
-    redisReply *reply =
-        redisCommand(scene->redis, STORAGE_MODULE_COMMAND " 10,20,30 " FLEET_ID " 2 %b %s %s",
-                     bytes, len, STORAGE_FLEET_KEY, key);
-    assert_non_null(reply);
-    return reply;
-}
-
-static redisReply *call_words(struct scene *scene, const char *arguments, const char *key)
-{
-    char blob[BLOB_MAX];
-    const size_t len = blob_of(arguments, blob);
-    return call_bytes(scene, blob, len, key);
-}
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
@@ -174,7 +85,7 @@ static void malformed_arguments_change_nothing(void **state)
     struct scene *scene = *state;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         redisReply *before = alike_state(scene->redis);
-        expect_error(call_words(scene, calls[i], KEY), calls[i]);
+        expect_error(scene_call(scene, calls[i], SCENE_KEY), calls[i]);
         expect_same_state(scene, before, calls[i]);
     }
 }
@@ -202,7 +113,7 @@ static void malformed_bytes_change_nothing(void **state)
     struct scene *scene = *state;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         redisReply *before = alike_state(scene->redis);
-        expect_error(call_bytes(scene, calls[i], strlen(calls[i]), KEY), calls[i]);
+        expect_error(scene_call_bytes(scene, calls[i], strlen(calls[i]), SCENE_KEY), calls[i]);
         expect_same_state(scene, before, calls[i]);
     }
 }
@@ -213,28 +124,28 @@ static void malformed_keys_and_arity_change_nothing(void **state)
     struct scene *scene = *state;
     redisReply *before = alike_state(scene->redis);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        expect_error(call_words(scene, "T " TAG " 7 30000 -", keys[i]), keys[i]);
+        expect_error(scene_call(scene, "T " TAG " 7 30000 -", keys[i]), keys[i]);
     expect_error(redisCommand(scene->redis, STORAGE_MODULE_COMMAND " 10,20,30"), "arity");
     expect_error(redisCommand(scene->redis,
-                              STORAGE_MODULE_COMMAND " 10,20,30 " FLEET_ID " 2 %b pawl:fleet",
+                              STORAGE_MODULE_COMMAND " 10,20,30 " SCENE_FLEET " 2 %b pawl:fleet",
                               "$1\r\nI\r\n", (size_t)7),
                  "no key");
     expect_error(redisCommand(scene->redis,
-                              STORAGE_MODULE_COMMAND " 10,20,30 " FLEET_ID
+                              STORAGE_MODULE_COMMAND " 10,20,30 " SCENE_FLEET
                                                      " 2 %b pawl:fleet %s pawl:lock:b",
-                              "$1\r\nI\r\n", (size_t)7, KEY),
+                              "$1\r\nI\r\n", (size_t)7, SCENE_KEY),
                  "a key too many");
     expect_error(redisCommand(scene->redis,
-                              STORAGE_MODULE_COMMAND " 10,20,30 " FLEET_ID " 2 %b other %s",
-                              "$1\r\nI\r\n", (size_t)7, KEY),
+                              STORAGE_MODULE_COMMAND " 10,20,30 " SCENE_FLEET " 2 %b other %s",
+                              "$1\r\nI\r\n", (size_t)7, SCENE_KEY),
                  "another hash");
     expect_error(redisCommand(scene->redis,
-                              STORAGE_MODULE_COMMAND " x " FLEET_ID " 2 %b pawl:fleet %s",
-                              "$1\r\nI\r\n", (size_t)7, KEY),
+                              STORAGE_MODULE_COMMAND " x " SCENE_FLEET " 2 %b pawl:fleet %s",
+                              "$1\r\nI\r\n", (size_t)7, SCENE_KEY),
                  "no view");
     expect_error(redisCommand(scene->redis,
-                              STORAGE_MODULE_COMMAND " 10,20,30 " FLEET_ID " 4 %b pawl:fleet %s",
-                              "$1\r\nI\r\n", (size_t)7, KEY),
+                              STORAGE_MODULE_COMMAND " 10,20,30 " SCENE_FLEET " 4 %b pawl:fleet %s",
+                              "$1\r\nI\r\n", (size_t)7, SCENE_KEY),
                  "no member");
     expect_same_state(scene, before, "a wrong call");
 }
@@ -248,12 +159,12 @@ static void call_about_too_many_locks_changes_nothing(void **state)
     static const char inspect[] = "$1\r\nI\r\n";
     const size_t inspect_len = sizeof(inspect) - 1;
     static char blob[LOCKS * sizeof(inspect)];
-    const char *args[TERMS + LOCKS] = {STORAGE_MODULE_COMMAND, "10,20,30", FLEET_ID, "2", blob,
+    const char *args[TERMS + LOCKS] = {STORAGE_MODULE_COMMAND, "10,20,30", SCENE_FLEET, "2", blob,
                                        STORAGE_FLEET_KEY};
     struct scene *scene = *state;
     for (size_t i = 0; i < LOCKS; i++) {
         memcpy(blob + i * inspect_len, inspect, inspect_len);
-        args[TERMS + i] = KEY;
+        args[TERMS + i] = SCENE_KEY;
     }
     expect_error(redisCommandArgv(scene->redis, TERMS + LOCKS, args, NULL), "257 locks");
     blob[(LOCKS - 1) * inspect_len] = '\0';
@@ -278,11 +189,11 @@ static void plain_server_loads_what_the_module_wrote(void **state)
         const char *words;
         const char *key;
     } calls[] = {
-        {"T " TAG " 7 60000 owner", KEY},
+        {"T " TAG " 7 60000 owner", SCENE_KEY},
         {"N " TAG " 8 60000 - 41", "pawl:lock:b"},
-        {"F bbbbbbbbbbbbbbbbbbbbbbbbbbb.0000000000000002 7 60000 - w 0", KEY},
-        {"C " TAG " 7 5 -", KEY},
-        {"E " ID " 5 90000 3 7", KEY},
+        {"F bbbbbbbbbbbbbbbbbbbbbbbbbbb.0000000000000002 7 60000 - w 0", SCENE_KEY},
+        {"C " TAG " 7 5 -", SCENE_KEY},
+        {"E " ID " 5 90000 3 7", SCENE_KEY},
         {"J " TAG " 50 60000 3 8 2 owner", "pawl:lock:c"},
         {"K 3 0 10", "pawl:lock:numbers"},
         {"B " ID " 42 8 60000 operator", "pawl:lock:b"},
@@ -294,8 +205,8 @@ static void plain_server_loads_what_the_module_wrote(void **state)
     freeReplyObject(redisCommand(scene->redis, "SET pawl:lock:e @%lld@003@" ID ".*:4:0::owner",
                                  (long long)time(NULL) * 1000 + IMPORTED_MS));
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-        expect_answered(call_words(scene, calls[i].words, calls[i].key), calls[i].words);
-    expect_answered(call_words(scene, "I", "pawl:lock:e"), "I");
+        expect_answered(scene_call(scene, calls[i].words, calls[i].key), calls[i].words);
+    expect_answered(scene_call(scene, "I", "pawl:lock:e"), "I");
     redisReply *before = alike_state(scene->redis);
     assert_in_range(before->elements, 20, 200);
 
@@ -303,7 +214,7 @@ static void plain_server_loads_what_the_module_wrote(void **state)
     redisFree(scene->redis);
     scene->fleet->modules = 0;
     redis_fleet_restart(scene->fleet, 0, true);
-    connect_scene(scene);
+    scene_connect(scene);
     redisReply *none = redisCommand(scene->redis, STORAGE_MODULE_COMMAND);
     assert_int_equal(none->type, REDIS_REPLY_ERROR);
     freeReplyObject(none);
@@ -385,15 +296,15 @@ static void command_that_is_kept_from_us_is_followed_by_scripts(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-#define VOLATILE(name) cmocka_unit_test_setup_teardown(name, start_volatile, end_scene)
+#define VOLATILE(name) cmocka_unit_test_setup_teardown(name, scene_start_volatile, scene_end)
 #define FIXTURE(name)  cmocka_unit_test_setup_teardown(name, start_fixture, master_fixture_teardown)
     VOLATILE(call_without_arguments_tells_the_version),
     VOLATILE(malformed_arguments_change_nothing),
     VOLATILE(malformed_bytes_change_nothing),
     VOLATILE(malformed_keys_and_arity_change_nothing),
     VOLATILE(call_about_too_many_locks_changes_nothing),
-    cmocka_unit_test_setup_teardown(plain_server_loads_what_the_module_wrote, start_always,
-                                    end_scene),
+    cmocka_unit_test_setup_teardown(plain_server_loads_what_the_module_wrote, scene_start_always,
+                                    scene_end),
     FIXTURE(master_with_the_module_is_asked_by_it),
     FIXTURE(module_that_is_unloaded_is_followed_by_scripts),
     FIXTURE(command_that_is_kept_from_us_is_followed_by_scripts),

@@ -1,0 +1,22 @@
+/* The verdict of lineage.h, kept from call to call. What an event tells ends it at once. What no
+ * event tells is read anew after STORAGE_MODULE_VERDICT_MS at the latest. */
+#ifndef STORAGE_REDIS_MODULE_VERDICT_H
+#define STORAGE_REDIS_MODULE_VERDICT_H
+
+#include "storage/redis/module/lineage.h"
+
+enum {
+    STORAGE_MODULE_VERDICT_MS = 100,
+};
+
+/* Reports whether this server may not act any more; @ret_why is then why. */
+bool storage_module_verdict(struct redis_ctx *ctx, const struct storage_module_noted *noted,
+                            uint64_t now_ms, char ret_why[static STORAGE_MODULE_WHY_MAX]);
+
+/* Something may have changed: the next call reads all anew. */
+void storage_module_verdict_end(void);
+
+/* The same: a key was evicted. Redis forgets how many were at CONFIG RESETSTAT. */
+void storage_module_verdict_evicted(void);
+
+#endif

@@ -1,0 +1,73 @@
+"""Each thing that ends a verdict of the module, left out, makes a case of the verdicts' test fail.
+
+usage: mutants.py
+
+Compiles one file of the module without a line, links it with the others as they were built, and runs the test with that
+module. Exit status: 0 each was found; 1 one was not."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[5]
+BUILD = pathlib.Path(os.environ.get("PAWL_BUILD", ROOT / "build"))
+SOURCES = ROOT / "storage/redis/module"
+TEST = BUILD / "tests/integration.storage.redis.module.verdicts"
+TIMEOUT_S = 60
+
+# What is left out, of which file, and a case that has to fail then.
+MUTANTS = [
+    ("events.c", "    REDIS_EVENT_ROLE_CHANGED,\n", "role_that_changed_and_back_is_noticed"),
+    ("events.c", "    REDIS_EVENT_FORK_CHILD,\n", "rewrite_after_a_setting_is_noticed"),
+    ("events.c", "    REDIS_EVENT_CONFIG,\n", "setting_of_persistence_that_changed_is_noticed"),
+    ("events.c", "    storage_module_verdict_evicted();\n", "eviction_is_noticed"),
+    ("verdict.c", "    evictions++;\n", "eviction_that_a_reset_of_the_statistics_hides_is_noticed"),
+    ("verdict.c", "           now_ms - kept.read_ms < STORAGE_MODULE_VERDICT_MS &&",
+     "reset_of_the_statistics_is_noticed_after_a_moment"),
+    ("verdict.c", "    if (still_stands(noted, now_ms))\n        return false;\n", "many_calls_ask_once"),
+    ("lineage.c", '                       has_setting(settings, "appendfsync", "always") &&\n',
+     "setting_of_persistence_that_changed_is_noticed"),
+]
+
+
+def objects():
+    """What the module is linked of."""
+    told = subprocess.run(["ninja", "-C", BUILD, "-t", "query", "storage/pawl-master.so"], capture_output=True, text=True,
+                          check=True).stdout
+    return [BUILD / path for path in re.findall(r"^ +(\S+\.o)$", told, re.M)]
+
+
+def mutated(folder, name, left_out):
+    """The module without these words of the file."""
+    source = (SOURCES / name).read_text()
+    assert source.count(left_out) == 1, f"{name}: {left_out!r} is not there once"
+    changed = pathlib.Path(folder) / name
+    changed.write_text(source.replace(left_out, ""))
+    module = pathlib.Path(folder) / "pawl-master.so"
+    others = [path for path in objects() if path.parent.name != "module" or path.name != name + ".o"]
+    subprocess.run(["cc", "-std=gnu11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{ROOT}",
+                    f"-Wl,--version-script={SOURCES / 'pawl-master.map'}", "-o", module, changed, *others], check=True)
+    return module
+
+
+def is_found(module, case):
+    done = subprocess.run([TEST, case], capture_output=True, check=False, timeout=TIMEOUT_S,
+                          env={**os.environ, "PAWL_TEST_MODULE_FILE": str(module)})
+    return b"[  FAILED  ] " + case.encode() in done.stdout + done.stderr
+
+
+def main():
+    missed = 0
+    for name, left_out, case in MUTANTS:
+        with tempfile.TemporaryDirectory() as folder:
+            if is_found(mutated(folder, name, left_out), case):
+                continue
+        print(f"{name} without {left_out.strip()!r}: {case} does not fail")
+        missed += 1
+    return 1 if missed else 0
+
+
+sys.exit(main())
