@@ -196,6 +196,45 @@ static void reset_of_the_statistics_is_noticed_after_a_moment(void **state)
                    "PAWLFORGOT Its statistics were reset");
 }
 
+static bool is_refused(void *state)
+{
+    redisReply *reply = scene_call_bytes(state, inspect, sizeof(inspect) - 1, SCENE_KEY);
+    const bool refused = reply->type == REDIS_REPLY_ERROR &&
+                         strncmp(reply->str, "PAWLFORGOT It was a replica", 27) == 0;
+    freeReplyObject(reply);
+    return refused;
+}
+
+/* It brings another replication id. */
+static void first_replica_is_noticed(void **state)
+{
+    enum {
+        PATIENCE_MS = 10000,
+    };
+    struct scene *scene = *state;
+    struct redis_fleet *replica = redis_fleet_new_mixed(1, REDIS_VOLATILE, 0);
+    assert_false(is_refused(scene));
+    freeReplyObject(redis_fleet_command(replica, 0, "REPLICAOF 127.0.0.1 %u",
+                                        (unsigned)scene->fleet->master[0].port));
+    assert_true(wait_until(is_refused, scene, PATIENCE_MS));
+    redis_fleet_free(replica);
+}
+
+static void module_that_is_loaded_again_reads_all(void **state)
+{
+    struct scene *scene = *state;
+    const char *build = getenv("PAWL_BUILD");
+    if (!build)
+        case_skip("PAWL_BUILD does not say where the module is");
+    expect_acts(scene_call_bytes(scene, inspect, sizeof(inspect) - 1, SCENE_KEY));
+    command(scene, "MODULE UNLOAD pawl-master");
+    command(scene, "REPLICAOF 127.0.0.1 1");
+    command(scene, "REPLICAOF NO ONE");
+    freeReplyObject(redisCommand(scene->redis, "MODULE LOAD %s/storage/pawl-master.so", build));
+    expect_refuses(scene_call_bytes(scene, inspect, sizeof(inspect) - 1, SCENE_KEY),
+                   "PAWLFORGOT It was a replica");
+}
+
 static void many_calls_ask_once(void **state)
 {
     static const char gets[] = "cmdstat_config|get:calls=";
@@ -226,6 +265,8 @@ static const struct CMUnitTest cases[] = {
     VOLATILE(marker_that_is_gone_is_noticed),
     VOLATILE(marker_that_is_moved_is_noticed),
     VOLATILE(reset_of_the_statistics_is_noticed_after_a_moment),
+    VOLATILE(first_replica_is_noticed),
+    VOLATILE(module_that_is_loaded_again_reads_all),
     ALWAYS(many_calls_ask_once),
 };
 
