@@ -33,7 +33,7 @@ struct api_batch {
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static const char *field_of(const struct api_response *response, const char *name)
+static const char *response_field(const struct api_response *response, const char *name)
 {
     for (unsigned i = 0; i < response->fields_count; i++)
         if (strcmp(response->fields[i].name, name) == 0)
@@ -44,7 +44,7 @@ static const char *field_of(const struct api_response *response, const char *nam
 /* Bodies of answers are JSON. NULL: memory is out. */
 static char *write_answer(const struct api_response *response)
 {
-    const char *retry = field_of(response, "Retry-After");
+    const char *retry = response_field(response, "Retry-After");
     char *answer = NULL;
     const int len = asprintf(&answer, "{\"status\":%u%s%s,\"body\":%.*s}", response->status,
                              retry != NULL ? ",\"retry_after_s\":" : "", retry != NULL ? retry : "",
@@ -81,7 +81,7 @@ static char *write_body(const struct api_batch *batch, size_t *ret_len)
     return body;
 }
 
-static void finish(struct api_batch *batch)
+static void answer_batch(struct api_batch *batch)
 {
     struct api_request *request = batch->request;
     size_t len = 0;
@@ -99,7 +99,7 @@ static void count_answered(struct api_batch *batch)
 {
     assert(batch->unanswered > 0);
     if (--batch->unanswered == 0)
-        finish(batch);
+        answer_batch(batch);
 }
 
 /* ---- the way of its calls -------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void take_call_answer(struct api_request *request, const struct api_respo
     count_answered(call->batch);
 }
 
-static bool has_left(const struct api_request *request)
+static bool batch_has_left(const struct api_request *request)
 {
     return api_request_client_left(outer_of(request));
 }
@@ -144,8 +144,8 @@ static void never(struct api_request *request)
     abort();
 }
 
-static const struct api_transport transport = {take_call_answer, has_left, socket_of,
-                                               visit_no_query,   never,    never};
+static const struct api_transport transport = {take_call_answer, batch_has_left, socket_of,
+                                               visit_no_query,   never,          never};
 
 /* The client of the batch has gone, and so has that of each call. */
 static void tell_calls(struct api_batch *batch)
@@ -171,7 +171,7 @@ int api_batch_new(struct api_request *request, struct api_batch **ret_batch)
     return 0;
 }
 
-static void add_header(struct api_headers *headers, enum api_header header, const char *value)
+static void give_header(struct api_headers *headers, enum api_header header, const char *value)
 {
     if (value != NULL)
         api_headers_add(headers, api_header_name(header), value);
@@ -183,11 +183,11 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
                                              API_HEADER_TRACEPARENT};
     struct api_headers headers = {0};
     assert(batch->count < API_BATCH_MAX);
-    add_header(&headers, API_HEADER_LOCK_ID, call->lock_id);
-    add_header(&headers, API_HEADER_FENCING_TOKEN, call->token);
+    give_header(&headers, API_HEADER_LOCK_ID, call->lock_id);
+    give_header(&headers, API_HEADER_FENCING_TOKEN, call->token);
     for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
         if (!batch->request->headers.repeated[shared[i]])
-            add_header(&headers, shared[i], api_request_header(batch->request, shared[i]));
+            give_header(&headers, shared[i], api_request_header(batch->request, shared[i]));
     struct call *slot = &batch->calls[batch->count];
     const struct api_incoming head = {
         .method = call->method,
@@ -210,7 +210,7 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
 
 /* Whose client left while the batch stood in the line. What gives a lock free is done all the same,
  * as it would be alone: nobody else may know of the lock. */
-static void begin_call(struct api_request *request, bool left)
+static void begin_one(struct api_request *request, bool left)
 {
     if (!left || request->method == API_DELETE) {
         (void)api_request_complete(request);
@@ -227,7 +227,7 @@ void api_batch_run(struct api_batch *batch)
     batch->request->batch_left = tell_calls;
     batch->unanswered = batch->count + 1;
     for (unsigned i = 0; i < batch->count; i++)
-        begin_call(batch->calls[i].request, left);
+        begin_one(batch->calls[i].request, left);
     count_answered(batch);
 }
 
