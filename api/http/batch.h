@@ -15,7 +15,7 @@
 #include "fence/protocol/error.h"
 
 enum {
-    API_BATCH_MAX = 256, /* calls in one batch */
+    API_BATCH_MAX = 64, /* calls in one batch */
 };
 
 struct api_batch;

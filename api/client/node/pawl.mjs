@@ -56,7 +56,7 @@ const WATCH_STEP_MS = 500; // timers stop in suspend; so soon after it a lock is
 const ALIVE_STEP_MS = 60000;
 const CALLS_AT_ONCE = 8; // about the names of one lock
 const EARLY_MS = 1; // a request may count as sent so much before it was
-const BATCH_MAX = 256; // calls in one request
+const BATCH_MAX = 64; // calls in one request
 const BATCH_BYTES_MAX = 60000; // of its body; a pawld takes 64 KiB
 
 /* ---- text of others -------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ enum {
     INPUT_MAX = 512 * 1024, /* a page of 1,000 locks, and all metrics, fit */
     BODY_SIZE = 65536,      /* as large as pawld takes */
     GROUP_LOCKS = 64,
-    BATCH_CALLS = 256,
+    BATCH_CALLS = 64,
 };
 
 static struct {

@@ -13,7 +13,7 @@
 enum {
     MASTERS = 3,
     TTL_MAX_MS = 300000,
-    CALLS_MAX = 256,
+    CALLS_MAX = 64,
     SOON_MS = 100, /* a request that came waits by then */
     GONE_MS = 2000,
     BODY_MAX = 64 * 1024,
