@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What takes the place of an answer that there was no memory for. What the call did is not known.
- */
+/* The answer of a call whose own answer found no memory. Nobody knows what the call did. */
 #define NO_ANSWER                                                                                  \
     "{\"status\":503,\"body\":{\"type\":\"urn:pawl:no-memory\",\"title\":\"Out of "                \
     "memory\",\"status\":503}}"
@@ -41,7 +40,8 @@ static const char *response_field(const struct api_response *response, const cha
     return NULL;
 }
 
-/* Bodies of answers are JSON. NULL: memory is out. */
+/* The answer of one call, as it stands in the answer of the batch. Each body is JSON already. NULL:
+ * memory is out. */
 static char *write_answer(const struct api_response *response)
 {
     const char *retry = response_field(response, "Retry-After");
@@ -58,7 +58,7 @@ static const char *answer_of(const struct api_batch *batch, unsigned i)
     return batch->calls[i].answer != NULL ? batch->calls[i].answer : NO_ANSWER;
 }
 
-/* NULL: memory is out. */
+/* The answer of the whole batch. NULL: memory is out. */
 static char *write_body(const struct api_batch *batch, size_t *ret_len)
 {
     static const char head[] = "{\"responses\":[";
@@ -102,7 +102,8 @@ static void count_answered(struct api_batch *batch)
         answer_batch(batch);
 }
 
-/* ---- the way of its calls -------------------------------------------------------------------- */
+/* ---- the transport of its calls
+ * -------------------------------------------------------------------- */
 
 static const struct api_request *outer_of(const struct api_request *request)
 {
@@ -147,7 +148,7 @@ static void never(struct api_request *request)
 static const struct api_transport transport = {take_call_answer, batch_has_left, socket_of,
                                                visit_no_query,   never,          never};
 
-/* The client of the batch has gone, and so has that of each call. */
+/* The client of the batch has left. The backend of each parked call learns of it. */
 static void tell_calls(struct api_batch *batch)
 {
     batch->unanswered++; /* calls may be answered from within */
@@ -208,8 +209,8 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
     return 0;
 }
 
-/* Whose client left while the batch stood in the line. What gives a lock free is done all the same,
- * as it would be alone: nobody else may know of the lock. */
+/* @left: the client left before the batch began. A release is done all the same, as it is where it
+ * comes alone: perhaps nobody else knows of the lock. */
 static void begin_one(struct api_request *request, bool left)
 {
     if (!left || request->method == API_DELETE) {

@@ -1,11 +1,11 @@
-/* A batch: one request that brings several calls. Each call is a request of its own, served by the
- * same routes with the same checks, as if it came alone: its key, its limits, its figures and its
- * line in the audit log are its own. The batch is answered when its last call is.
+/* A batch: one request with several calls. Each call becomes a request of its own, and passes the
+ * same checks as a call that comes alone: key, limits, metrics, audit log. The batch is answered
+ * when its last call is.
  *
  * A call of a batch has the key, the certificate, the request id and the trace of the batch. The
- * calls begin in order, and all of them at once: none waits for the answer of another one.
+ * calls begin in order. No call waits for the answer of another call.
  *
- * Where the client left before its calls begin, only those with DELETE do.
+ * If the client leaves before the calls begin, only calls with DELETE begin.
  *
  * One loop, one thread. */
 #ifndef API_HTTP_BATCH_H
@@ -29,13 +29,13 @@ struct api_batch_call {
     const char *body;
 };
 
-/* A batch that came with @request, whose handler calls this. FENCE_ENOMEM. */
+/* Makes an empty batch. The handler of @request calls this. FENCE_ENOMEM. */
 FENCE_CHECKED int api_batch_new(struct api_request *request, struct api_batch **ret_batch);
 
 /* Adds a call, of which at most API_BATCH_MAX are added. FENCE_ENOMEM. */
 FENCE_CHECKED int api_batch_add(struct api_batch *batch, const struct api_batch_call *call);
 
-/* Begins all calls. @batch is its own from here on: it answers its request and frees itself. */
+/* Begins all calls. The batch then answers its request and frees itself: do not touch it again. */
 void api_batch_run(struct api_batch *batch);
 
 /* Frees a batch that was not run. NULL is fine. */

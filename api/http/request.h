@@ -69,8 +69,8 @@ uint32_t api_request_noted(const struct api_request *request);
  * asked for. A server that stops tells such clients first (api_http_waiting()). */
 void api_request_may_wait(struct api_request *request, unsigned locks);
 
-/* Whether the request is a call of a batch (api/http/batch.h), of which none may wait: the others'
- * answers would wait with it. */
+/* Whether the request is a call of a batch (api/http/batch.h). Such a call must not wait for a
+ * lock: the batch would keep all other answers back until then. */
 bool api_request_is_batched(const struct api_request *request);
 
 /* The id that the client gave its request, and what it follows: see api/http/trace.h. "" where it

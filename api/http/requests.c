@@ -37,7 +37,7 @@ size_t api_request_size(const struct api_incoming *head)
            api_headers_size(head->headers);
 }
 
-/* What @head says, copied. */
+/* A request with a copy of @head, without the parts that requests of a server share. */
 static struct api_request *make_request(const struct api_incoming *head, void *memory)
 {
     assert((uintptr_t)memory % _Alignof(struct api_request) == 0);

@@ -53,8 +53,8 @@ size_t api_request_size(const struct api_incoming *head);
 struct api_request *api_request_begin(struct api_requests *requests,
                                       const struct api_incoming *head, void *memory);
 
-/* The same for a call of the batch @outer: it shares what @outer shares with all requests, but
- * comes through @transport, and stands in no line but @line. */
+/* The same for a call of the batch @outer. The call comes through @transport, and @line is its
+ * queue of costly requests. It shares all else with @outer. */
 struct api_request *api_request_begin_within(struct api_request *outer,
                                              const struct api_transport *transport,
                                              struct api_costly *line,

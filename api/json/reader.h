@@ -50,7 +50,7 @@ struct api_json_strings {
                 char ret_error[static API_JSON_ERROR_MAX]);
 };
 
-/* Takes the objects of an array one by one, as they stand in it. */
+/* Takes the objects of an array one by one, in their order. */
 struct api_json_object;
 struct api_json_objects {
     /* FENCE_EINVAL: refused, with the reason in @ret_error. FENCE_ENOMEM. */

@@ -23,7 +23,7 @@ struct batch_reader {
     unsigned calls;
 };
 
-/* The calls that cost what an acquire costs. All others come alone. */
+/* Whether a call of @path costs no more than an acquire. Other calls have to come alone. */
 static bool may_be_in_a_batch(const char *path)
 {
     static const char *const begins[] = {"/v1/locks/", "/v1/counters/"};
@@ -33,7 +33,7 @@ static bool may_be_in_a_batch(const char *path)
     return known && strpbrk(path, "?#") == NULL;
 }
 
-/* Says which call is meant. */
+/* Puts the number of the call before the reason in @error. */
 static int refuse_batch(const struct batch_reader *reader, int result,
                         char error[static API_JSON_ERROR_MAX])
 {

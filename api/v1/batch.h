@@ -1,5 +1,5 @@
-/* POST /v1/batch: up to API_BATCH_MAX independent calls in one request. A body that is malformed is
- * refused whole; whatever else is wrong with one call is that call's own answer. */
+/* POST /v1/batch: up to API_BATCH_MAX independent calls in one request. A malformed body is refused
+ * as a whole. Any other mistake in a call is the answer of that call. */
 #ifndef API_V1_BATCH_H
 #define API_V1_BATCH_H
 

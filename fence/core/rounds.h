@@ -1,8 +1,8 @@
-/* The way of a call through a round, whatever the round asks. The round asks the first masters. The
- * round asks a spare master where another one is late, or where the answers do not settle the
- * round. Each answer is counted, and the call concludes. Where the view that the round keeps to has
- * ended, the call begins anew, or the round asks no more masters. fence/round/round.h says whom a
- * round asks, and when. */
+/* The way of a call through a round, whatever the round asks. The round asks the first
+ * masters. The round asks a spare master where another master is late, or where the answers do not
+ * settle the round. The round counts each answer, and the call concludes. If the fleet has another
+ * view by then, the call begins anew, or the round asks no more masters. fence/round/round.h says
+ * whom a round asks, and when. */
 #ifndef FENCE_CORE_ROUNDS_H
 #define FENCE_CORE_ROUNDS_H
 
