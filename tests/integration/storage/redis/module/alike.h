@@ -6,8 +6,8 @@
 
 #include <hiredis/hiredis.h>
 
-/* Reports whether two replies are the same, but for what passes of a lease between two servers, and
- * for the words of errors that are not Pawl's. */
+/* Reports whether two replies are the same. What is left of a lease may differ by the time between
+ * two servers. The words of errors may differ where they are not Pawl's. */
 bool alike_replies(const redisReply *one, const redisReply *other);
 
 /* All keys of a server: names, values, and what is left of each. To be freed. The lineage differs
