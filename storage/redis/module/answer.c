@@ -33,7 +33,7 @@ static void answer_store_failure(const struct storage_module_store *store)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* What is left of the lease, the lock, and in a group its index. */
+/* The answer that a lock is held: the rest of its lease, the lock, and in a group its index. */
 static void answer_held(const struct storage_module_store *store, const struct fence_reply *reply)
 {
     const bool in_group = store->request->letter == 'G';
@@ -71,7 +71,7 @@ static void answer_with_owner(const struct storage_module_store *store, long lon
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* As storage/redis/lua/rare/extend.lua names them. */
+/* The answers of storage/redis/lua/rare/extend.lua, by their names there. */
 enum {
     FREE = 0,
     EXHAUSTED = -1,
@@ -83,7 +83,8 @@ enum {
     BROKEN = -7,
 };
 
-/* Only a lock whose number is the token tells its extensions, and its label. */
+/* The answer to an extension. A lock whose number is below the token tells neither its extensions
+ * nor its label. */
 static void answer_extended(const struct storage_module_store *store,
                             const struct fence_master_answer *answer)
 {

@@ -1,4 +1,4 @@
-/* What a request is answered, as storage/redis/lua/requests.lua answers it. */
+/* The answers to requests. They are those of storage/redis/lua/requests.lua. */
 #ifndef STORAGE_REDIS_MODULE_ANSWER_H
 #define STORAGE_REDIS_MODULE_ANSWER_H
 

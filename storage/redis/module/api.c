@@ -4,7 +4,7 @@
 
 struct redis_api redis;
 
-/* What a server calls them. */
+/* The names of the functions in a server. */
 static const struct {
     const char *name;
     size_t offset;

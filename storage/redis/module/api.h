@@ -60,7 +60,7 @@ enum {
     REDIS_KEY_EVICTED = 1 << 9,
 };
 
-/* Of a server's state. */
+/* The flags of a server's state that the module looks at. */
 enum {
     REDIS_STATE_FULL = 1 << 10, /* it uses more memory than its limit */
 };

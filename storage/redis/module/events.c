@@ -2,8 +2,8 @@
 
 #include "storage/redis/module/verdict.h"
 
-/* It became a replica, or a master. A child was forked, for a rewrite of the file or for a replica,
- * or ended. Settings were changed. */
+/* The server became a replica or a master. It forked a child, for a rewrite of the file or for a
+ * replica, or the child ended. Somebody changed its settings. */
 static const uint64_t told[] = {
     REDIS_EVENT_ROLE_CHANGED,
     REDIS_EVENT_FORK_CHILD,

@@ -11,7 +11,7 @@ void storage_module_put_lock(void *context, const char *resource,
                              const struct fence_stored_lock *lock);
 void storage_module_drop_lock(void *context, const char *resource);
 
-/* What is left of the lock that was read last, in milliseconds; -1: nothing ends it. */
+/* The rest of the lease of the lock that was read last, in milliseconds; -1: it has no end. */
 long long storage_module_left_ms(const struct storage_module_store *store);
 
 /* Closes the key of the lock in hand, if it is open. */

@@ -37,7 +37,7 @@ static bool take_info(struct redis_reply *reply, struct info *ret_info)
     return fits;
 }
 
-/* What stands behind @name; NULL where it does not. */
+/* The text behind @name in @info; NULL: @name is not there. */
 static const char *after(const char *info, const char *name)
 {
     const char *found = strstr(info, name);
@@ -180,7 +180,7 @@ static bool has_setting(struct redis_reply *settings, const char *name, const ch
     return false;
 }
 
-/* The settings that INFO does not tell. A script cannot ask for them; pawld does, behind its call.
+/* The settings that INFO does not tell. A script cannot ask for them: pawld asks behind its call.
  */
 static bool keeps_every_write(struct redis_ctx *ctx)
 {

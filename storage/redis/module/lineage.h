@@ -1,6 +1,6 @@
-/* What the data of this server descend from, and how it keeps writes: strayed() of
- * storage/redis/lua/lineage.lua, word for word. And of a durable master the settings that pawld
- * asks for behind each script. */
+/* The lineage of this server's data, and its persistence: strayed() of
+ * storage/redis/lua/lineage.lua, word for word. The module also reads the settings of a durable
+ * master, which pawld asks for behind each script. */
 #ifndef STORAGE_REDIS_MODULE_LINEAGE_H
 #define STORAGE_REDIS_MODULE_LINEAGE_H
 
@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-/* What the marker notes of the server as it was admitted. A field without bytes is not there. */
+/* The fields of the marker that were noted when this master was admitted. A field without bytes is
+ * not there. */
 struct storage_module_noted {
     struct storage_module_bytes lineage;
     struct storage_module_bytes sets;

@@ -58,7 +58,7 @@ static void meet_foreign(struct storage_module_store *store)
         storage_module_fail(store, STORAGE_MODULE_FOREIGN);
 }
 
-/* What is no string, or longer than any lock. */
+/* The key holds no string, or a string that is longer than any lock. */
 static void meet_stranger(struct storage_module_store *store)
 {
     store->found.lock = (struct fence_stored_lock){.present = false};

@@ -101,7 +101,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse_sender(char *to, const 
     return false;
 }
 
-/* As Lua prints a field that is not there. */
+/* Lua prints "false" for a field that is not there. */
 static int shown_len(struct storage_module_bytes field)
 {
     const size_t len = field.at ? field.len : strlen("false");

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* As whom, to whom and under which view a sender speaks. */
+/* The terms of a call: the view, the fleet and the member that its sender names. */
 struct storage_module_terms {
     struct storage_module_bytes view;
     struct storage_module_bytes fleet_id;

@@ -19,7 +19,7 @@ struct storage_module_bytes {
     size_t len;
 };
 
-/* What is left to read of a call. */
+/* The part of a call that is not read yet. */
 struct storage_module_reader {
     const char *at; /* of the arguments: bulk strings of RESP, one behind the other, */
     const char *end;

@@ -1,4 +1,4 @@
-/* What the store knows of a call, and of the request in hand. */
+/* The state of the store: the call, and its request that is done now. */
 #ifndef STORAGE_REDIS_MODULE_STATE_H
 #define STORAGE_REDIS_MODULE_STATE_H
 

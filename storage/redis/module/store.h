@@ -1,5 +1,5 @@
-/* What this master keeps, in Redis' own keys: what the rules of a master read and write
- * (fence/master/store.h). The keys and their values are those of storage/redis/lua/locks.lua.
+/* The store that the rules of a master read and write (fence/master/store.h), in Redis' own keys.
+ * The keys and their values are those of storage/redis/lua/locks.lua.
  *
  * Each write goes to the append-only file and to replicas as a plain command, so that a server
  * without the module can load them. What a request wrote before it failed stays, as in Lua. */

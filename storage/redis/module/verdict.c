@@ -15,7 +15,8 @@ struct kept_field {
     char bytes[FIELD_MAX];
 };
 
-/* Only that this server may act is kept, and of what. */
+/* The verdict that this server may act, and the fields of the marker that it was read with. A
+ * refusal is never kept. */
 static struct {
     bool stands;
     uint64_t read_ms;
@@ -76,7 +77,8 @@ static void keep_verdict(const struct storage_module_noted *noted, uint64_t now_
         keep_field(&kept.fields[2], noted->bytes) && keep_field(&kept.fields[3], noted->answers);
 }
 
-/* Evictions that Redis still counts are told by the lineage. These were hidden since. */
+/* The lineage tells evictions that Redis still counts. This function tells those that a reset hid.
+ */
 static bool has_evicted(const struct storage_module_noted *noted)
 {
     if (admitted.incarnation != noted->incarnation) {

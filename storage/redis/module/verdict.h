@@ -13,10 +13,11 @@ enum {
 bool storage_module_verdict(struct redis_ctx *ctx, const struct storage_module_noted *noted,
                             uint64_t now_ms, char ret_why[static STORAGE_MODULE_WHY_MAX]);
 
-/* Something may have changed: the next call reads all anew. */
+/* Ends the verdict: the next call reads everything again. */
 void storage_module_verdict_end(void);
 
-/* The same: a key was evicted. Redis forgets how many were at CONFIG RESETSTAT. */
+/* Ends the verdict, as a key was evicted. CONFIG RESETSTAT has Redis forget the number of
+ * evictions, and the module keeps its own. */
 void storage_module_verdict_evicted(void);
 
 #endif
