@@ -132,6 +132,7 @@ static void weaken_and_lose_power(void **state)
         redis_files_cut_tail(fleet, i, size[i]);
     restart_all();
     forgetting_judge_all(&forgetting, true);
+    assert_false(forgetting.granted);
 }
 
 #define ALL_CASE(name, n) FLEET_CASE(name, n, REDIS_ALWAYS)
