@@ -65,9 +65,11 @@ bool storage_module_api_init(struct redis_ctx *ctx)
     int (*look_up)(const char *name, void *ret_function) = NULL;
     memcpy(&look_up, ctx, sizeof(look_up));
     const size_t count = sizeof(functions) / sizeof(functions[0]);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        const bool is_needed = i < count - LATER;
         if (look_up(functions[i].name, (char *)&redis + functions[i].offset) != REDIS_OK &&
-            i < count - LATER)
+            is_needed)
             return false;
+    }
     return true;
 }
