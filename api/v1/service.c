@@ -6,7 +6,7 @@
 #include "api/v1/metrics.h"
 #include "api/v1/ready.h"
 #include "fence/fleet/memory.h"
-#include "fence/fleet/order.h"
+#include "fence/fleet/misordered.h"
 #include "fence/protocol/lease.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Judging masters: what is wrong with each, and what is to be done about it. */
 #include "fence/base/set.h"
 #include "fence/fleet/fleet.h"
-#include "fence/fleet/order.h"
+#include "fence/fleet/misordered.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 #include "server/loop/masters_log.h"
 
-#include "fence/fleet/order.h"
+#include "fence/fleet/misordered.h"
 #include "server/system/log.h"
 #include "storage/master.h"
 

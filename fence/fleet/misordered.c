@@ -1,4 +1,4 @@
-#include "fence/fleet/order.h"
+#include "fence/fleet/misordered.h"
 
 #include <string.h>
 

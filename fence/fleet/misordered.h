@@ -1,7 +1,7 @@
-/* Whether the list of masters is in another order than the fleet's. Then a blank master is taken
- * for a member that it never was, and that may stand somewhere else in the list. */
-#ifndef FENCE_FLEET_ORDER_H
-#define FENCE_FLEET_ORDER_H
+/* Tells whether the list of masters is in another order than the fleet's. Then a blank master is
+ * taken for a member that it never was, and that may stand somewhere else in the list. */
+#ifndef FENCE_FLEET_MISORDERED_H
+#define FENCE_FLEET_MISORDERED_H
 
 #include "fence/fleet/fleet.h"
 
