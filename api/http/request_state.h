@@ -5,7 +5,7 @@
 #define API_HTTP_REQUEST_STATE_H
 
 #include "api/http/access.h"
-#include "api/http/framing.h"
+#include "api/http/headers.h"
 #include "api/http/observer.h"
 #include "api/http/route.h"
 

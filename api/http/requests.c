@@ -54,7 +54,7 @@ static struct api_request *make_request(const struct api_incoming *head, void *m
     memcpy(request->path + path_size, head->subject, subject_size);
     request->subject = request->path + path_size;
     api_headers_own(&request->headers, request->path + path_size + subject_size);
-    request->too_large = api_framing_length(&request->headers) > API_BODY_MAX;
+    request->too_large = api_headers_body_length(&request->headers) > API_BODY_MAX;
     return request;
 }
 
@@ -85,14 +85,14 @@ struct api_request *api_request_begin_within(struct api_request *outer,
     return request;
 }
 
-const char *api_request_framing_fault(const struct api_request *request, const char *version)
+const char *api_request_headers_fault(const struct api_request *request, const char *version)
 {
-    return api_framing_fault(&request->headers, version);
+    return api_headers_fault(&request->headers, version);
 }
 
 bool api_request_wants_body(const struct api_request *request)
 {
-    const uint64_t length = api_framing_length(&request->headers);
+    const uint64_t length = api_headers_body_length(&request->headers);
     const bool asked = request->headers.value[API_HEADER_EXPECT] != NULL;
     return length <= (asked ? API_BODY_MAX : API_HTTP_DRAIN_MAX);
 }
@@ -116,7 +116,7 @@ static bool body_reserve(struct api_request *request, size_t more)
     if (need <= request->body_size)
         return true;
     size_t size = request->body_size > 0 ? request->body_size * 2 : BODY_FIRST;
-    const size_t announced = (size_t)api_framing_length(&request->headers);
+    const size_t announced = (size_t)api_headers_body_length(&request->headers);
     size = size < announced ? announced : size;
     size = size < need ? need : size;
     char *body = realloc(request->body, size);

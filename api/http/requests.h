@@ -14,7 +14,7 @@
 
 #include "api/http/costly.h"
 #include "api/http/dispatch.h"
-#include "api/http/framing.h"
+#include "api/http/headers.h"
 #include "api/http/observer.h"
 #include "api/http/parking.h"
 #include "api/http/transport.h"
@@ -60,8 +60,8 @@ struct api_request *api_request_begin_within(struct api_request *outer,
                                              struct api_costly *line,
                                              const struct api_incoming *head, void *memory);
 
-/* What is wrong with the framing of a request in @version ("HTTP/1.1"): api_framing_fault(). */
-const char *api_request_framing_fault(const struct api_request *request, const char *version);
+/* api_headers_fault() of @request. */
+const char *api_request_headers_fault(const struct api_request *request, const char *version);
 
 /* Whether the body is to be read. Not one that is too large, where the client asked first (Expect)
  * or where reading takes too long. */

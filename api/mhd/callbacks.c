@@ -76,7 +76,7 @@ static bool is_hidden(struct MHD_Connection *connection, const char *method, con
 static const char *find_fault(const struct api_exchange *exchange, const char *method,
                               const char *url, const char *version)
 {
-    const char *fault = api_request_framing_fault(exchange->request, version);
+    const char *fault = api_request_headers_fault(exchange->request, version);
     if (fault == NULL && is_hidden(exchange->connection, method, url, version))
         fault = "The head has a NUL, a header line that continues on the next line, or a header "
                 "without a name. Send none of these.";

@@ -145,7 +145,7 @@ static void enter(struct visitor *visitor, const char *method, const char *path,
     visitor->memory = calloc(1, api_request_size(&head));
     assert_non_null(visitor->memory);
     visitor->request = api_request_begin(&requests, &head, visitor->memory);
-    assert_null(api_request_framing_fault(visitor->request, "HTTP/1.1"));
+    assert_null(api_request_headers_fault(visitor->request, "HTTP/1.1"));
 }
 
 static void leave(struct visitor *visitor)

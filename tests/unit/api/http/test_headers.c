@@ -1,4 +1,4 @@
-#include "api/http/framing.h"
+#include "api/http/headers.h"
 #include "tests/lib/case.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const char *fault_of(const char *const *lines)
     char storage[512];
     assert_true(api_headers_size(&headers) <= sizeof(storage));
     api_headers_own(&headers, storage);
-    return api_framing_fault(&headers, "HTTP/1.1");
+    return api_headers_fault(&headers, "HTTP/1.1");
 }
 
 #define FAULT_OF(...) fault_of((const char *const[]){__VA_ARGS__, NULL})
@@ -71,17 +71,17 @@ static void white_space_before_the_colon_is_refused(void **state)
 static void host_is_needed_in_1_1_only(void **state)
 {
     const struct api_headers none = {0};
-    assert_non_null(api_framing_fault(&none, "HTTP/1.1"));
-    assert_null(api_framing_fault(&none, "HTTP/1.0"));
+    assert_non_null(api_headers_fault(&none, "HTTP/1.1"));
+    assert_null(api_headers_fault(&none, "HTTP/1.0"));
 }
 
 static void other_versions_are_refused(void **state)
 {
     struct api_headers headers = {0};
     api_headers_add(&headers, "Host", "h");
-    assert_non_null(api_framing_fault(&headers, "HTTP/2.0"));
-    assert_non_null(api_framing_fault(&headers, "HTTP/1.2"));
-    assert_non_null(api_framing_fault(&headers, ""));
+    assert_non_null(api_headers_fault(&headers, "HTTP/2.0"));
+    assert_non_null(api_headers_fault(&headers, "HTTP/1.2"));
+    assert_non_null(api_headers_fault(&headers, ""));
 }
 
 static void chunked_is_of_1_1_only(void **state)
@@ -89,20 +89,20 @@ static void chunked_is_of_1_1_only(void **state)
     struct api_headers headers = {0};
     api_headers_add(&headers, "Transfer-Encoding", "chunked");
     api_headers_add(&headers, "Host", "h");
-    assert_null(api_framing_fault(&headers, "HTTP/1.1"));
-    assert_non_null(api_framing_fault(&headers, "HTTP/1.0"));
+    assert_null(api_headers_fault(&headers, "HTTP/1.1"));
+    assert_non_null(api_headers_fault(&headers, "HTTP/1.0"));
 }
 
 static void announced_length_is_read_without_overflow(void **state)
 {
     struct api_headers headers = {0};
-    assert_true(api_framing_length(&headers) == 0);
+    assert_true(api_headers_body_length(&headers) == 0);
     api_headers_add(&headers, "Content-Length", "65537");
-    assert_true(api_framing_length(&headers) == 65537);
+    assert_true(api_headers_body_length(&headers) == 65537);
 
     struct api_headers huge = {0};
     api_headers_add(&huge, "Content-Length", "99999999999999999999999");
-    assert_true(api_framing_length(&huge) == UINT64_MAX);
+    assert_true(api_headers_body_length(&huge) == UINT64_MAX);
 }
 
 static void owned_values_lose_the_white_space_at_their_end(void **state)

@@ -1,7 +1,8 @@
-/* The headers that matter, and whether a request's framing can be trusted. Two readings of where a
- * message ends let one request be smuggled inside another (RFC 9112, section 11.2). Pure. */
-#ifndef API_HTTP_FRAMING_H
-#define API_HTTP_FRAMING_H
+/* The headers of a request that matter, and whether they contradict each other. Two readings of
+ * where a message ends let one request be smuggled inside another (RFC 9112, section 11.2). Pure.
+ */
+#ifndef API_HTTP_HEADERS_H
+#define API_HTTP_HEADERS_H
 
 #include "api/http/header.h"
 
@@ -25,11 +26,12 @@ size_t api_headers_size(const struct api_headers *headers);
 /* Copies the values into @storage, trimmed and terminated. Only then may they be read. */
 void api_headers_own(struct api_headers *headers, char *storage);
 
-/* What is wrong with the framing of a request in @version ("HTTP/1.1"): a sentence, static; NULL if
- * nothing is. A connection with such a request cannot be used any further. */
-const char *api_framing_fault(const struct api_headers *headers, const char *version);
+/* Returns why the headers of a request in @version ("HTTP/1.1") do not say where its body ends, as
+ * a static sentence; NULL if they do. A connection with such a request cannot be used any further.
+ */
+const char *api_headers_fault(const struct api_headers *headers, const char *version);
 
 /* The announced length of the body; 0 if there is none or if it is chunked. */
-uint64_t api_framing_length(const struct api_headers *headers);
+uint64_t api_headers_body_length(const struct api_headers *headers);
 
 #endif

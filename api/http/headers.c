@@ -1,4 +1,4 @@
-#include "api/http/framing.h"
+#include "api/http/headers.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static bool is_number(const char *text)
     return text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
 }
 
-const char *api_framing_fault(const struct api_headers *headers, const char *version)
+const char *api_headers_fault(const struct api_headers *headers, const char *version)
 {
     const char *const length = headers->value[API_HEADER_CONTENT_LENGTH];
     const char *const coding = headers->value[API_HEADER_TRANSFER_ENCODING];
@@ -83,7 +83,7 @@ const char *api_framing_fault(const struct api_headers *headers, const char *ver
     return NULL;
 }
 
-uint64_t api_framing_length(const struct api_headers *headers)
+uint64_t api_headers_body_length(const struct api_headers *headers)
 {
     const char *length = headers->value[API_HEADER_CONTENT_LENGTH];
     return length != NULL ? strtoull(length, NULL, 10) : 0;
