@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-_Static_assert((int)API_INTAKE_BODY_MAX == (int)API_HTTP_DRAIN_MAX,
+_Static_assert((int)API_FRAMING_BODY_MAX == (int)API_HTTP_DRAIN_MAX,
                "a body in chunks is cut off at one length");
 
 static struct api_exchanges *exchanges_of(const struct api_shard *shard)

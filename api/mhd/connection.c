@@ -69,19 +69,19 @@ static void arm(struct api_connection *connection, enum api_connection_wait wait
  * blamed for a next request that is incomplete. */
 static bool is_owed(const struct api_connection *connection)
 {
-    return connection->intake.completed != connection->answered;
+    return connection->framing.completed != connection->answered;
 }
 
 /* Waits for the rest of a request. */
 static void await_rest(struct api_connection *connection)
 {
     enum api_connection_wait wait = API_CONNECTION_FREE;
-    const enum api_intake_phase phase = api_intake_phase(&connection->intake);
+    const enum api_framing_phase phase = api_framing_phase(&connection->framing);
     if (connection->fresh)
         return; /* a handshake does not end the wait for the first byte */
-    if (!is_owed(connection) && phase == API_INTAKE_HEAD)
+    if (!is_owed(connection) && phase == API_FRAMING_HEAD)
         wait = API_CONNECTION_HEAD;
-    else if (!is_owed(connection) && phase == API_INTAKE_BODY)
+    else if (!is_owed(connection) && phase == API_FRAMING_BODY)
         wait = API_CONNECTION_BODY;
     if (wait == connection->wait)
         return;
@@ -137,7 +137,7 @@ static void tell_fault(const struct api_connection *connection, enum api_problem
         return;
     if (session != NULL && api_tls_session_state(session) == API_TLS_PLAIN)
         session = NULL;
-    api_refusal_send(connection->fd, session, problem, detail, connection->intake.is_head);
+    api_refusal_send(connection->fd, session, problem, detail, connection->framing.is_head);
 }
 
 /* The answer to a request that did not come whole. */
@@ -250,7 +250,7 @@ static bool is_drained(const struct api_connection *connection, size_t got, size
 /* From its first byte on, the head has its whole time. Empty lines before it are none of it. */
 static void note_first_byte(struct api_connection *connection, bool between_requests)
 {
-    if (!connection->fresh || (between_requests && connection->intake.completed == 0))
+    if (!connection->fresh || (between_requests && connection->framing.completed == 0))
         return;
     disarm(connection);
     connection->fresh = false;
@@ -270,17 +270,17 @@ static ssize_t fill(struct api_connection *connection, char *buffer, size_t size
         if (got <= 0)
             break;
         connection->fault =
-            api_intake_feed(&connection->intake, buffer + *ret_kept, (size_t)got, &kept);
+            api_framing_feed(&connection->framing, buffer + *ret_kept, (size_t)got, &kept);
         assert((size_t)got <= room && kept <= (size_t)got);
         *ret_kept += kept;
         const bool drained = is_drained(connection, (size_t)got, room);
-        const enum api_intake_phase phase = api_intake_phase(&connection->intake);
-        const bool whole = phase == API_INTAKE_IDLE;
+        const enum api_framing_phase phase = api_framing_phase(&connection->framing);
+        const bool whole = phase == API_FRAMING_IDLE;
         note_first_byte(connection, whole);
         /* A read that is short is all there is. But the end may stand behind half a request, or
          * behind bytes that are dropped. That behind a whole request is seen when it is answered.
          */
-        more = connection->fault == NULL && *ret_kept < size && phase != API_INTAKE_LOST &&
+        more = connection->fault == NULL && *ret_kept < size && phase != API_FRAMING_LOST &&
                !(drained && whole && *ret_kept > 0);
     }
     return got;

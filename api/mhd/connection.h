@@ -1,5 +1,5 @@
 /* The connections of clients, each from its accept to its end. A connection reads the socket for
- * libmicrohttpd (api/wire/socket_calls.c), passes each byte through api/wire/intake.h, and gives a
+ * libmicrohttpd (api/wire/socket_calls.c), passes each byte through api/wire/framing.h, and gives a
  * head and a body their time. It refuses by itself what libmicrohttpd must not see: it writes the
  * answer to the socket after those of all earlier requests, and ends. Behind a door with TLS all
  * bytes pass its session (api/tls/session.h), and a handshake has the time of a first byte.
@@ -13,7 +13,7 @@
 
 #include "api/http/observer.h"
 #include "api/mhd/door.h"
-#include "api/wire/intake.h"
+#include "api/wire/framing.h"
 #include "api/wire/socket_calls.h"
 #include "fence/protocol/error.h"
 
@@ -49,13 +49,13 @@ struct api_connection {
     const struct api_fault *fault;      /* found, and to be told */
     uint64_t since_ms;                  /* when the wait began; CLOCK_MONOTONIC */
     int fd;
-    uint32_t answered; /* requests; wraps, as intake.completed does */
+    uint32_t answered; /* requests; wraps, as framing.completed does */
     uint8_t wait;      /* enum api_connection_wait */
     bool fresh;        /* nothing came yet, but what is TLS's own */
     bool ended;        /* libmicrohttpd is told that the client has gone */
     bool greeting;     /* the session is that of a handshake's thread (api/mhd/greeting.h) */
     bool local;        /* of the Unix domain */
-    struct api_intake intake;
+    struct api_framing framing;
 };
 
 struct api_connections {

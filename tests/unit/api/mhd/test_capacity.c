@@ -1,6 +1,6 @@
 /* Many clients at a time, and heads of the size that is promised. */
 #include "api/mhd/shard.h"
-#include "api/wire/intake.h"
+#include "api/wire/framing.h"
 #include "api/wire/socket_calls.h"
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"

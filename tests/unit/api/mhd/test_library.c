@@ -1,5 +1,5 @@
 /* What libmicrohttpd does by itself, for which functions of api/wire/socket_calls.h and the check
- * of api/wire/intake.h stand in for it (api/wire/README.md). This program links neither. A version
+ * of api/wire/framing.h stand in for it (api/wire/README.md). This program links neither. A version
  * that does better fails here, and tells what it no longer needs. */
 #include "api/mhd/shard.h"
 #include "tests/lib/case.h"

@@ -1,6 +1,6 @@
 #include "api/http/trace.h"
 #include "api/mhd/server.h"
-#include "api/wire/intake.h"
+#include "api/wire/framing.h"
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 

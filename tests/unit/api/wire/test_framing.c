@@ -1,4 +1,4 @@
-#include "api/wire/intake.h"
+#include "api/wire/framing.h"
 #include "tests/lib/case.h"
 
 #include <stdio.h>
@@ -10,18 +10,18 @@ enum {
 
 /* What goes on of @bytes when they come in pieces of @piece; terminated. */
 static const struct api_fault *feed(const char *bytes, size_t piece, char on[static BYTES_MAX],
-                                    struct api_intake *intake)
+                                    struct api_framing *framing)
 {
     const struct api_fault *fault = NULL;
     const size_t len = strlen(bytes);
     size_t on_len = 0;
-    *intake = (struct api_intake){.state = 0};
+    *framing = (struct api_framing){.state = 0};
     for (size_t at = 0; at < len && fault == NULL; at += piece) {
         char part[BYTES_MAX];
         const size_t part_len = at + piece < len ? piece : len - at;
         size_t kept = 0;
         memcpy(part, bytes + at, part_len);
-        fault = api_intake_feed(intake, part, part_len, &kept);
+        fault = api_framing_feed(framing, part, part_len, &kept);
         memcpy(on + on_len, part, kept);
         on_len += kept;
     }
@@ -32,11 +32,11 @@ static const struct api_fault *feed(const char *bytes, size_t piece, char on[sta
 static void expect_on(const char *bytes, const char *expected, unsigned requests)
 {
     char on[BYTES_MAX];
-    struct api_intake intake;
+    struct api_framing framing;
     for (size_t piece = 1; piece <= strlen(bytes); piece++) {
-        assert_null(feed(bytes, piece, on, &intake));
+        assert_null(feed(bytes, piece, on, &framing));
         assert_string_equal(on, expected);
-        assert_int_equal(intake.completed, requests);
+        assert_int_equal(framing.completed, requests);
     }
 }
 
@@ -65,11 +65,11 @@ static void requests_before_a_fault_go_on_and_no_byte_of_its_own(void **state)
     static const char good[] = "GET / HTTP/1.1\r\n\r\n";
     static const char both[] = "GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n: x\r\n\r\n";
     char on[BYTES_MAX];
-    struct api_intake intake;
-    assert_non_null(feed(both, sizeof(both), on, &intake));
+    struct api_framing framing;
+    assert_non_null(feed(both, sizeof(both), on, &framing));
     assert_string_equal(on, good);
-    assert_int_equal(intake.completed, 1);
-    assert_int_equal(api_intake_phase(&intake), API_INTAKE_LOST);
+    assert_int_equal(framing.completed, 1);
+    assert_int_equal(api_framing_phase(&framing), API_FRAMING_LOST);
 }
 
 static void nothing_goes_on_behind_a_head_that_contradicts_itself(void **state)
@@ -83,12 +83,12 @@ static void nothing_goes_on_behind_a_head_that_contradicts_itself(void **state)
     };
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         char bytes[BYTES_MAX], on[BYTES_MAX];
-        struct api_intake intake;
+        struct api_framing framing;
         (void)snprintf(bytes, sizeof(bytes), "%sGET / HTTP/1.1\r\n\r\n", heads[i]);
-        assert_null(feed(bytes, 7, on, &intake));
+        assert_null(feed(bytes, 7, on, &framing));
         assert_string_equal(on, heads[i]);
-        assert_int_equal(api_intake_phase(&intake), API_INTAKE_LOST);
-        assert_int_equal(intake.completed, 0);
+        assert_int_equal(api_framing_phase(&framing), API_FRAMING_LOST);
+        assert_int_equal(framing.completed, 0);
     }
 }
 
@@ -109,30 +109,30 @@ static void fault_does_not_depend_on_how_the_bytes_come(void **state)
     };
     for (size_t i = 0; i < sizeof(faulty) / sizeof(faulty[0]); i++) {
         char on[BYTES_MAX];
-        struct api_intake intake;
-        const struct api_fault *fault = feed(faulty[i], strlen(faulty[i]), on, &intake);
+        struct api_framing framing;
+        const struct api_fault *fault = feed(faulty[i], strlen(faulty[i]), on, &framing);
         assert_non_null(fault);
         for (size_t piece = 1; piece < strlen(faulty[i]); piece++)
-            assert_ptr_equal(feed(faulty[i], piece, on, &intake), fault);
+            assert_ptr_equal(feed(faulty[i], piece, on, &framing), fault);
     }
 }
 
 /* Feeds a body in @chunks chunks of a byte, each with @more between its length and CR LF. */
-static const struct api_fault *feed_chunks(struct api_intake *intake, const char *more,
+static const struct api_fault *feed_chunks(struct api_framing *framing, const char *more,
                                            unsigned chunks)
 {
     static const char head[] = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
     char bytes[BYTES_MAX];
     size_t kept = 0;
     (void)snprintf(bytes, sizeof(bytes), "%s", head);
-    const struct api_fault *fault = api_intake_feed(intake, bytes, strlen(head), &kept);
+    const struct api_fault *fault = api_framing_feed(framing, bytes, strlen(head), &kept);
     for (unsigned i = 0; i < chunks && fault == NULL; i++) {
         const int len = snprintf(bytes, sizeof(bytes), "%s\r\nx\r\n", more);
-        fault = api_intake_feed(intake, bytes, (size_t)len, &kept);
+        fault = api_framing_feed(framing, bytes, (size_t)len, &kept);
     }
     if (fault == NULL) {
         const int len = snprintf(bytes, sizeof(bytes), "0\r\n\r\n");
-        fault = api_intake_feed(intake, bytes, (size_t)len, &kept);
+        fault = api_framing_feed(framing, bytes, (size_t)len, &kept);
     }
     return fault;
 }
@@ -143,12 +143,12 @@ static void extensions_and_zeros_of_a_body_have_one_bound(void **state)
     static const char *const sixteen[] = {"1;abcdefghijklmno", "000000000000000001",
                                           "1                "};
     for (size_t i = 0; i < sizeof(sixteen) / sizeof(sixteen[0]); i++) {
-        struct api_intake intake = {.state = 0};
-        const unsigned most = API_INTAKE_EXTENSIONS_MAX / 16;
-        assert_null(feed_chunks(&intake, sixteen[i], most));
-        assert_null(feed_chunks(&intake, sixteen[i], most)); /* each body by itself */
-        assert_int_equal(intake.completed, 2);
-        const struct api_fault *fault = feed_chunks(&intake, sixteen[i], most + 1);
+        struct api_framing framing = {.state = 0};
+        const unsigned most = API_FRAMING_EXTENSIONS_MAX / 16;
+        assert_null(feed_chunks(&framing, sixteen[i], most));
+        assert_null(feed_chunks(&framing, sixteen[i], most)); /* each body by itself */
+        assert_int_equal(framing.completed, 2);
+        const struct api_fault *fault = feed_chunks(&framing, sixteen[i], most + 1);
         assert_non_null(fault);
         assert_non_null(strstr(fault->detail, "without extensions"));
     }

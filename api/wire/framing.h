@@ -1,5 +1,5 @@
-/* The bytes of a connection on their way to libmicrohttpd: whether they are HTTP/1 that it reads
- * without harm. Pure: no I/O, no clock.
+/* Checks the framing of the bytes of a connection before libmicrohttpd reads them: request lines,
+ * headers, lengths and chunk lines of HTTP/1. Refuses what is malformed. Pure: no I/O, no clock.
  *
  * libmicrohttpd 0.9.75 fails on much that a client may send. It spins on a chunk-size line longer
  * than its buffer. It answers nothing when its memory is full. Its own error pages have two heads.
@@ -7,30 +7,30 @@
  * refused. Chunk extensions, trailers, and empty lines before a request are taken out.
  *
  * Where the head itself contradicts itself about the body (two lengths, an unknown coding), the
- * head goes through, and the reader of heads refuses it. Nothing after it goes through. */
-#ifndef API_WIRE_INTAKE_H
-#define API_WIRE_INTAKE_H
+ * head goes through, and api/http/headers.h refuses it. Nothing after it goes through. */
+#ifndef API_WIRE_FRAMING_H
+#define API_WIRE_FRAMING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    API_INTAKE_EXTENSIONS_MAX = 1024, /* bytes of the chunk-size lines of a body that are taken
-                                       * out: extensions and zeros, which nothing else counts */
-    API_INTAKE_BLANKS_MAX = 16,       /* bytes of empty lines before a request */
-    API_INTAKE_METHOD_MAX = 24,
-    API_INTAKE_WORD_MAX = 24,          /* bytes kept of a header's name, and of its value */
-    API_INTAKE_BODY_MAX = 1024 * 1024, /* bytes of a body in chunks; more is a fault */
-    API_HTTP_FIELD_COST = 64,          /* what a header, a cookie or a query parameter costs, beside
-                                        * its bytes */
+    API_FRAMING_EXTENSIONS_MAX = 1024, /* bytes of the chunk-size lines of a body that are taken
+                                        * out: extensions and zeros, which nothing else counts */
+    API_FRAMING_BLANKS_MAX = 16,       /* bytes of empty lines before a request */
+    API_FRAMING_METHOD_MAX = 24,
+    API_FRAMING_WORD_MAX = 24,          /* bytes kept of a header's name, and of its value */
+    API_FRAMING_BODY_MAX = 1024 * 1024, /* bytes of a body in chunks; more is a fault */
+    API_HTTP_FIELD_COST = 64, /* what a header, a cookie or a query parameter costs, beside
+                               * its bytes */
     API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning */
 };
 
 enum api_fault_kind {
     API_FAULT_SYNTAX,     /* the bytes are no request in HTTP/1 */
     API_FAULT_LARGE_HEAD, /* costs more than API_HTTP_HEAD_MAX */
-    API_FAULT_LARGE_BODY, /* more than API_INTAKE_BODY_MAX, or than a number can say */
+    API_FAULT_LARGE_BODY, /* more than API_FRAMING_BODY_MAX, or than a number can say */
 };
 
 /* Why a request cannot be read. Static. */
@@ -39,15 +39,15 @@ struct api_fault {
     const char *detail; /* NULL: the kind says all */
 };
 
-enum api_intake_phase {
-    API_INTAKE_IDLE, /* between two requests */
-    API_INTAKE_HEAD,
-    API_INTAKE_BODY,
-    API_INTAKE_LOST, /* where the next request begins is not known; nothing more goes through */
+enum api_framing_phase {
+    API_FRAMING_IDLE, /* between two requests */
+    API_FRAMING_HEAD,
+    API_FRAMING_BODY,
+    API_FRAMING_LOST, /* where the next request begins is not known; nothing more goes through */
 };
 
 /* One connection; all zero at its beginning. Private. */
-struct api_intake {
+struct api_framing {
     uint8_t state;
     bool cr;            /* the byte before was a CR, and LF has to follow */
     bool in_query;      /* of the target */
@@ -58,22 +58,22 @@ struct api_intake {
     bool has_coding;    /* Transfer-Encoding came */
     bool distrusted;    /* the framing contradicts itself */
     uint8_t header;     /* of the field that comes in */
-    uint8_t word_len;   /* in word; more than fits: API_INTAKE_WORD_MAX + 1 */
+    uint8_t word_len;   /* in word; more than fits: API_FRAMING_WORD_MAX + 1 */
     uint16_t line_len;  /* bytes of blanks; of a target: whether there are any */
     uint16_t taken_out; /* bytes of the chunk-size lines so far */
     uint32_t cost;      /* of the head, and of the trailers */
     uint32_t completed; /* requests that came whole; wraps */
     uint64_t left;      /* bytes of the body, or of the chunk */
     uint64_t body;      /* bytes of the chunks so far */
-    char word[API_INTAKE_WORD_MAX + 1];
+    char word[API_FRAMING_WORD_MAX + 1];
 };
 
 /* Takes the next @len bytes, and moves those that may go on to the front of @bytes: *@ret_kept.
  * Returns NULL, or the fault of a request. After a fault only the requests before it may go on, and
  * nothing may be fed any more. */
-const struct api_fault *api_intake_feed(struct api_intake *intake, char *bytes, size_t len,
-                                        size_t *ret_kept);
+const struct api_fault *api_framing_feed(struct api_framing *framing, char *bytes, size_t len,
+                                         size_t *ret_kept);
 
-enum api_intake_phase api_intake_phase(const struct api_intake *intake);
+enum api_framing_phase api_framing_phase(const struct api_framing *framing);
 
 #endif

@@ -1,4 +1,4 @@
-#include "api/wire/intake.h"
+#include "api/wire/framing.h"
 
 #include <assert.h>
 #include <string.h>
@@ -44,15 +44,15 @@ enum fate {
 };
 
 struct feeding {
-    struct api_intake *intake;
+    struct api_framing *framing;
     const struct api_fault *fault;
 };
 
 static enum fate refuse_bytes(struct feeding *feeding, const struct api_fault *fault)
 {
-    assert(feeding->fault == NULL && feeding->intake->state != LOST);
+    assert(feeding->fault == NULL && feeding->framing->state != LOST);
     feeding->fault = fault;
-    feeding->intake->state = LOST;
+    feeding->framing->state = LOST;
     return REFUSE;
 }
 
@@ -101,210 +101,210 @@ static int chunk_size_digit(unsigned char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static void word_begin(struct api_intake *intake)
+static void word_begin(struct api_framing *framing)
 {
-    intake->word_len = 0;
-    intake->gap = false;
+    framing->word_len = 0;
+    framing->gap = false;
 }
 
-static void word_add(struct api_intake *intake, unsigned char c)
+static void word_add(struct api_framing *framing, unsigned char c)
 {
-    if (intake->word_len < API_INTAKE_WORD_MAX)
-        intake->word[intake->word_len] = (char)c;
-    if (intake->word_len <= API_INTAKE_WORD_MAX)
-        intake->word_len++;
+    if (framing->word_len < API_FRAMING_WORD_MAX)
+        framing->word[framing->word_len] = (char)c;
+    if (framing->word_len <= API_FRAMING_WORD_MAX)
+        framing->word_len++;
 }
 
 /* Removes the white space at its end. False: the word is longer than what was kept of it. */
-static bool word_end(struct api_intake *intake)
+static bool word_end(struct api_framing *framing)
 {
-    assert(intake->word_len <= API_INTAKE_WORD_MAX + 1);
-    if (intake->word_len > API_INTAKE_WORD_MAX)
+    assert(framing->word_len <= API_FRAMING_WORD_MAX + 1);
+    if (framing->word_len > API_FRAMING_WORD_MAX)
         return false;
-    while (intake->word_len > 0 && strchr(" \t", intake->word[intake->word_len - 1]) != NULL)
-        intake->word_len--;
-    intake->word[intake->word_len] = '\0';
+    while (framing->word_len > 0 && strchr(" \t", framing->word[framing->word_len - 1]) != NULL)
+        framing->word_len--;
+    framing->word[framing->word_len] = '\0';
     return true;
 }
 
 /* Of a line that ends with CR LF or LF: true at the LF. A CR is noted. */
-static bool ends_line(struct api_intake *intake, unsigned char c)
+static bool ends_line(struct api_framing *framing, unsigned char c)
 {
-    intake->cr = c == '\r';
+    framing->cr = c == '\r';
     return c == '\n';
 }
 
-static bool may_pay(struct api_intake *intake, uint32_t cost)
+static bool may_pay(struct api_framing *framing, uint32_t cost)
 {
-    intake->cost += cost;
-    return intake->cost <= API_HTTP_HEAD_MAX;
+    framing->cost += cost;
+    return framing->cost <= API_HTTP_HEAD_MAX;
 }
 
 /* ---- the head -------------------------------------------------------------------------------- */
 
 static enum fate in_start(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     if (c == '\r' || c == '\n') {
-        (void)ends_line(intake, c);
-        return ++intake->line_len <= API_INTAKE_BLANKS_MAX
+        (void)ends_line(framing, c);
+        return ++framing->line_len <= API_FRAMING_BLANKS_MAX
                    ? DROP
                    : refuse_bytes(feeding, &bad_request_line);
     }
     if (!is_token(c))
         return refuse_bytes(feeding, is_control(c) ? &bad_control : &bad_request_line);
-    const uint32_t completed = intake->completed;
-    *intake = (struct api_intake){.state = METHOD, .completed = completed, .cost = 1};
-    word_add(intake, c);
+    const uint32_t completed = framing->completed;
+    *framing = (struct api_framing){.state = METHOD, .completed = completed, .cost = 1};
+    word_add(framing, c);
     return KEEP;
 }
 
 static enum fate in_method(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     if (c == ' ') {
-        intake->is_head = word_end(intake) && strcmp(intake->word, "HEAD") == 0;
-        intake->state = TARGET;
-        intake->line_len = 0;
+        framing->is_head = word_end(framing) && strcmp(framing->word, "HEAD") == 0;
+        framing->state = TARGET;
+        framing->line_len = 0;
         return KEEP;
     }
-    if (!is_token(c) || intake->word_len == API_INTAKE_METHOD_MAX)
+    if (!is_token(c) || framing->word_len == API_FRAMING_METHOD_MAX)
         return refuse_bytes(feeding, is_control(c) ? &bad_control : &bad_request_line);
-    word_add(intake, c);
+    word_add(framing, c);
     return KEEP;
 }
 
 static enum fate in_target(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
-    if (c == ' ' && intake->line_len > 0) {
-        intake->state = VERSION;
-        word_begin(intake);
+    struct api_framing *framing = feeding->framing;
+    if (c == ' ' && framing->line_len > 0) {
+        framing->state = VERSION;
+        word_begin(framing);
         return KEEP;
     }
     if (c == '\r' || c == '\n' || c == ' ')
         return refuse_bytes(feeding, &bad_request_line);
     if (is_control(c) || c == '\t')
         return refuse_bytes(feeding, &bad_control);
-    intake->line_len = 1;
-    const bool parameter = intake->in_query ? c == '&' : c == '?';
-    intake->in_query |= c == '?';
-    if (parameter && !may_pay(intake, API_HTTP_FIELD_COST))
+    framing->line_len = 1;
+    const bool parameter = framing->in_query ? c == '&' : c == '?';
+    framing->in_query |= c == '?';
+    if (parameter && !may_pay(framing, API_HTTP_FIELD_COST))
         return refuse_bytes(feeding, &large_head);
     return KEEP;
 }
 
 static enum fate in_version(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     if (c != '\r' && c != '\n') {
         if (c != '\t' && is_control(c))
             return refuse_bytes(feeding, &bad_control);
-        if (intake->word_len == VERSION_LEN)
+        if (framing->word_len == VERSION_LEN)
             return refuse_bytes(feeding, &bad_version);
-        word_add(intake, c);
+        word_add(framing, c);
         return KEEP;
     }
-    assert(intake->word_len <= VERSION_LEN);
-    intake->word[intake->word_len] = '\0';
-    intake->is_1_0 = strcmp(intake->word, "HTTP/1.0") == 0;
-    if (!intake->is_1_0 && strcmp(intake->word, "HTTP/1.1") != 0)
+    assert(framing->word_len <= VERSION_LEN);
+    framing->word[framing->word_len] = '\0';
+    framing->is_1_0 = strcmp(framing->word, "HTTP/1.0") == 0;
+    if (!framing->is_1_0 && strcmp(framing->word, "HTTP/1.1") != 0)
         return refuse_bytes(feeding, &bad_version);
-    if (ends_line(intake, c))
-        intake->state = LINE_BEGIN;
+    if (ends_line(framing, c))
+        framing->state = LINE_BEGIN;
     return KEEP;
 }
 
 static enum fate head_ends(struct feeding *feeding)
 {
-    struct api_intake *intake = feeding->intake;
-    if (intake->distrusted || (intake->has_coding && (intake->has_length || intake->is_1_0)))
-        intake->state = LOST;
-    else if (intake->has_coding)
-        intake->state = CHUNK_BEGIN;
-    else if (intake->left > 0)
-        intake->state = BODY;
+    struct api_framing *framing = feeding->framing;
+    if (framing->distrusted || (framing->has_coding && (framing->has_length || framing->is_1_0)))
+        framing->state = LOST;
+    else if (framing->has_coding)
+        framing->state = CHUNK_BEGIN;
+    else if (framing->left > 0)
+        framing->state = BODY;
     else
-        intake->state = START;
-    intake->completed += intake->state == START;
-    intake->line_len = 0;
-    intake->body = 0;
+        framing->state = START;
+    framing->completed += framing->state == START;
+    framing->line_len = 0;
+    framing->body = 0;
     return KEEP;
 }
 
 static enum fate in_line_begin(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     if (c == '\r' || c == '\n')
-        return ends_line(intake, c) ? head_ends(feeding) : KEEP;
+        return ends_line(framing, c) ? head_ends(feeding) : KEEP;
     if (c == ' ' || c == '\t')
         return refuse_bytes(feeding, &bad_fold);
     if (!is_token(c))
         return refuse_bytes(feeding, c != ':' && is_control(c) ? &bad_control : &bad_name);
-    if (!may_pay(intake, API_HTTP_FIELD_COST))
+    if (!may_pay(framing, API_HTTP_FIELD_COST))
         return refuse_bytes(feeding, &large_head);
-    intake->state = NAME;
-    word_begin(intake);
-    word_add(intake, c);
+    framing->state = NAME;
+    word_begin(framing);
+    word_add(framing, c);
     return KEEP;
 }
 
-static enum header find_header(struct api_intake *intake)
+static enum header find_header(struct api_framing *framing)
 {
-    if (!word_end(intake))
+    if (!word_end(framing))
         return OTHER;
-    if (strcasecmp(intake->word, "Content-Length") == 0)
+    if (strcasecmp(framing->word, "Content-Length") == 0)
         return CONTENT_LENGTH;
-    if (strcasecmp(intake->word, "Transfer-Encoding") == 0)
+    if (strcasecmp(framing->word, "Transfer-Encoding") == 0)
         return TRANSFER_ENCODING;
-    return strcasecmp(intake->word, "Cookie") == 0 ? COOKIE : OTHER;
+    return strcasecmp(framing->word, "Cookie") == 0 ? COOKIE : OTHER;
 }
 
 static enum fate in_name(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     if (c == ':') {
-        intake->header = (uint8_t)find_header(intake);
-        intake->state = VALUE_BLANKS;
-        word_begin(intake);
+        framing->header = (uint8_t)find_header(framing);
+        framing->state = VALUE_BLANKS;
+        word_begin(framing);
         return KEEP;
     }
     if (!is_token(c))
         return refuse_bytes(feeding,
                             c != '\r' && c != '\n' && is_control(c) ? &bad_control : &bad_name);
-    word_add(intake, c);
+    word_add(framing, c);
     return KEEP;
 }
 
 static enum fate length_ends(struct feeding *feeding)
 {
-    struct api_intake *intake = feeding->intake;
-    const bool fits = word_end(intake);
-    const size_t digits = strspn(intake->word, "0123456789");
-    if (fits && (digits == 0 || digits != intake->word_len))
+    struct api_framing *framing = feeding->framing;
+    const bool fits = word_end(framing);
+    const size_t digits = strspn(framing->word, "0123456789");
+    if (fits && (digits == 0 || digits != framing->word_len))
         return refuse_bytes(feeding, &bad_length);
     if (!fits || digits > LENGTH_DIGITS_MAX)
         return refuse_bytes(feeding,
-                            fits || digits == API_INTAKE_WORD_MAX ? &large_body : &bad_length);
-    intake->distrusted |= intake->has_length;
-    intake->has_length = true;
-    intake->left = 0;
+                            fits || digits == API_FRAMING_WORD_MAX ? &large_body : &bad_length);
+    framing->distrusted |= framing->has_length;
+    framing->has_length = true;
+    framing->left = 0;
     for (size_t i = 0; i < digits; i++)
-        intake->left = intake->left * 10 + (uint64_t)(intake->word[i] - '0');
+        framing->left = framing->left * 10 + (uint64_t)(framing->word[i] - '0');
     return KEEP;
 }
 
 static enum fate value_ends(struct feeding *feeding)
 {
-    struct api_intake *intake = feeding->intake;
-    intake->state = LINE_BEGIN;
-    if (intake->header == CONTENT_LENGTH)
+    struct api_framing *framing = feeding->framing;
+    framing->state = LINE_BEGIN;
+    if (framing->header == CONTENT_LENGTH)
         return length_ends(feeding);
-    if (intake->header == TRANSFER_ENCODING) {
-        const bool fits = word_end(intake);
-        intake->distrusted |=
-            intake->has_coding || !fits || strcasecmp(intake->word, "chunked") != 0;
-        intake->has_coding = true;
+    if (framing->header == TRANSFER_ENCODING) {
+        const bool fits = word_end(framing);
+        framing->distrusted |=
+            framing->has_coding || !fits || strcasecmp(framing->word, "chunked") != 0;
+        framing->has_coding = true;
     }
     return KEEP;
 }
@@ -320,33 +320,33 @@ static uint32_t cookie_cost(unsigned char c)
  * value is refused: dropping it would change what it means. */
 static enum fate in_framing_value(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     if (c == ' ' || c == '\t') {
-        intake->gap = true;
+        framing->gap = true;
         return DROP;
     }
-    if (intake->gap)
-        return refuse_bytes(feeding, intake->header == CONTENT_LENGTH ? &bad_length : &bad_coding);
-    word_add(intake, c);
+    if (framing->gap)
+        return refuse_bytes(feeding, framing->header == CONTENT_LENGTH ? &bad_length : &bad_coding);
+    word_add(framing, c);
     return KEEP;
 }
 
 static enum fate in_value(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     if (c == '\r' || c == '\n')
-        return ends_line(intake, c) ? value_ends(feeding) : KEEP;
+        return ends_line(framing, c) ? value_ends(feeding) : KEEP;
     if (is_control(c))
         return refuse_bytes(feeding, &bad_control);
-    if (intake->state == VALUE_BLANKS && (c == ' ' || c == '\t'))
+    if (framing->state == VALUE_BLANKS && (c == ' ' || c == '\t'))
         return KEEP;
-    if (intake->state == VALUE_BLANKS && intake->header == COOKIE &&
-        !may_pay(intake, API_HTTP_FIELD_COST))
+    if (framing->state == VALUE_BLANKS && framing->header == COOKIE &&
+        !may_pay(framing, API_HTTP_FIELD_COST))
         return refuse_bytes(feeding, &large_head);
-    intake->state = VALUE;
-    if (intake->header == COOKIE && !may_pay(intake, cookie_cost(c)))
+    framing->state = VALUE;
+    if (framing->header == COOKIE && !may_pay(framing, cookie_cost(c)))
         return refuse_bytes(feeding, &large_head);
-    if (intake->header == CONTENT_LENGTH || intake->header == TRANSFER_ENCODING)
+    if (framing->header == CONTENT_LENGTH || framing->header == TRANSFER_ENCODING)
         return in_framing_value(feeding, c);
     return KEEP;
 }
@@ -355,18 +355,18 @@ static enum fate in_value(struct feeding *feeding, unsigned char c)
 
 static enum fate chunk_line_ends(struct feeding *feeding)
 {
-    struct api_intake *intake = feeding->intake;
-    intake->body += intake->left;
-    intake->line_len = 0;
-    if (intake->body > API_INTAKE_BODY_MAX)
+    struct api_framing *framing = feeding->framing;
+    framing->body += framing->left;
+    framing->line_len = 0;
+    if (framing->body > API_FRAMING_BODY_MAX)
         return refuse_bytes(feeding, &large_body);
-    intake->state = intake->left > 0 ? CHUNK_DATA : TRAILER_BEGIN;
+    framing->state = framing->left > 0 ? CHUNK_DATA : TRAILER_BEGIN;
     return KEEP;
 }
 
 static enum fate take_out(struct feeding *feeding)
 {
-    return ++feeding->intake->taken_out <= API_INTAKE_EXTENSIONS_MAX
+    return ++feeding->framing->taken_out <= API_FRAMING_EXTENSIONS_MAX
                ? DROP
                : refuse_bytes(feeding, &long_chunk_lines);
 }
@@ -374,69 +374,69 @@ static enum fate take_out(struct feeding *feeding)
 /* The lines of chunks end with CR LF and nothing else. */
 static enum fate in_chunk_line(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     if (c == '\n')
-        return intake->cr ? (intake->cr = false, chunk_line_ends(feeding))
-                          : refuse_bytes(feeding, &bad_chunk);
+        return framing->cr ? (framing->cr = false, chunk_line_ends(feeding))
+                           : refuse_bytes(feeding, &bad_chunk);
     if (c == '\r') {
-        intake->cr = true;
+        framing->cr = true;
         return KEEP;
     }
     if (is_control(c))
         return refuse_bytes(feeding, &bad_chunk);
-    intake->state = CHUNK_EXTENSION;
+    framing->state = CHUNK_EXTENSION;
     return take_out(feeding);
 }
 
 static enum fate in_chunk_size(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     const int digit = chunk_size_digit(c);
-    const bool first = intake->state == CHUNK_BEGIN;
+    const bool first = framing->state == CHUNK_BEGIN;
     if (digit < 0) {
         const bool may_end = c == '\r' || c == '\n' || c == ';' || c == ' ' || c == '\t';
         return first || !may_end ? refuse_bytes(feeding, &bad_chunk) : in_chunk_line(feeding, c);
     }
-    const bool another_zero = !first && digit == 0 && intake->left == 0;
-    intake->left = (first ? 0 : intake->left * 16) + (uint64_t)digit;
-    intake->state = CHUNK_SIZE;
-    if (intake->left > API_INTAKE_BODY_MAX)
+    const bool another_zero = !first && digit == 0 && framing->left == 0;
+    framing->left = (first ? 0 : framing->left * 16) + (uint64_t)digit;
+    framing->state = CHUNK_SIZE;
+    if (framing->left > API_FRAMING_BODY_MAX)
         return refuse_bytes(feeding, &large_body);
     return another_zero ? take_out(feeding) : KEEP;
 }
 
 static enum fate in_chunk_end(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
-    if (c != '\r' && !(c == '\n' && intake->cr))
+    struct api_framing *framing = feeding->framing;
+    if (c != '\r' && !(c == '\n' && framing->cr))
         return refuse_bytes(feeding, &bad_chunk);
-    if (ends_line(intake, c))
-        intake->state = CHUNK_BEGIN;
+    if (ends_line(framing, c))
+        framing->state = CHUNK_BEGIN;
     return KEEP;
 }
 
 static enum fate in_trailer_begin(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
-    if (c == '\n' && !intake->cr)
+    struct api_framing *framing = feeding->framing;
+    if (c == '\n' && !framing->cr)
         return refuse_bytes(feeding, &bad_chunk);
     if (c == '\r' || c == '\n') {
-        if (ends_line(intake, c)) {
-            intake->state = START;
-            intake->completed++;
+        if (ends_line(framing, c)) {
+            framing->state = START;
+            framing->completed++;
         }
         return KEEP;
     }
-    intake->state = TRAILER;
+    framing->state = TRAILER;
     return is_token(c) ? DROP : refuse_bytes(feeding, &bad_name);
 }
 
 static enum fate in_trailer(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
+    struct api_framing *framing = feeding->framing;
     if (c == '\r' || c == '\n') {
-        if (ends_line(intake, c))
-            intake->state = TRAILER_BEGIN;
+        if (ends_line(framing, c))
+            framing->state = TRAILER_BEGIN;
         return DROP;
     }
     return is_control(c) ? refuse_bytes(feeding, &bad_control) : DROP;
@@ -446,7 +446,7 @@ static enum fate in_trailer(struct feeding *feeding, unsigned char c)
 
 static enum fate take_in_head(struct feeding *feeding, unsigned char c)
 {
-    switch ((enum state)feeding->intake->state) {
+    switch ((enum state)feeding->framing->state) {
     case METHOD:
         return in_method(feeding, c);
     case TARGET:
@@ -464,7 +464,7 @@ static enum fate take_in_head(struct feeding *feeding, unsigned char c)
 
 static enum fate take_in_chunks(struct feeding *feeding, unsigned char c)
 {
-    switch ((enum state)feeding->intake->state) {
+    switch ((enum state)feeding->framing->state) {
     case CHUNK_BEGIN:
     case CHUNK_SIZE:
         return in_chunk_size(feeding, c);
@@ -486,58 +486,58 @@ static bool is_counted(uint8_t state)
 
 static enum fate take_byte(struct feeding *feeding, unsigned char c)
 {
-    struct api_intake *intake = feeding->intake;
-    if (intake->cr && c != '\n')
+    struct api_framing *framing = feeding->framing;
+    if (framing->cr && c != '\n')
         return refuse_bytes(feeding, &bad_line_end);
-    if (intake->state == START)
+    if (framing->state == START)
         return in_start(feeding, c);
-    if (is_counted(intake->state) && !may_pay(intake, 1))
+    if (is_counted(framing->state) && !may_pay(framing, 1))
         return refuse_bytes(feeding, &large_head);
-    return intake->state < BODY ? take_in_head(feeding, c) : take_in_chunks(feeding, c);
+    return framing->state < BODY ? take_in_head(feeding, c) : take_in_chunks(feeding, c);
 }
 
 /* Bytes of a value that nothing here looks at: how many of @len. Most of a head is that. */
-static size_t take_plain(struct api_intake *intake, const char *bytes, size_t len)
+static size_t take_plain(struct api_framing *framing, const char *bytes, size_t len)
 {
-    assert(intake->cost <= API_HTTP_HEAD_MAX);
-    const size_t most = API_HTTP_HEAD_MAX - intake->cost;
+    assert(framing->cost <= API_HTTP_HEAD_MAX);
+    const size_t most = API_HTTP_HEAD_MAX - framing->cost;
     size_t run = 0;
     if (len > most)
         len = most;
     while (run < len && !is_control((unsigned char)bytes[run]))
         run++;
-    intake->cost += (uint32_t)run;
+    framing->cost += (uint32_t)run;
     return run;
 }
 
 /* Bytes that only have to be counted: how many of @len. */
-static size_t take_data(struct api_intake *intake, size_t len)
+static size_t take_data(struct api_framing *framing, size_t len)
 {
-    assert(intake->left > 0);
-    if (intake->left < len)
-        len = (size_t)intake->left;
-    intake->left -= len;
-    if (intake->left > 0)
+    assert(framing->left > 0);
+    if (framing->left < len)
+        len = (size_t)framing->left;
+    framing->left -= len;
+    if (framing->left > 0)
         return len;
-    intake->completed += intake->state == BODY;
-    intake->line_len = 0;
-    intake->state = intake->state == BODY ? START : CHUNK_END;
+    framing->completed += framing->state == BODY;
+    framing->line_len = 0;
+    framing->state = framing->state == BODY ? START : CHUNK_END;
     return len;
 }
 
-const struct api_fault *api_intake_feed(struct api_intake *intake, char *bytes, size_t len,
-                                        size_t *ret_kept)
+const struct api_fault *api_framing_feed(struct api_framing *framing, char *bytes, size_t len,
+                                         size_t *ret_kept)
 {
-    struct feeding feeding = {.intake = intake};
+    struct feeding feeding = {.framing = framing};
     size_t kept = 0;
     size_t whole = 0; /* of what is kept: the requests that came to their end */
-    for (size_t i = 0; i < len && intake->state != LOST;) {
-        const uint32_t completed = intake->completed;
+    for (size_t i = 0; i < len && framing->state != LOST;) {
+        const uint32_t completed = framing->completed;
         size_t run = 0;
-        if (intake->state == BODY || intake->state == CHUNK_DATA)
-            run = take_data(intake, len - i);
-        else if (intake->state == VALUE && intake->header == OTHER && !intake->cr)
-            run = take_plain(intake, bytes + i, len - i);
+        if (framing->state == BODY || framing->state == CHUNK_DATA)
+            run = take_data(framing, len - i);
+        else if (framing->state == VALUE && framing->header == OTHER && !framing->cr)
+            run = take_plain(framing, bytes + i, len - i);
         if (run > 0) {
             if (kept < i)
                 memmove(bytes + kept, bytes + i, run);
@@ -551,20 +551,20 @@ const struct api_fault *api_intake_feed(struct api_intake *intake, char *bytes, 
                 bytes[kept++] = bytes[i];
             i++;
         }
-        if (intake->completed != completed)
+        if (framing->completed != completed)
             whole = kept;
     }
     assert(whole <= kept && kept <= len);
-    assert(feeding.fault == NULL || intake->state == LOST);
+    assert(feeding.fault == NULL || framing->state == LOST);
     *ret_kept = kept;
     return feeding.fault;
 }
 
-enum api_intake_phase api_intake_phase(const struct api_intake *intake)
+enum api_framing_phase api_framing_phase(const struct api_framing *framing)
 {
-    if (intake->state == LOST)
-        return API_INTAKE_LOST;
-    if (intake->state == START)
-        return API_INTAKE_IDLE;
-    return intake->state < BODY ? API_INTAKE_HEAD : API_INTAKE_BODY;
+    if (framing->state == LOST)
+        return API_FRAMING_LOST;
+    if (framing->state == START)
+        return API_FRAMING_IDLE;
+    return framing->state < BODY ? API_FRAMING_HEAD : API_FRAMING_BODY;
 }
