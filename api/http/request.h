@@ -14,7 +14,7 @@
 
 #include "api/http/access.h"
 #include "api/http/answer.h"
-#include "api/http/header.h"
+#include "api/http/headers.h"
 #include "api/http/route.h"
 
 #include <stdint.h>
