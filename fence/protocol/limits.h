@@ -55,7 +55,7 @@ enum {
     FENCE_LAG_DEADLINES = 4,            /* so many deadlines of masters, at most, a lag puts off */
     FENCE_IN_FLIGHT_MAX = 16384,        /* requests one master may owe before it counts as gone */
     FENCE_OWED_MAX = 512,         /* locks that a majority owes answers for, beyond which calls wait
-                                   * (fence/core/admission.h): of two script calls */
+                                   * (fence/state/admission.h): of two script calls */
     FENCE_OWED_GROUPS_PART = 8,   /* one in so many of these is for groups, ... */
     FENCE_OWED_HOLDERS_TIMES = 2, /* ... and holders wait beyond so many times as much */
     FENCE_ADMISSION_US = 1000 * 1000, /* how long a call waits for that, if it does not say */

@@ -123,7 +123,8 @@ struct fence_taken {
 
 /* ---- between the core and masters ------------------------------------------------------------ */
 
-/* In place of a lock id: the lock is nobody's, and ends with its time (fence/core/rejoin_state.h).
+/* In place of a lock id: the lock is nobody's, and ends with its time
+ * (fence/rejoin/rejoin_state.h).
  */
 #define FENCE_TOMBSTONE "~"
 

@@ -1,5 +1,5 @@
-/* What is said to a master, and by it, while it is taken back (fence/core/rejoin_state.h), or made
- * a member of a fleet (fence/bootstrap/bootstrap.h). */
+/* What is said to a master, and by it, while it is taken back (fence/rejoin/rejoin_state.h), or
+ * made a member of a fleet (fence/bootstrap/bootstrap.h). */
 #ifndef FENCE_PROTOCOL_REJOIN_MESSAGE_H
 #define FENCE_PROTOCOL_REJOIN_MESSAGE_H
 

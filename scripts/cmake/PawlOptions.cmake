@@ -26,7 +26,7 @@ check_pie_supported(LANGUAGES C)
 add_library(pawl_options INTERFACE)
 target_compile_definitions(pawl_options INTERFACE _GNU_SOURCE)
 
-# Includes are written from the root: #include "fence/core/core.h".
+# Includes are written from the root: #include "fence/core.h".
 target_include_directories(pawl_options INTERFACE ${PROJECT_SOURCE_DIR})
 
 target_compile_options(pawl_options INTERFACE

@@ -1,6 +1,6 @@
 #include "server/loop/driver.h"
 
-#include "fence/core/trace.h"
+#include "fence/state/trace.h"
 #include "server/loop/audit.h"
 #include "server/loop/batch_delay.h"
 #include "server/loop/masters.h"

@@ -4,7 +4,7 @@
 #define SERVER_LOOP_DRIVER_H
 
 #include "api/v1/backend.h"
-#include "fence/core/core.h"
+#include "fence/core.h"
 #include "fence/fleet/audit.h"
 #include "server/loop/masters.h"
 #include "server/system/random.h"

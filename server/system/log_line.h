@@ -14,7 +14,7 @@
 #include <time.h>
 
 enum server_log_level {
-    SERVER_LOG_TRACE, /* each decision of the core; see fence/core/trace.h */
+    SERVER_LOG_TRACE, /* each decision of the core; see fence/state/trace.h */
     SERVER_LOG_DEBUG, /* each step of something; for who looks for a fault */
     SERVER_LOG_INFO,
     SERVER_LOG_WARNING, /* it goes on, but an operator should look */

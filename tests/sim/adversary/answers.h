@@ -4,7 +4,7 @@
 #ifndef TESTS_SIM_ADVERSARY_ANSWERS_H
 #define TESTS_SIM_ADVERSARY_ANSWERS_H
 
-#include "fence/core/core.h"
+#include "fence/core.h"
 
 #include <stdbool.h>
 #include <stdint.h>

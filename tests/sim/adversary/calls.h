@@ -2,7 +2,7 @@
 #ifndef TESTS_SIM_ADVERSARY_CALLS_H
 #define TESTS_SIM_ADVERSARY_CALLS_H
 
-#include "fence/core/core.h"
+#include "fence/core.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #ifndef TESTS_SIM_ADVERSARY_LIES_H
 #define TESTS_SIM_ADVERSARY_LIES_H
 
-#include "fence/core/core.h"
+#include "fence/core.h"
 #include "tests/sim/adversary/links.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* The connections to the masters, as the driver's contract has them (fence/core/core.h):
+/* The connections to the masters, as the driver's contract has them (fence/core.h):
  *
  *              +----------------- fails, or was reset ----------------+
  *              v                                                      |
@@ -11,7 +11,7 @@
 #ifndef TESTS_SIM_ADVERSARY_LINKS_H
 #define TESTS_SIM_ADVERSARY_LINKS_H
 
-#include "fence/core/core.h"
+#include "fence/core.h"
 
 #include <stdbool.h>
 #include <stdint.h>

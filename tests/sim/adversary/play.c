@@ -1,6 +1,6 @@
 #include "tests/sim/adversary/play.h"
 
-#include "fence/core/state.h"
+#include "fence/state/state.h"
 #include "tests/sim/adversary/tell.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* One seed: a core, its clients, and masters that say anything, in any order that the driver's
- * contract allows (fence/core/core.h). What must hold:
+ * contract allows (fence/core.h). What must hold:
  *
  * - no assertion of the core fails;
  * - nothing is sent to a master that is not ready for it (links.h);
@@ -13,7 +13,7 @@
 #ifndef TESTS_SIM_ADVERSARY_PLAY_H
 #define TESTS_SIM_ADVERSARY_PLAY_H
 
-#include "fence/core/core.h"
+#include "fence/core.h"
 #include "tests/sim/adversary/answers.h"
 #include "tests/sim/adversary/calls.h"
 #include "tests/sim/adversary/lies.h"

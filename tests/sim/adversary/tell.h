@@ -2,7 +2,7 @@
 #ifndef TESTS_SIM_ADVERSARY_TELL_H
 #define TESTS_SIM_ADVERSARY_TELL_H
 
-#include "fence/core/core.h"
+#include "fence/core.h"
 
 #include <stdio.h>
 

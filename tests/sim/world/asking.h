@@ -2,7 +2,7 @@
 #ifndef TESTS_SIM_WORLD_ASKING_H
 #define TESTS_SIM_WORLD_ASKING_H
 
-#include "fence/core/core.h"
+#include "fence/core.h"
 #include "tests/sim/world/client.h"
 
 /* @c goes on in @state after so long, unless an answer comes before. */

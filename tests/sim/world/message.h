@@ -6,7 +6,7 @@
 #ifndef TESTS_SIM_WORLD_MESSAGE_H
 #define TESTS_SIM_WORLD_MESSAGE_H
 
-#include "fence/core/core.h"
+#include "fence/core.h"
 
 enum {
     SIM_RESOURCES_MAX = 3,

@@ -1,6 +1,6 @@
 #include "tests/sim/world/server.h"
 
-#include "fence/core/trace.h"
+#include "fence/state/trace.h"
 #include "tests/sim/promises/attempts.h"
 #include "tests/sim/promises/lease.h"
 #include "tests/sim/promises/voters.h"

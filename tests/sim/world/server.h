@@ -2,7 +2,7 @@
 #ifndef TESTS_SIM_WORLD_SERVER_H
 #define TESTS_SIM_WORLD_SERVER_H
 
-#include "fence/core/core.h"
+#include "fence/core.h"
 #include "tests/sim/world/clock.h"
 #include "tests/sim/world/rng.h"
 

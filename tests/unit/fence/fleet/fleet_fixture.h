@@ -4,7 +4,7 @@
 #define TESTS_UNIT_FENCE_FLEET_FLEET_FIXTURE_H
 
 #include "fence/fleet/fleet.h"
-#include "tests/unit/fence/core/core_fixture.h"
+#include "tests/unit/fence/core_fixture.h"
 
 enum {
     FLEET_NOW_US = 1000,

@@ -1,0 +1,242 @@
+#include "fence/call/acquire.h"
+
+#include "fence/call/admit.h"
+#include "fence/call/attempts.h"
+#include "fence/call/call_move.h"
+#include "fence/call/waiting.h"
+#include "fence/protocol/lease.h"
+#include "fence/protocol/lock_id.h"
+#include "fence/state/output.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- endings --------------------------------------------------------------------------------- */
+
+/* A freed slot keeps its strings, and its group, for the rest of the step. */
+static void answer_failed(struct fence_core *core, struct call *call, int error)
+{
+    const struct core_holder_hint *seen = core_hint(core, call);
+    const struct core_group_call *group = core_group_of(core, call);
+    struct fence_answer *answer = core_answer(core, call, error);
+    bool obstructed = fence_error_is_obstacle(error);
+    bool held = !obstructed && core_knows_held(core, call);
+    if (held) {
+        answer->remaining_ms = (seen->held_until_us - core->now_us + 999) / 1000;
+        answer->owner = seen->owner;
+    }
+    if (group && (held || obstructed))
+        answer->resource = group->group.locks[group->blocked].resource;
+    if (call->tries > 0) {
+        memcpy(answer->parts, call->taking.attempt.tally.parts, sizeof(answer->parts));
+        answer->granted = fence_tally_count(&call->taking.attempt.tally, FENCE_PART_GRANTED);
+    }
+    core_leave(core, call, false);
+}
+
+static void answer_granted(struct fence_core *core, struct call *call, uint64_t validity_us)
+{
+    const struct fence_attempt *attempt = &call->taking.attempt;
+    const struct core_group_call *group = core_group_of(core, call);
+    core_holder_hint_held(core_hint(core, call),
+                          core->now_us + core_attempt_lease_ms(call) * UINT64_C(1000),
+                          fence_lock_id_hash(call->lock_id), call->owner);
+    core_answer_queue(core, call);
+    struct fence_answer *answer = core_answer(core, call, 0);
+    answer->group = group ? &group->group : NULL;
+    answer->token = attempt->votes.each[0].token;
+    answer->validity_ms = validity_us / 1000;
+    answer->found = fence_attempt_found(attempt);
+    answer->confirmed = call->taking.confirmed;
+    if (attempt->found == 0) /* what was found may have been extended before */
+        answer->extensions_left = core_extensions_max(core);
+    answer->attempt = attempt->id;
+    answer->sent = attempt->sent;
+    answer->granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);
+    memcpy(answer->parts, attempt->tally.parts, sizeof(answer->parts));
+    core_leave(core, call, true);
+}
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+static bool worth_another_try(const struct fence_core *core, const struct call *call, int error)
+{
+    bool waits = core->now_us < call->wait_until_us;
+    if (error == FENCE_ETOOSLOW) /* its own lock was found, and ends in a moment */
+        return waits && call->taking.attempt.remaining_ms < call->ttl_ms;
+    if (error != FENCE_EHELD && error != FENCE_ECONTENDED)
+        return false;
+    if (call->wait_until_us)
+        return waits;
+    unsigned tries_max = call->taking.attempt.stale ? FENCE_STALE_TRIES_MAX : FENCE_TRIES_MAX;
+    return error == FENCE_ECONTENDED && call->tries < tries_max;
+}
+
+static void remember_holder(struct fence_core *core, const struct call *call)
+{
+    const struct fence_holders *holders = &call->taking.attempt.holders;
+    uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
+    core_holder_hint_held(core_hint(core, call), core->now_us + remaining_ms * 1000,
+                          fence_holders_top(holders), holders->owner);
+    core_answer_queue(core, call);
+    struct core_group_call *group = core_group_of(core, call);
+    if (group)
+        group->blocked = holders->blocked;
+}
+
+/* Random delays, longer with each try, separate contenders that split the masters. An acquire of
+ * several may find them split for as long as one of its locks is held. */
+static uint64_t next_try_us(struct fence_core *core, const struct call *call)
+{
+    unsigned most = call->group != FENCE_NOBODY ? FENCE_GROUP_DOUBLINGS_MAX : FENCE_TRIES_MAX;
+    unsigned doublings = call->tries < most ? call->tries : most;
+    return core->now_us + core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
+}
+
+/* An attempt out of turn failed. The holder that it saw, and a release that arrived, are for the
+ * first of the queue to act on. */
+static void step_back(struct fence_core *core, struct call *call)
+{
+    if (core_holds_itself(core, call)) {
+        core_pause_until(core, call, next_try_us(core, call));
+        return;
+    }
+    core_call_move(call, CALL_QUEUED);
+    call->waited = true;
+    call->tries = 0;
+    core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+}
+
+/* Waiting would have helped against these. */
+static bool can_be_waited_for(int error)
+{
+    return error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW && !fence_error_is_obstacle(error);
+}
+
+static void fail(struct fence_core *core, struct call *call, int error)
+{
+    core_attempt_undo(core, call);
+    core->counts.contended += error == FENCE_ECONTENDED;
+    if (error == FENCE_EHELD)
+        remember_holder(core, call);
+    if (!worth_another_try(core, call, error)) {
+        bool waited = call->wait_until_us && can_be_waited_for(error);
+        answer_failed(core, call, waited ? FENCE_EWAITTIMEOUT : error);
+        return;
+    }
+    core_next_round(core, call);
+    if (core_stands_behind(core, call)) {
+        step_back(core, call);
+        return;
+    }
+    bool overtaken = core_holder_hint_overtaken(core_hint(core, call));
+    bool looks = error == FENCE_EHELD && !overtaken;
+    core_pause_until(core, call, looks ? core_next_look_us(core, call) : next_try_us(core, call));
+}
+
+/* Fails for what the attempt met. */
+static void fail_by_attempt(struct fence_core *core, struct call *call)
+{
+    struct core_group_call *group = core_group_of(core, call);
+    unsigned only = 0;
+    fail(core, call, fence_attempt_error(&call->taking.attempt, group ? &group->blocked : &only));
+}
+
+static void start_attempt(struct fence_core *core, struct call *call)
+{
+    core_call_move(call, CALL_TRYING);
+    call->tries++;
+    core_attempt_begin(core, call);
+    if (call->taking.attempt.state == FENCE_ATTEMPT_FAILED)
+        fail_by_attempt(core, call);
+}
+
+static void try(struct fence_core *core, struct call *call)
+{
+    if (call->ttl_ms > core->fleet.ttl_max_ms) {
+        answer_failed(core, call, FENCE_ETTL); /* the fleet was made anew while the call waited */
+        return;
+    }
+    if (core_admit(core, call))
+        start_attempt(core, call);
+}
+
+void core_acquire_admitted(struct fence_core *core, struct call *call)
+{
+    if (core_stands_behind(core, call) && !core_holds_itself(core, call))
+        step_back(core, call); /* another one came back to its place meanwhile */
+    else
+        start_attempt(core, call);
+}
+
+static void win(struct fence_core *core, struct call *call)
+{
+    int64_t validity_us =
+        fence_validity_us(core_attempt_lease_ms(call), call->taking.attempt.began_us, core->now_us);
+    if (validity_us <= 0) {
+        fail(core, call, FENCE_ETOOSLOW);
+        return;
+    }
+    core_attempt_settle(core, call);
+    answer_granted(core, call, (uint64_t)validity_us);
+}
+
+/* ---- what the core calls --------------------------------------------------------------------- */
+
+static void stand_behind(struct fence_core *core, struct call *call)
+{
+    call->waited = true;
+    core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+}
+
+void core_acquire_begin(struct fence_core *core, struct call *call, const struct fence_call *asked)
+{
+    if (core_stand(core, call, asked) || core_holds_itself(core, call))
+        try(core, call);
+    else if (!call->wait_until_us && core_knows_held(core, call))
+        answer_failed(core, call, FENCE_EHELD);
+    else
+        stand_behind(core, call);
+}
+
+static void conclude_attempt(struct fence_core *core, struct call *call)
+{
+    if (call->taking.attempt.state == FENCE_ATTEMPT_WON)
+        win(core, call);
+    else if (call->taking.attempt.state == FENCE_ATTEMPT_FAILED)
+        fail_by_attempt(core, call);
+}
+
+const struct core_round_kind core_acquire_round = {
+    .tally = core_attempt_tally,
+    .count = core_attempt_count,
+    .wants_more = core_attempt_wants_more,
+    .view_ended = core_attempt_view_ended,
+    .ask = core_attempt_ask,
+    .give_up = core_attempt_give_up,
+    .conclude = conclude_attempt,
+};
+
+void core_acquire_timer(struct fence_core *core, struct call *call)
+{
+    if (call->state == CALL_ADMITTING) {
+        answer_failed(core, call, call->wait_until_us ? FENCE_EWAITTIMEOUT : FENCE_EBUSY);
+        return;
+    }
+    bool asks_once = !call->wait_until_us && call->tries == 0;
+    if (call->wait_until_us && core->now_us >= call->wait_until_us)
+        answer_failed(core, call, FENCE_EWAITTIMEOUT);
+    else if (asks_once && core_knows_held(core, call))
+        answer_failed(core, call, FENCE_EHELD); /* the call before it has the lock now */
+    else if (!core_stands_behind(core, call) || core_holds_itself(core, call))
+        try(core, call);
+    else
+        step_back(core, call); /* woken, but another has it by now */
+}
+
+void core_acquire_abandon(struct fence_core *core, struct call *call)
+{
+    if (call->state == CALL_TRYING)
+        core_attempt_undo(core, call);
+    answer_failed(core, call, FENCE_ELEFT);
+}

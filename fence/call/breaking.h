@@ -1,0 +1,13 @@
+/* Breaking a grant: two rounds, then the answer. What they mean: fence/round/breaking.h. */
+#ifndef FENCE_CALL_BREAKING_H
+#define FENCE_CALL_BREAKING_H
+
+#include "fence/call/rounds.h"
+
+/* @call is admitted, and its first round begins. */
+void core_break_admitted(struct fence_core *core, struct call *call);
+
+/* The round that @call is in. */
+extern const struct core_round_kind core_break_round;
+
+#endif

@@ -1,0 +1,48 @@
+#include "fence/call/calls.h"
+
+#include "fence/call/admit.h"
+#include "fence/call/call_move.h"
+#include "fence/protocol/name.h"
+#include "fence/state/output.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct call *core_open(struct fence_core *core, const struct fence_call *asked)
+{
+    uint32_t index = fence_pool_take(&core->pool);
+    assert(index != FENCE_POOL_NONE);
+    struct call *call = &core->calls[index];
+    assert(call->state == CALL_FREE);
+    *call = (struct call){
+        .state = CALL_FREE,
+        .kind = asked->kind,
+        .origin = asked->origin,
+        .slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource)),
+        .ttl_ms = asked->ttl_ms,
+        .token = asked->token,
+        .client = asked->client,
+        .arrived_us = core->now_us,
+        .wait_until_us = asked->wait_ms ? core->now_us + asked->wait_ms * UINT64_C(1000) : 0,
+        .group = FENCE_NOBODY,
+        .idempotent = asked->idempotent,
+    };
+    if (call->kind == FENCE_CALL_ACQUIRE)
+        call->acquire.place = FENCE_NOBODY;
+    if (call->kind == FENCE_CALL_COUNT)
+        call->count.values = asked->count;
+    core_copy_text(call->resource, sizeof(call->resource), asked->resource);
+    core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
+    core_copy_text(call->owner, sizeof(call->owner), asked->owner);
+    return call;
+}
+
+void core_finish(struct fence_core *core, struct call *call)
+{
+    assert(call->state != CALL_FREE);
+    core_wake_at(core, call, FENCE_NEVER);
+    if (call->state == CALL_ADMITTING)
+        core_admit_leave(core, call);
+    core_call_move(call, CALL_FREE);
+    fence_pool_give(&core->pool, core_index(core, call));
+}

@@ -1,0 +1,211 @@
+#include "fence/call/extend.h"
+
+#include "fence/call/attempts.h"
+#include "fence/call/calls.h"
+#include "fence/call/cleanup.h"
+#include "fence/call/reacquire.h"
+#include "fence/call/votes.h"
+#include "fence/protocol/lease.h"
+#include "fence/state/output.h"
+
+#include <assert.h>
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void ask_to_extend(struct fence_core *core, const struct call *call, uint32_t set)
+{
+    const struct fence_request request = {
+        .kind = FENCE_REQUEST_EXTEND,
+        .token = call->token,
+        .ttl_ms = call->ttl_ms,
+        .extensions = core_extensions_max(core),
+    };
+    if (set)
+        core_ask(core, call, set, &request);
+}
+
+/* What they answer from here on says nothing of how long they take. */
+static void join_masters(struct fence_core *core, struct call *call, uint32_t set)
+{
+    const struct fence_quorum_call *vote = &call->vote;
+    if (set == 0)
+        return;
+    core_copy_text(call->owner, sizeof(call->owner), vote->owner);
+    call->round.first &= ~set;
+    core_round_asked_again(core, call);
+    struct fence_request request = {
+        .kind = FENCE_REQUEST_JOIN,
+        .attempt = call->extend.join_tag,
+        .token = call->token,
+        .ttl_ms = call->ttl_ms,
+        .extensions = core_extensions_max(core),
+        .extended = (uint32_t)vote->extensions,
+    };
+    core_ask(core, call, set, &request);
+}
+
+/* What a round joined is the holder's only if the round succeeds. It goes by the tag of the round:
+ * by the lock id it would take what another round extended. */
+static void undo_joins(struct fence_core *core, const struct call *call, uint32_t masters)
+{
+    const struct fence_taken taken = {
+        .resource = call->resource,
+        .lock_id = call->lock_id,
+        .attempt = call->extend.join_tag,
+        .ttl_ms = call->ttl_ms,
+        .masters = masters,
+    };
+    if (taken.masters)
+        core_undo(core, &taken);
+}
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+static int extend_error(const struct fence_core *core, const struct call *call,
+                        enum fence_verdict verdict)
+{
+    switch (verdict) {
+    case FENCE_VERDICT_YES:
+        return fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) > 0 ? 0
+                                                                                   : FENCE_ETOOSLOW;
+    case FENCE_VERDICT_NO:
+        return FENCE_ELOCKLOST;
+    case FENCE_VERDICT_EXHAUSTED:
+        return FENCE_EEXHAUSTED;
+    case FENCE_VERDICT_BROKEN:
+        return FENCE_EBROKEN;
+    default:
+        return fence_quorum_call_error(&call->vote);
+    }
+}
+
+/* What was acquired again stands for as long as was found, also where it could not be extended. */
+static bool stands_anew(const struct fence_core *core, const struct call *call,
+                        enum fence_verdict verdict)
+{
+    return verdict == FENCE_VERDICT_UNKNOWN && call->extend.regrant_us > core->now_us;
+}
+
+/* By the master that counted most; -1: none did of a lock with the token as its number. */
+static int64_t extensions_left(const struct call *call)
+{
+    const struct fence_quorum_call *vote = &call->vote;
+    if (vote->extensions == 0)
+        return -1;
+    return vote->extensions < vote->extensions_max ? vote->extensions_max - vote->extensions : 0;
+}
+
+/* If the lock is lost, the locks of a minority stay: another round may be extending them, through
+ * another server. */
+static void answer_extend(struct fence_core *core, const struct call *call,
+                          enum fence_verdict verdict)
+{
+    bool stands = stands_anew(core, call, verdict);
+    int error = stands ? 0 : extend_error(core, call, verdict);
+    struct fence_answer *answer = core_vote_answer(core, call, error);
+    answer->granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
+    answer->token = call->token;
+    answer->anew = !error && call->extend.regrant_us > 0;
+    answer->owner = error == FENCE_EBROKEN ? call->vote.owner : call->owner;
+    if (stands) {
+        answer->granted = call->extend.regranted;
+        answer->validity_ms = (call->extend.regrant_us - core->now_us) / 1000;
+    } else if (!error) {
+        answer->extensions_left = extensions_left(call);
+        answer->validity_ms =
+            (uint64_t)fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) / 1000;
+    }
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+static void conclude_extend(struct fence_core *core, struct call *call)
+{
+    const struct fence_quorum_call *vote = &call->vote;
+    enum fence_verdict verdict = fence_quorum_call_verdict(vote);
+    if (verdict == FENCE_VERDICT_OPEN)
+        return;
+    /* Of a round that succeeded, what is still on its way. */
+    undo_joins(core, call,
+               verdict == FENCE_VERDICT_YES ? vote->joined & vote->tally.open : vote->joined);
+    if (verdict == FENCE_VERDICT_UNKNOWN && core_reacquire_helps(call)) {
+        core_reacquire_begin(core, call);
+        return;
+    }
+    answer_extend(core, call, verdict);
+    core_finish(core, call);
+}
+
+void core_extend_admitted(struct fence_core *core, struct call *call)
+{
+    assert(call->kind == FENCE_CALL_EXTEND);
+    const struct fence_round_masters masters = core_round_masters(core);
+    uint32_t spare = 0;
+    uint32_t first = fence_round_first(&masters, call->slot, &spare);
+    core_vote_begin(core, call, first, spare);
+    call->vote.extensions_max = core_extensions_max(core);
+    call->extend.join_tag = core_random(core);
+    ask_to_extend(core, call, first);
+    core_round_begin(core, call, first, true,
+                     fence_round_timeout_us(core->fleet.deadline_us, call->ttl_ms));
+    conclude_extend(core, call); /* at once, if too few can be asked */
+}
+
+/* An extension keeps to one view. */
+static void extend_anew(struct fence_core *core, struct call *call)
+{
+    undo_joins(core, call, call->vote.joined);
+    core_extend_admitted(core, call);
+}
+
+/* ---- the way through a round ----------------------------------------------------------------- */
+
+static bool extend_view_refused(struct fence_core *core, struct call *call, unsigned i)
+{
+    (void)i;
+    if (call->tries++ >= FENCE_TRIES_MAX)
+        return false;
+    extend_anew(core, call);
+    return true;
+}
+
+static bool extend_view_ended(struct fence_core *core, struct call *call, uint32_t set)
+{
+    if ((set == 0 && call->vote.joinable == 0) || call->tries++ >= FENCE_TRIES_MAX)
+        return false;
+    extend_anew(core, call);
+    return true;
+}
+
+static void extend_more(struct fence_core *core, struct call *call, uint32_t set, uint32_t active)
+{
+    ask_to_extend(core, call, set);
+    join_masters(core, call, fence_quorum_call_join(&call->vote, call->round.late, active));
+}
+
+const struct core_round_kind core_extend_round = {
+    .tally = core_vote_tally,
+    .view_refused = extend_view_refused,
+    .count = core_vote_count,
+    .wants_more = core_vote_wants_more,
+    .view_ended = extend_view_ended,
+    .ask = extend_more,
+    .give_up = core_vote_give_up,
+    .conclude = conclude_extend,
+};
+
+static void conclude_reacquired(struct fence_core *core, struct call *call)
+{
+    if (core_reacquire_over(core, call))
+        core_extend_admitted(core, call);
+}
+
+const struct core_round_kind core_reacquire_round = {
+    .tally = core_attempt_tally,
+    .count = core_attempt_count,
+    .wants_more = core_attempt_wants_more,
+    .view_ended = core_attempt_view_ended,
+    .ask = core_attempt_ask,
+    .give_up = core_attempt_give_up,
+    .conclude = conclude_reacquired,
+};

@@ -1,0 +1,26 @@
+#include "fence/call/left.h"
+
+#include "fence/call/acquire.h"
+#include "fence/call/cleanup.h"
+#include "fence/call/waiting.h"
+#include "fence/state/clients.h"
+
+void core_left(struct fence_core *core, uint64_t client)
+{
+    uint32_t index = core_clients_find(&core->clients, client);
+    if (index != FENCE_NOBODY)
+        core_acquire_abandon(core, &core->calls[index]);
+}
+
+void core_left_grant(struct fence_core *core, const struct fence_taken *declined)
+{
+    const struct fence_group *group = declined->group;
+    core_undo(core, declined);
+    if (!group && core->granted_place != FENCE_NOBODY)
+        core_kept_places_declined(&core->kept, core->granted_place, declined->resource,
+                                  declined->lock_id);
+    if (!group)
+        core_released(core, declined->resource, declined->lock_id);
+    for (unsigned k = 0; group && k < group->count; k++)
+        core_released(core, group->locks[k].resource, declined->lock_id);
+}

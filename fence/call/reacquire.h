@@ -1,0 +1,23 @@
+/* An extension that acquires the lock again, under its own lock id.
+ *
+ * After one of a lock's masters was replaced, the others may have given numbers above the token for
+ * other resources of the slot. Then nobody can join, and too few masters extend. The lock is still
+ * there, so it is acquired as a retry of the client would: what is found counts, and what is free
+ * is taken. Then it is extended. The token rises, since nothing proves that nobody else held the
+ * lock in between: the answer is a new grant. */
+#ifndef FENCE_CALL_REACQUIRE_H
+#define FENCE_CALL_REACQUIRE_H
+
+#include "fence/state/state.h"
+
+/* Whether the round of the extension @call, which came to no end, calls for that. */
+bool core_reacquire_helps(const struct call *call);
+
+/* The extension @call acquires again. */
+void core_reacquire_begin(struct fence_core *core, struct call *call);
+
+/* Acts on what is certain of the attempt. True: the lock is had again, and the round of @call
+ * begins anew, under its new token. */
+bool core_reacquire_over(struct fence_core *core, struct call *call);
+
+#endif

@@ -1,0 +1,242 @@
+#include "fence/call/waiting.h"
+
+#include "fence/base/minmax.h"
+#include "fence/call/call_move.h"
+#include "fence/call/calls.h"
+#include "fence/protocol/lock_id.h"
+#include "fence/protocol/name.h"
+#include "fence/state/output.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct core_group_call *group_call(const struct fence_core *core, const struct call *call)
+{
+    assert(call->group != FENCE_NOBODY);
+    return &core->groups.calls[call->group];
+}
+
+static struct core_wait_queue *queue_of(const struct fence_core *core, const struct call *call)
+{
+    return core_wait_queues_of(&core->queues, core_index(core, call));
+}
+
+struct core_holder_hint *core_hint(const struct fence_core *core, const struct call *call)
+{
+    return call->group != FENCE_NOBODY ? &group_call(core, call)->seen
+                                       : &queue_of(core, call)->seen;
+}
+
+static bool is_own(const struct core_holder_hint *seen, const struct call *call)
+{
+    return call->idempotent && seen->holder == fence_lock_id_hash(call->lock_id);
+}
+
+bool core_knows_held(const struct fence_core *core, const struct call *call)
+{
+    const struct core_holder_hint *seen = core_hint(core, call);
+    return seen->held_until_us > core->now_us && !is_own(seen, call);
+}
+
+bool core_holds_itself(const struct fence_core *core, const struct call *call)
+{
+    const struct core_holder_hint *seen = core_hint(core, call);
+    return seen->held_until_us > core->now_us && is_own(seen, call);
+}
+
+bool core_stands_behind(const struct fence_core *core, const struct call *call)
+{
+    return call->group == FENCE_NOBODY && queue_of(core, call)->first != core_index(core, call);
+}
+
+/* ---- pauses ---------------------------------------------------------------------------------- */
+
+void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us)
+{
+    assert(due_us != FENCE_NEVER);
+    core_call_move(call, CALL_PAUSING);
+    call->waited = true;
+    if (call->wait_until_us)
+        due_us = fence_min(due_us, call->wait_until_us);
+    core_trace_call(core, FENCE_TRACE_PAUSED, call, 0,
+                    due_us > core->now_us ? (int64_t)(due_us - core->now_us) : 0);
+    core_wake_at(core, call, due_us);
+}
+
+/* When the lease should be over. A lease may end, and the same holder still has the lock. Then the
+ * next look comes later each time, so that nobody asks without a pause. */
+static uint64_t lease_end_us(struct fence_core *core, struct call *call)
+{
+    const struct core_holder_hint *seen = core_hint(core, call);
+    if (seen->holder != call->acquire.quick_holder)
+        call->acquire.quick_looks = 0;
+    call->acquire.quick_holder = seen->holder;
+    uint64_t soonest_us =
+        core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << call->acquire.quick_looks);
+    uint64_t end_us = seen->held_until_us + FENCE_LOOK_LEAST_US;
+    bool soon =
+        end_us <= core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX);
+    if (soon && call->acquire.quick_looks < FENCE_LOOK_DOUBLINGS_MAX)
+        call->acquire.quick_looks++;
+    return fence_max(end_us, soonest_us);
+}
+
+uint64_t core_next_look_us(struct fence_core *core, struct call *call)
+{
+    uint64_t end_us = lease_end_us(core, call);
+    uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
+    uint64_t spread_us = core_random(core) % (after_us * FENCE_LOOK_SPREADS);
+    uint64_t look_us = core->now_us + after_us + spread_us;
+    return fence_min(look_us, end_us);
+}
+
+/* ---- standing -------------------------------------------------------------------------------- */
+
+static uint64_t next_rank(struct fence_core *core)
+{
+    const uint64_t by_time = core->now_us + FENCE_WAITED_MAX_MS * UINT64_C(1000);
+    core->ranks = fence_max(core->ranks + 1, by_time);
+    return core->ranks;
+}
+
+/* What a caller says that it has waited counts while this process is new, and knows no places. */
+static uint64_t believed_wait_us(struct fence_core *core, const struct fence_call *asked)
+{
+    if (core->claims_until_us == 0)
+        core->claims_until_us = core->now_us + FENCE_CLAIMS_US;
+    return core->now_us < core->claims_until_us ? asked->waited_ms * UINT64_C(1000) : 0;
+}
+
+/* The rank of @call in its queue. A call that waits takes the room of a place that is kept, where
+ * there is no other. */
+static uint64_t rank_of(struct fence_core *core, struct call *call, const struct fence_call *asked)
+{
+    const uint64_t rank = next_rank(core);
+    const uint32_t away_max = core_waiters_max(core) - core->waiting;
+    if (!call->wait_until_us)
+        return rank;
+    if (!call->idempotent || call->group != FENCE_NOBODY) {
+        core_kept_places_bound(&core->kept, away_max);
+        return rank;
+    }
+    const struct core_place_owner owner = {
+        .resource = call->resource, .lock_id = call->lock_id, .owner = call->owner};
+    call->acquire.place = core_kept_places_come(
+        &core->kept, &owner, rank - believed_wait_us(core, asked), core->now_us, away_max);
+    return core_kept_places_rank(&core->kept, call->acquire.place);
+}
+
+bool core_stand(struct fence_core *core, struct call *call, const struct fence_call *asked)
+{
+    assert(call->kind == FENCE_CALL_ACQUIRE);
+    uint32_t me = core_index(core, call);
+    core_clients_add(&core->clients, me, call->client);
+    core->waiting += call->wait_until_us != 0;
+    core_call_move(call, CALL_QUEUED);
+    call->group = asked->group ? core_groups_open(&core->groups, asked->group, me) : FENCE_NOBODY;
+    const uint64_t rank = rank_of(core, call, asked);
+    if (asked->group)
+        return true;
+    struct core_wait_queue *queue = core_wait_queues_join(&core->queues, me, call->resource, rank);
+    queue->askers += !call->wait_until_us;
+    queue->own_ids += call->idempotent;
+    return queue->first == me;
+}
+
+/* FENCE_NOBODY: there is none. */
+static uint32_t first_asker(const struct fence_core *core, const struct core_wait_queue *queue)
+{
+    uint32_t first = FENCE_NOBODY;
+    uint32_t who = queue->last;
+    for (uint32_t left = queue->askers; left > 0; who = core_wait_queues_before(&core->queues, who))
+        if (!core->calls[who].wait_until_us) {
+            first = who;
+            left--;
+        }
+    return first;
+}
+
+/* A retry comes with the lock id of a holder. It need not wait for the calls before it. It came
+ * late, so only the end of the queue is searched. */
+static void wake_retries(struct fence_core *core, const struct core_wait_queue *queue)
+{
+    uint32_t who = queue->last;
+    for (unsigned looked = 0; looked < FENCE_RETRIES_LOOKED_AT && who != FENCE_NOBODY; looked++) {
+        const struct call *retry = &core->calls[who];
+        if (retry->idempotent && retry->state == CALL_QUEUED && core_holds_itself(core, retry))
+            core_wake_at(core, retry, core->now_us);
+        who = core_wait_queues_before(&core->queues, who);
+    }
+}
+
+void core_answer_queue(struct fence_core *core, const struct call *call)
+{
+    if (call->group != FENCE_NOBODY)
+        return;
+    const struct core_wait_queue *queue = queue_of(core, call);
+    if (queue->own_ids > 0)
+        wake_retries(core, queue);
+    uint32_t who = first_asker(core, queue);
+    for (; who != FENCE_NOBODY; who = core_wait_queues_behind(&core->queues, who))
+        if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
+            core_wake_at(core, &core->calls[who], core->now_us);
+}
+
+/* @next is first in its queue now. An attempt that it already has in flight goes on. */
+static void step_forward(struct fence_core *core, struct call *next)
+{
+    assert(next->kind == FENCE_CALL_ACQUIRE);
+    if (next->state == CALL_TRYING || next->state == CALL_ADMITTING)
+        return;
+    next->tries = 0;
+    bool can_wait = next->wait_until_us > core->now_us && core_knows_held(core, next);
+    core_pause_until(core, next, can_wait ? core_next_look_us(core, next) : core->now_us);
+}
+
+void core_leave(struct fence_core *core, struct call *call, bool granted)
+{
+    assert(call->kind == FENCE_CALL_ACQUIRE);
+    uint32_t me = core_index(core, call);
+    uint32_t successor = FENCE_NOBODY;
+    core->waiting -= call->wait_until_us != 0;
+    core_clients_remove(&core->clients, me);
+    if (granted)
+        core->granted_place = call->acquire.place;
+    if (call->acquire.place != FENCE_NOBODY)
+        core_kept_places_leave(&core->kept, call->acquire.place, granted, core->now_us);
+    if (call->group != FENCE_NOBODY) {
+        core_groups_close(&core->groups, call->group);
+    } else {
+        queue_of(core, call)->askers -= !call->wait_until_us;
+        queue_of(core, call)->own_ids -= call->idempotent;
+        successor = core_wait_queues_leave(&core->queues, me);
+    }
+    core_finish(core, call);
+    if (successor != FENCE_NOBODY)
+        step_forward(core, &core->calls[successor]);
+}
+
+/* ---- being told ------------------------------------------------------------------------------ */
+
+static void wake_on_release(struct fence_core *core, const struct call *call,
+                            struct core_holder_hint *seen, uint64_t by)
+{
+    if (core_holder_hint_released(seen, by) && call->state == CALL_PAUSING)
+        core_wake_at(core, call, core->now_us);
+}
+
+void core_released(struct fence_core *core, const char *resource, const char *lock_id)
+{
+    struct core_wait_queue *queue = core_wait_queues_find(&core->queues, resource);
+    if (!queue && core->groups.used_count == 0)
+        return;
+    uint64_t by = fence_lock_id_hash(lock_id);
+    uint16_t slot = (uint16_t)fence_slot(resource, strlen(resource));
+    if (queue)
+        wake_on_release(core, &core->calls[queue->first], &queue->seen, by);
+    for (uint32_t k = 0; k < core->groups.used_count; k++) {
+        struct core_group_call *group = &core->groups.calls[core->groups.used[k]];
+        if (core_groups_has(group, slot, resource))
+            wake_on_release(core, &core->calls[group->call], &group->seen, by);
+    }
+}

@@ -1,0 +1,45 @@
+/* Acquires that wait. An acquire of one resource stands in the wait queue of that resource. An
+ * acquire of several stands alone. This file says how long each pauses and what wakes it. */
+#ifndef FENCE_CALL_WAITING_H
+#define FENCE_CALL_WAITING_H
+
+#include "fence/state/state.h"
+
+/* The new @call, for @asked, joins the queue of its resource: at the end, or at the place that is
+ * kept for its lock id. An acquire of several stands alone. True if it may try at once. A call that
+ * was the first before it goes on with an attempt under way, and then stands behind it. */
+bool core_stand(struct fence_core *core, struct call *call, const struct fence_call *asked);
+
+/* @call has its answer and leaves its queue, @granted its lock or not. The next call in it is first
+ * now. */
+void core_leave(struct fence_core *core, struct call *call, bool granted);
+
+/* The hint for the resource of @call; of several, for the one that was in the way last. And whether
+ * another lock id is known to hold it. */
+struct core_holder_hint *core_hint(const struct fence_core *core, const struct call *call);
+bool core_knows_held(const struct fence_core *core, const struct call *call);
+
+/* Whether @call's own lock id is known to hold it. The client repeats its request then, and the
+ * calls before it in the queue wait for this very holder. */
+bool core_holds_itself(const struct fence_core *core, const struct call *call);
+
+/* Whether other calls stand before @call in its queue. */
+bool core_stands_behind(const struct fence_core *core, const struct call *call);
+
+/* @call, the first of its queue, learnt who holds the resource. That answers the calls behind it
+ * that do not wait, and wakes repeated requests of the holder itself. Both came after the last such
+ * answer, so they are at the end of the queue. */
+void core_answer_queue(struct fence_core *core, const struct call *call);
+
+/* @call pauses until @due_us, or until its wait is over. */
+void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us);
+
+/* When the first of a queue asks the masters next. A new first asks soon, so that the masters know
+ * that somebody waits. Later it is told of a release. It also asks at the end of the lease, and now
+ * and then, since that message may be lost. Random delays keep servers apart. */
+uint64_t core_next_look_us(struct fence_core *core, struct call *call);
+
+/* The holder with @lock_id released @resource. */
+void core_released(struct fence_core *core, const char *resource, const char *lock_id);
+
+#endif

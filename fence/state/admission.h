@@ -1,0 +1,55 @@
+/* Admission control: which calls wait, before their first request goes out, until the masters owe
+ * fewer answers.
+ *
+ * A master answers within the deadline of masters only so much. Further requests would make all
+ * answers late. So the core counts the locks that a majority owes answers for, clean-ups included.
+ * A call that finds too many waits in a queue, in the order of arrival. Each class has a queue and
+ * a limit of its own, so that no class keeps another out:
+ *
+ * - several resources at once: a small part, since each of them asks for up to FENCE_GROUP_MAX;
+ * - one resource: acquire and inspect;
+ * - holders: extend and release; and the break of a grant. They go on while others wait.
+ *
+ * A queue of calls by their index. Nothing is allocated after init; each operation is O(1). */
+#ifndef FENCE_STATE_ADMISSION_H
+#define FENCE_STATE_ADMISSION_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum core_class {
+    CORE_CLASS_HOLDER,
+    CORE_CLASS_SINGLE,
+    CORE_CLASS_GROUP,
+    CORE_CLASSES,
+};
+
+struct core_admission {
+    struct core_admission_place {
+        uint32_t before;
+        uint32_t behind;
+    } * places; /* one a call */
+    uint32_t first[CORE_CLASSES];
+    uint32_t last[CORE_CLASSES];
+    uint32_t limit[CORE_CLASSES]; /* locks that a majority owes answers for, beyond which calls
+                                   * wait */
+};
+
+/* For calls numbered 0 .. @capacity - 1, of which those for one resource wait while a majority owes
+ * answers for @owed locks or more. FENCE_ENOMEM. */
+FENCE_CHECKED int core_admission_init(struct core_admission *admission, uint32_t capacity,
+                                      uint32_t owed);
+void core_admission_fini(struct core_admission *admission);
+
+/* Call @index, which is in no class, becomes the last of @class from now on. */
+void core_admission_join(struct core_admission *admission, enum core_class class, uint32_t index);
+
+/* Call @index leaves @class. */
+void core_admission_leave(struct core_admission *admission, enum core_class class, uint32_t index);
+
+/* The call that waits longest in @class; FENCE_NOBODY if there is none. */
+uint32_t core_admission_first(const struct core_admission *admission, enum core_class class);
+
+#endif

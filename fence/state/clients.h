@@ -1,0 +1,30 @@
+/* A table from clients to their calls: finds the call of a client that has gone. A hash table of a
+ * fixed number of places; nothing is allocated after init, and each operation is O(1) on average.
+ */
+#ifndef FENCE_STATE_CLIENTS_H
+#define FENCE_STATE_CLIENTS_H
+
+#include "fence/base/table.h"
+#include "fence/protocol/error.h"
+
+#include <stdint.h>
+
+struct core_clients {
+    struct fence_table table; /* of calls, by their clients */
+    uint64_t *client;         /* of each call in it */
+};
+
+/* For calls numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */
+FENCE_CHECKED int core_clients_init(struct core_clients *clients, uint32_t capacity);
+void core_clients_fini(struct core_clients *clients);
+
+/* Adds call @index of @client, which is not in the table. No two calls are one client's. */
+void core_clients_add(struct core_clients *clients, uint32_t index, uint64_t client);
+
+/* Removes call @index, which is in the table. */
+void core_clients_remove(struct core_clients *clients, uint32_t index);
+
+/* The call of @client; FENCE_NOBODY if there is none. */
+uint32_t core_clients_find(const struct core_clients *clients, uint64_t client);
+
+#endif

@@ -1,0 +1,71 @@
+/* Pending clean-ups. A failed attempt has to be undone on every master that may hold a part of it.
+ * That includes masters whose connection broke before the acknowledgement. Such a clean-up is sent
+ * again when the master is back. It is dropped after the end of the lease, when the lock is gone by
+ * itself.
+ *
+ * This is for liveness only. Without it, a moment in which all masters stall would block the names
+ * asked for in it until their TTL. */
+#ifndef FENCE_STATE_PENDING_CLEANUPS_H
+#define FENCE_STATE_PENDING_CLEANUPS_H
+
+#include "fence/base/pool.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct core_cleanup {
+    uint64_t serial;        /* 0: this slot is free */
+    uint64_t attempt;       /* what to undo */
+    uint64_t expires_us;    /* the lock is gone by itself */
+    uint32_t owed;          /* set of masters that have not acknowledged */
+    uint32_t told;          /* those of them that were told on a connection that still stands */
+    uint32_t alone;         /* masters that were told again, of this one and not of its group */
+    uint64_t generation;    /* of the views that were named when it was told last */
+    uint32_t next_of_group; /* told together with this one; CORE_NO_CLEANUP: the last, or alone */
+    char lock_id[FENCE_LOCK_ID_MAX + 1];
+    char resource[FENCE_RESOURCE_MAX + 1];
+};
+
+struct core_cleanups {
+    struct core_cleanup *cleanups;
+    struct fence_pool pool;
+    uint32_t reclaim; /* where the search for expired ones has got to */
+    uint32_t cursor;  /* where the round of telling again has got to */
+    bool telling;     /* a master came back: go round */
+    uint64_t serials;
+};
+
+#define CORE_NO_CLEANUP UINT32_MAX
+
+/* Room for @capacity cleanups. FENCE_ENOMEM. */
+FENCE_CHECKED int core_cleanups_init(struct core_cleanups *cleanups, uint32_t capacity);
+void core_cleanups_fini(struct core_cleanups *cleanups);
+
+/* Opens @cleanup (copied). Returns its index, CORE_NO_CLEANUP if the table is full. */
+uint32_t core_cleanups_open(struct core_cleanups *cleanups, const struct core_cleanup *cleanup,
+                            uint64_t now_us);
+
+/* The clean-up at @index was opened right after the one at @before, and masters are told of both
+ * with one request. */
+void core_cleanups_join(struct core_cleanups *cleanups, uint32_t before, uint32_t index);
+
+/* Master @i acknowledged the clean-up at @index with @serial; or the connection that it was sent on
+ * is lost. The same holds of those that were sent together with it. One that was closed meanwhile
+ * is passed over. */
+void core_cleanups_settle(struct core_cleanups *cleanups, uint32_t index, uint64_t serial,
+                          unsigned i);
+void core_cleanups_lose(struct core_cleanups *cleanups, uint32_t index, uint64_t serial,
+                        unsigned i);
+
+/* A master came back: what it owes is to be told again. */
+void core_cleanups_tell_again(struct core_cleanups *cleanups);
+
+/* A bounded part of the round of telling again. It finds the next clean-up that one of @active owes
+ * and was not told of. It marks those masters as told, and returns the clean-up with their set.
+ * NULL if this part of the round had none. cleanups->telling is false when the round is over. */
+struct core_cleanup *core_cleanups_next(struct core_cleanups *cleanups, uint32_t active,
+                                        uint64_t now_us, uint32_t *ret_set);
+
+#endif

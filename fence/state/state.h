@@ -1,0 +1,219 @@
+/* The core's inside, shared by fence/call/, fence/rejoin/ and fence/core.c: what it remembers. Of
+ * those that act on it, each calls only what stands before it:
+ *
+ *     output                            effects, requests and answers of this step
+ *     cleanup, admit, calls, waiting    what calls have in common
+ *     rounds                            the way through a round, whatever is asked
+ *     attempts, votes                   what kinds of rounds have in common
+ *     acquire, reacquire, extend, release, inspect, breaking, counting
+ *                                       a call, by its kind
+ *     masters                           what is learnt of masters
+ *     rejoin_steps, import, rejoin      masters that are taken back
+ *     core.c                            which event goes where
+ */
+#ifndef FENCE_STATE_STATE_H
+#define FENCE_STATE_STATE_H
+
+#include "fence/base/pool.h"
+#include "fence/base/timers.h"
+#include "fence/round/attempt.h"
+#include "fence/round/breaking.h"
+#include "fence/round/counter_call.h"
+#include "fence/round/quorum_call.h"
+#include "fence/round/round.h"
+#include "fence/state/admission.h"
+#include "fence/state/clients.h"
+#include "fence/state/counter_hints.h"
+#include "fence/state/event.h"
+#include "fence/state/groups.h"
+#include "fence/state/kept_places.h"
+#include "fence/state/pending_cleanups.h"
+#include "fence/state/trace.h"
+#include "fence/state/wait_queue.h"
+
+struct core_rejoin; /* fence/rejoin/rejoin_state.h */
+
+/* A call under way.
+ *
+ *             .--- another is first in queue --> QUEUED --.
+ *   ACQUIRE --'                                           | first by now
+ *             '------------> TRYING <---------------------'
+ *                             |   ^
+ *           held, contended   v   | after a random delay, or a release
+ *                           PAUSING
+ *
+ *   EXTEND, RELEASE, INSPECT ---> VOTING
+ *
+ *   BREAK ---> BREAKING, which is of two rounds
+ *
+ *   EXTEND: too few masters can extend it, but some have it ---> REACQUIRING ---> VOTING
+ *
+ *   COUNT, first of its queue:  COUNTING <---> PAUSING, when masters differ.
+ *   COUNT, behind the first:    QUEUED ---> COUNTING ---> COUNTED. The first asks for it, too.
+ *
+ * An acquire of several resources stands in no queue: it is TRYING at once.
+ *
+ * A call that comes back to its place may become the first. The first before it ends its attempt,
+ * and is QUEUED again when it would begin another one (fence/state/kept_places.h).
+ *
+ * Before TRYING, VOTING, BREAKING and COUNTING a call is ADMITTING while the masters owe too much
+ * (fence/state/admission.h).
+ *
+ * Each ends in an answer, which frees the slot. Replies that come later name a round that is over,
+ * and are dropped. */
+enum call_state {
+    CALL_FREE,
+    CALL_QUEUED,
+    CALL_ADMITTING,
+    CALL_TRYING,
+    CALL_PAUSING,
+    CALL_VOTING,
+    CALL_REACQUIRING,
+    CALL_BREAKING,
+    CALL_COUNTING,
+    CALL_COUNTED,
+};
+
+/* What lasts of an acquire from one attempt to the next. */
+struct call_acquire {
+    uint32_t place;        /* in core->kept; FENCE_NOBODY: none is kept for it */
+    unsigned quick_looks;  /* looks in a row that were due within a moment, ... */
+    uint64_t quick_holder; /* ... at what this lock id holds */
+};
+
+/* What lasts of an extension from one round to the next. */
+struct call_extend {
+    uint64_t join_tag;   /* the attempt that locks are joined by in this round */
+    uint64_t regrant_us; /* until when the lock that was acquired again is valid; 0: it was not */
+    unsigned regranted;  /* masters that agreed to that */
+};
+
+/* What lasts of a call about a named counter from one round to the next. */
+struct call_count {
+    uint32_t values; /* asked for; 0: a reading */
+    uint32_t batch;  /* the first of a queue: calls that its round counts for, itself included, */
+    uint32_t sum;    /* and the values asked for by all of them */
+    int64_t hint;    /* the highest number that masters answered */
+    int64_t value;   /* COUNTED: what the call is to be answered, */
+    int error;       /* or why it failed */
+};
+
+/* An attempt under way: of an acquire, or of an extension that acquires again. */
+struct call_taking {
+    struct fence_attempt attempt;
+    struct fence_counter_votes votes; /* where it is of one lock */
+    bool confirmed;                   /* it needed a second round */
+};
+
+struct call {
+    enum call_state state;
+    enum fence_call_kind kind;
+    enum fence_origin origin;
+    uint16_t slot;
+    uint32_t ttl_ms;
+    int64_t token;
+    uint64_t client;
+    uint64_t arrived_us;
+    uint64_t wait_until_us; /* acquire; 0: it does not wait */
+    uint32_t group;         /* acquire: of several, in core->groups; FENCE_NOBODY: of one */
+    bool idempotent;        /* the lock id is the client's own; may be a retry */
+    bool waited;            /* acquire: it stood behind another, or paused */
+    unsigned tries;         /* attempts or rounds that began */
+    unsigned unbacked;      /* refusals of the view that held, for which it began anew */
+    struct fence_round round;
+    union { /* by its kind */
+        struct call_acquire acquire;
+        struct call_extend extend;
+        struct call_count count;
+    };
+    union {                                /* by its state: what the round under way asks */
+        struct call_taking taking;         /* TRYING, REACQUIRING */
+        struct fence_quorum_call vote;     /* VOTING */
+        struct fence_breaking breaking;    /* BREAKING */
+        struct fence_counter_call counter; /* COUNTING, COUNTED */
+    };
+    char lock_id[FENCE_LOCK_ID_MAX + 1];
+    char owner[FENCE_OWNER_MAX + 1];
+    char resource[FENCE_RESOURCE_MAX + 1];
+};
+
+struct fence_core {
+    struct fence_config config;
+    struct fence_fleet fleet;
+    struct fence_timers timers;       /* one a call */
+    struct core_wait_queues queues;   /* acquires, by resource */
+    struct core_wait_queues counting; /* calls about named counters, by their names */
+    struct core_kept_places kept;     /* places of acquires that wait, in @queues */
+    uint32_t granted_place;           /* of the latest grant, in @kept; FENCE_NOBODY: it had none */
+    uint64_t ranks;                   /* the latest rank in @queues */
+    uint64_t claims_until_us;        /* until then callers tell their ranks; 0: nobody waited yet */
+    struct core_clients clients;     /* acquires, by client */
+    struct core_groups groups;       /* acquires of several resources */
+    struct core_admission admission; /* calls that wait until the masters owe less */
+    struct core_cleanups cleanups;   /* clean-ups on their way */
+    struct core_rejoin *rejoins;     /* one a member */
+    struct core_counter_hints hints; /* what counters are at */
+    struct fence_latency latencies[FENCE_MASTERS_MAX];
+    uint64_t copied_until_us; /* until then members may have locks that they imported */
+    uint64_t seen_generation; /* of the views, for that */
+    struct fence_counts counts;
+    bool some_are_back; /* masters are active that were not: rejoins may read on */
+    struct call *calls;
+    struct fence_pool pool; /* of these */
+    uint32_t waiting;       /* of those in use, acquires that wait */
+    uint64_t rounds;
+
+    struct fence_tracer tracer;
+
+    /* Of the step under way. */
+    uint64_t now_us;
+    uint64_t random;
+    struct fence_effects *effects;
+};
+
+/* Tells the tracer, if there is one. */
+static inline void core_trace(const struct fence_core *core, const struct fence_trace *trace)
+{
+    if (core->tracer.line)
+        core->tracer.line(core->tracer.context, trace);
+}
+
+/* Tells that @kind happened to @call, with @masters and @number where it has them. */
+static inline void core_trace_call(const struct fence_core *core, enum fence_trace_kind kind,
+                                   const struct call *call, uint32_t masters, int64_t number)
+{
+    if (core->tracer.line)
+        core_trace(core, &(struct fence_trace){.kind = kind,
+                                               .call = call->kind,
+                                               .resource = call->resource,
+                                               .masters = masters,
+                                               .number = number});
+}
+
+/* What rounds know of the masters in this step. */
+static inline struct fence_round_masters core_round_masters(struct fence_core *core)
+{
+    return (struct fence_round_masters){.fleet = &core->fleet,
+                                        .latencies = core->latencies,
+                                        .ask = core->config.ask,
+                                        .now_us = core->now_us};
+}
+
+/* How many acquires can wait at a time. */
+static inline uint32_t core_waiters_max(const struct fence_core *core)
+{
+    const struct fence_config *config = &core->config;
+    return config->waiters < config->calls ? config->waiters : config->calls;
+}
+
+static inline uint32_t core_index(const struct fence_core *core, const struct call *call)
+{
+    return (uint32_t)(call - core->calls);
+}
+
+static inline void core_wake_at(struct fence_core *core, const struct call *call, uint64_t due_us)
+{
+    fence_timers_set(&core->timers, core_index(core, call), due_us);
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* What the core decides, one line for each decision:
+ *
+ *     orders/42: acquire is called
+ *     orders/42: take is sent to 1 2
+ *     orders/42: master 1 replies number 7
+ *     orders/42: 1 2 are frozen, token 8
+ *     orders/42: confirm is sent to 1 2
+ *     orders/42: acquire is answered: success, token 8
+ *
+ * Masters count from 1, as in all texts for people. Nothing is traced by default; then a decision
+ * costs one comparison. */
+#ifndef FENCE_STATE_TRACE_H
+#define FENCE_STATE_TRACE_H
+
+#include "fence/protocol/message.h"
+
+struct fence_core;
+
+enum fence_trace_kind {
+    FENCE_TRACE_CALLED,    /* a client asks @call of the core */
+    FENCE_TRACE_ADMITTING, /* @call waits: the masters owe too many answers */
+    FENCE_TRACE_SENT,      /* @request goes to @masters */
+    FENCE_TRACE_REPLIED,   /* master @master gave @reply, with @number where it has one */
+    FENCE_TRACE_LATE,      /* the reply of @master came for a round that is over, or too late */
+    FENCE_TRACE_HEDGED,    /* @masters are asked, as other masters are late */
+    FENCE_TRACE_FROZEN,    /* the numbers of @masters are the first that count; the token is
+                            * @number */
+    FENCE_TRACE_OUTDATED,  /* the view that the round keeps to has ended */
+    FENCE_TRACE_PAUSED,    /* @call does nothing for @number microseconds, at the most */
+    FENCE_TRACE_RELEASED,  /* word came that the lock was released */
+    FENCE_TRACE_ANSWERED,  /* @call is answered with @error, and the token or the value @number */
+};
+
+struct fence_trace {
+    enum fence_trace_kind kind;
+    enum fence_call_kind call;
+    const char *resource; /* of the call; borrowed for the line */
+    uint32_t masters;     /* a set: bit i is master i */
+    unsigned master;
+    enum fence_request_kind request;
+    enum fence_reply_kind reply;
+    int error;
+    int64_t number; /* 0: none */
+};
+
+struct fence_tracer {
+    /* Takes one line, within the step. NULL: nothing is traced. */
+    void (*line)(void *context, const struct fence_trace *trace);
+    void *context;
+};
+
+/* From now on @tracer is told. It is copied. The thread of @core. */
+void fence_core_trace(struct fence_core *core, struct fence_tracer tracer);
+
+enum {
+    FENCE_TRACE_TEXT_MAX = FENCE_RESOURCE_MAX + 256, /* bytes of a line, with its end */
+};
+
+/* The text of a line, without a newline. Any thread. */
+void fence_trace_text(const struct fence_trace *trace, char ret_text[static FENCE_TRACE_TEXT_MAX]);
+
+#endif
