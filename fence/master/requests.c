@@ -1,6 +1,6 @@
 #include "fence/master/requests.h"
 
-#include "fence/master/breaking.h"
+#include "fence/master/break.h"
 #include "fence/master/count.h"
 #include "fence/master/extend.h"
 #include "fence/master/lock.h"

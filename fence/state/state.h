@@ -5,7 +5,7 @@
  *     cleanup, admit, calls, waiting    what calls have in common
  *     rounds                            the way through a round, whatever is asked
  *     attempts, votes                   what kinds of rounds have in common
- *     acquire, reacquire, extend, release, inspect, breaking, counting
+ *     acquire, reacquire, extend, release, inspect, break, count
  *                                       a call, by its kind
  *     masters                           what is learnt of masters
  *     rejoin_steps, import, rejoin      masters that are taken back

@@ -1,4 +1,4 @@
-#include "fence/master/breaking.h"
+#include "fence/master/break.h"
 
 #include "fence/master/lock.h"
 

@@ -1,4 +1,4 @@
-#include "fence/call/counting.h"
+#include "fence/call/count.h"
 
 #include "fence/call/admit.h"
 #include "fence/call/call_move.h"

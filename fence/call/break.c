@@ -1,4 +1,4 @@
-#include "fence/call/breaking.h"
+#include "fence/call/break.h"
 
 #include "fence/call/call_move.h"
 #include "fence/call/calls.h"

@@ -2,8 +2,8 @@
  * it asks the masters, for itself and for all behind it: one round counts for up to
  * FENCE_COUNT_CALLS_MAX of them, and each gets a part of the values. So they never cross each
  * other. Calls of other servers may cross them (fence/round/counter_call.h). */
-#ifndef FENCE_CALL_COUNTING_H
-#define FENCE_CALL_COUNTING_H
+#ifndef FENCE_CALL_COUNT_H
+#define FENCE_CALL_COUNT_H
 
 #include "fence/call/rounds.h"
 

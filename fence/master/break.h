@@ -1,6 +1,6 @@
 /* Breaking the grant of a lock id. */
-#ifndef FENCE_MASTER_BREAKING_H
-#define FENCE_MASTER_BREAKING_H
+#ifndef FENCE_MASTER_BREAK_H
+#define FENCE_MASTER_BREAK_H
 
 #include "fence/master/answer.h"
 #include "fence/master/store.h"

@@ -1,6 +1,6 @@
 /* Breaking a grant: two rounds, then the answer. What they mean: fence/round/breaking.h. */
-#ifndef FENCE_CALL_BREAKING_H
-#define FENCE_CALL_BREAKING_H
+#ifndef FENCE_CALL_BREAK_H
+#define FENCE_CALL_BREAK_H
 
 #include "fence/call/rounds.h"
 
