@@ -60,39 +60,44 @@ static int read_string(const struct api_json_member *member, const json_t *value
     return 0;
 }
 
-static int read_strings(const struct api_json_member *member, const json_t *value, char *error)
+/* What an array may have in it. */
+static const char *plural_of(enum api_json_type type)
 {
-    size_t count = json_array_size(value);
-    assert(member->strings != NULL && member->strings->take != NULL);
-    if (!json_is_array(value) || (int64_t)count < member->min || (int64_t)count > member->max)
-        return refuse_json(error, "%s must be an array of %" PRId64 " to %" PRId64 " strings.",
-                           member->name, member->min, member->max);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *item = json_array_get(value, i);
-        if (!json_is_string(item))
-            return refuse_json(error, "%s must have strings only; item %zu is something else.",
-                               member->name, i + 1);
-        int result = member->strings->take(member->strings, json_string_value(item),
-                                           json_string_length(item), error);
-        if (result != 0)
-            return result;
-    }
-    return 0;
+    if (type == API_JSON_STRINGS)
+        return "strings";
+    return type == API_JSON_OBJECTS ? "objects" : "integers";
 }
 
-static int read_objects(const struct api_json_member *member, const json_t *value, char *error)
+static bool is_item(enum api_json_type type, const json_t *item)
 {
-    size_t count = json_array_size(value);
-    assert(member->objects != NULL && member->objects->take != NULL);
+    if (type == API_JSON_STRINGS)
+        return json_is_string(item);
+    return type == API_JSON_OBJECTS ? json_is_object(item) : json_is_integer(item);
+}
+
+static int take_item(const struct api_json_member *member, const json_t *item, char *error)
+{
+    if (member->type == API_JSON_STRINGS)
+        return member->strings->take(member->strings, json_string_value(item),
+                                     json_string_length(item), error);
+    if (member->type == API_JSON_OBJECTS)
+        return member->objects->take(member->objects, (const void *)item, error);
+    return member->integers->take(member->integers, json_integer_value(item), error);
+}
+
+static int read_json_array(const struct api_json_member *member, const json_t *value, char *error)
+{
+    const char *plural = plural_of(member->type);
+    const size_t count = json_array_size(value);
     if (!json_is_array(value) || (int64_t)count < member->min || (int64_t)count > member->max)
-        return refuse_json(error, "%s must be an array of %" PRId64 " to %" PRId64 " objects.",
-                           member->name, member->min, member->max);
+        return refuse_json(error, "%s must be an array of %" PRId64 " to %" PRId64 " %s.",
+                           member->name, member->min, member->max, plural);
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);
-        if (!json_is_object(item))
-            return refuse_json(error, "%s must have objects only; item %zu is something else.",
-                               member->name, i + 1);
-        int result = member->objects->take(member->objects, (const void *)item, error);
+        if (!is_item(member->type, item))
+            return refuse_json(error, "%s must have %s only; item %zu is something else.",
+                               member->name, plural, i + 1);
+        const int result = take_item(member, item, error);
         if (result != 0)
             return result;
     }
@@ -116,9 +121,9 @@ static int read_member(const struct api_json_member *member, const json_t *value
     case API_JSON_STRING:
         return read_string(member, value, error);
     case API_JSON_STRINGS:
-        return read_strings(member, value, error);
     case API_JSON_OBJECTS:
-        return read_objects(member, value, error);
+    case API_JSON_INTEGERS:
+        return read_json_array(member, value, error);
     case API_JSON_TEXT:
         return read_json_text(member, value, error);
     }

@@ -20,9 +20,10 @@ enum {
 enum api_json_type {
     API_JSON_INTEGER,
     API_JSON_STRING,
-    API_JSON_STRINGS, /* an array of them */
-    API_JSON_OBJECTS, /* an array of objects */
-    API_JSON_TEXT,    /* an object, which somebody else reads */
+    API_JSON_STRINGS,  /* an array of them */
+    API_JSON_OBJECTS,  /* an array of objects */
+    API_JSON_INTEGERS, /* an array of integers */
+    API_JSON_TEXT,     /* an object, which somebody else reads */
 };
 
 /* A member that the object may have. A member that is absent leaves its target as it is, so set the
@@ -40,6 +41,7 @@ struct api_json_member {
     char *string;     /* a string needs max + 1 bytes */
     struct api_json_strings *strings;
     struct api_json_objects *objects;
+    struct api_json_integers *integers;
     char **text; /* set to the object's text, which the caller frees */
 };
 
@@ -58,7 +60,14 @@ struct api_json_objects {
                 char ret_error[static API_JSON_ERROR_MAX]);
 };
 
-/* Reads one of them. The same errors as api_json_read(). */
+/* Takes the integers of an array one by one, in their order. */
+struct api_json_integers {
+    /* FENCE_EINVAL: refused, with the reason in @ret_error. */
+    int (*take)(struct api_json_integers *integers, int64_t number,
+                char ret_error[static API_JSON_ERROR_MAX]);
+};
+
+/* Reads one of the objects. The same errors as api_json_read(). */
 FENCE_CHECKED int api_json_read_object(const struct api_json_object *object,
                                        const struct api_json_member *members, size_t count,
                                        char ret_error[static API_JSON_ERROR_MAX]);

@@ -194,6 +194,15 @@ class Answers(Case):
         self.assertEqual([each["status"] for each in answers], [201, 200, 409])
         service.call("invalid", "POST", "/v1/batch", {"requests": []})
 
+    def keep_several(self, service):
+        names = ["kept/1", "kept/2"]
+        grants = service.call(201, "POST", "/v1/locks", {"resources": names, "lock_id": LOCK_ID}).body["grants"]
+        tokens = [each["token"] for each in grants]
+        for method, body in ("PATCH", {"resources": names, "tokens": tokens}), ("DELETE", {"resources": names}):
+            answers = service.call(200, method, "/v1/locks", body, Lock_Id=LOCK_ID).body["responses"]
+            self.assertEqual([each["status"] for each in answers], [200, 200])
+        service.call("invalid", "PATCH", "/v1/locks", {"resources": names, "tokens": tokens})
+
     def look_at_the_service(self, service):
         for path in "/v1/fleet", "/livez", "/readyz", "/metrics", "/openapi.json":
             service.call(200, "GET", path, X_Request_Id="id")
@@ -221,6 +230,7 @@ class Answers(Case):
         self.extend_and_end_locks(service)
         self.count(service)
         self.send_a_batch(service)
+        self.keep_several(service)
         self.look_at_the_service(service)
         self.be_refused(service)
         good = {(operation["operationId"], int(status))

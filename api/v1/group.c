@@ -1,0 +1,158 @@
+#include "api/v1/group.h"
+
+#include "api/auth/auth.h"
+#include "api/http/batch.h"
+#include "api/http/input.h"
+#include "api/http/problem_answer.h"
+#include "api/json/writer.h"
+#include "fence/protocol/limits.h"
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    TTL_BODY_MAX = 32, /* bytes of {"ttl_ms":...}, terminated */
+    PATH_MAX_BYTES = 16 + FENCE_RESOURCE_MAX,
+};
+
+/* The locks of one holder, as the body names them. */
+struct held_locks {
+    struct api_json_strings resources;
+    struct api_json_integers tokens;
+    unsigned names;
+    unsigned numbers;
+    char name[API_BATCH_MAX][FENCE_RESOURCE_MAX + 1];
+    int64_t token[API_BATCH_MAX];
+};
+
+static struct held_locks *of_tokens(struct api_json_integers *tokens)
+{
+    return (struct held_locks *)((char *)tokens - offsetof(struct held_locks, tokens));
+}
+
+static int take_held_name(struct api_json_strings *resources, const char *text, size_t len,
+                          char ret_error[static API_JSON_ERROR_MAX])
+{
+    struct held_locks *held = (struct held_locks *)resources;
+    assert(held->names < API_BATCH_MAX);
+    if (!fence_resource_valid(text, len)) {
+        (void)snprintf(ret_error, API_JSON_ERROR_MAX,
+                       "Item %u of resources must be " API_RESOURCE_RULE, held->names + 1,
+                       FENCE_RESOURCE_MAX);
+        return FENCE_EINVAL;
+    }
+    memcpy(held->name[held->names++], text, len + 1);
+    return 0;
+}
+
+static int take_held_token(struct api_json_integers *tokens, int64_t number,
+                           char ret_error[static API_JSON_ERROR_MAX])
+{
+    struct held_locks *held = of_tokens(tokens);
+    assert(held->numbers < API_BATCH_MAX);
+    if (number < 1 || number > FENCE_TOKEN_MAX) {
+        (void)snprintf(ret_error, API_JSON_ERROR_MAX,
+                       "Item %u of tokens must be the token of the grant.", held->numbers + 1);
+        return FENCE_EINVAL;
+    }
+    held->token[held->numbers++] = number;
+    return 0;
+}
+
+/* A release looks at no token, as for one lock. FENCE_EINVAL: answered. */
+static int read_locks(struct api_request *request, bool extends, struct held_locks *held,
+                      int64_t *ttl_ms)
+{
+    *held = (struct held_locks){.resources.take = take_held_name, .tokens.take = take_held_token};
+    const struct api_json_member members[] = {
+        {"resources", API_JSON_STRINGS, .required = true, .min = 1, .max = API_BATCH_MAX,
+         .strings = &held->resources},
+        {"tokens", API_JSON_INTEGERS, .required = extends, .min = 1, .max = API_BATCH_MAX,
+         .integers = &held->tokens},
+        {"ttl_ms", API_JSON_INTEGER, .min = FENCE_TTL_MIN_MS, .max = FENCE_TTL_CEILING_MS,
+         .integer = ttl_ms},
+    };
+    const size_t count = sizeof(members) / sizeof(members[0]) - (extends ? 0 : 1);
+    int result = api_input_body(request, members, count);
+    for (unsigned k = 0; k < held->names && result == 0; k++)
+        result = api_auth_require(request, API_RIGHT_LOCK, held->name[k]);
+    if (result != 0 || (held->numbers == 0 && !extends) || held->numbers == held->names)
+        return result;
+    api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                              "resources has %u items and tokens has %u; give the token of each "
+                              "resource, in the same order.",
+                              held->names, held->numbers);
+    return FENCE_EINVAL;
+}
+
+/* FENCE_ENOMEM. */
+static int add_calls(struct api_batch *batch, const struct held_locks *held, const char *method,
+                     const char *lock_id, const char *body)
+{
+    int result = 0;
+    for (unsigned k = 0; k < held->names && result == 0; k++) {
+        char path[PATH_MAX_BYTES + 1];
+        char token[API_DIGITS_MAX];
+        (void)snprintf(path, sizeof(path), "/v1/locks/%s", held->name[k]);
+        const bool has_token = held->numbers > 0;
+        if (has_token)
+            (void)api_digits(held->token[k], token);
+        const struct api_batch_call call = {
+            .method = method,
+            .path = path,
+            .lock_id = lock_id,
+            .token = has_token ? token : NULL,
+            .body = body,
+        };
+        result = api_batch_add(batch, &call);
+    }
+    return result;
+}
+
+static void run_calls(struct api_request *request, const struct held_locks *held,
+                      const char *method, const char *lock_id, const char *body)
+{
+    struct api_batch *batch = NULL;
+    if (api_batch_new(request, &batch) == 0 && add_calls(batch, held, method, lock_id, body) == 0) {
+        api_batch_run(batch);
+        return;
+    }
+    api_batch_free(batch);
+    api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+}
+
+static void extend_several(struct api_request *request, void *context)
+{
+    (void)context;
+    struct held_locks held;
+    const char *lock_id = NULL;
+    char body[TTL_BODY_MAX] = "";
+    int64_t ttl_ms = 0;
+    if (api_input_lock_id(request, &lock_id) != 0 || read_locks(request, true, &held, &ttl_ms) != 0)
+        return;
+    if (ttl_ms != 0)
+        (void)snprintf(body, sizeof(body), "{\"ttl_ms\":%lld}", (long long)ttl_ms);
+    run_calls(request, &held, "PATCH", lock_id, ttl_ms != 0 ? body : NULL);
+}
+
+static void release_several(struct api_request *request, void *context)
+{
+    (void)context;
+    struct held_locks held;
+    const char *lock_id = NULL;
+    if (api_input_lock_id(request, &lock_id) == 0 && read_locks(request, false, &held, NULL) == 0)
+        run_calls(request, &held, "DELETE", lock_id, NULL);
+}
+
+struct api_routes api_group_routes(void)
+{
+    static const struct api_route routes[] = {
+        {API_PATCH, "/v1/locks", extend_several, API_TAKES_BODY, API_RIGHT_LOCK, "extend_several",
+         API_COSTLY_EVEN_LEFT},
+        {API_DELETE, "/v1/locks", release_several, API_TAKES_BODY, API_RIGHT_LOCK,
+         "release_several", API_COSTLY_EVEN_LEFT},
+    };
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), NULL};
+}
