@@ -71,19 +71,33 @@ static int extend_name(pawl_client *client, pawl_lock *lock, size_t index, int64
     return error;
 }
 
+/* Name @index, of which @group may have the answer. */
+static int extend_one(pawl_client *client, pawl_lock *lock, size_t index, int64_t ttl_ms,
+                      int64_t until_ms, const struct client_group *group)
+{
+    struct client_answer answer;
+    const int error = client_group_answer(group, index, &answer)
+                          ? take_extension(client, lock, index, ttl_ms, &answer)
+                          : extend_name(client, lock, index, ttl_ms, until_ms);
+    if (error == PAWL_ELOST)
+        client_held_forget(client->held, lock->lock_id, NULL);
+    if (error < 0)
+        client_about(client, "extend", lock->names[index].name, 1);
+    else
+        lock->new_grant |= error == PAWL_NEW_GRANT;
+    return error < 0 ? error : 0;
+}
+
 int client_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms, int64_t until_ms)
 {
-    for (size_t i = 0; i < lock->count; i++) {
-        const int error =
-            extend_name(client, lock, i, ttl_ms > 0 ? ttl_ms : lock->ttl_ms, until_ms);
-        if (error == PAWL_ELOST)
-            client_held_forget(client->held, lock->lock_id, NULL);
-        if (error < 0) {
-            client_about(client, "extend", lock->names[i].name, 1);
-            return error;
-        }
-        lock->new_grant |= error == PAWL_NEW_GRANT;
-    }
+    const int64_t asked_ms = ttl_ms > 0 ? ttl_ms : lock->ttl_ms;
+    struct client_group group = client_group_ask(client, lock, true, asked_ms, until_ms);
+    int error = 0;
+    for (size_t i = 0; i < lock->count && error == 0; i++)
+        error = extend_one(client, lock, i, asked_ms, until_ms, &group);
+    client_group_free(&group);
+    if (error < 0)
+        return error;
     const bool new_grant = lock->new_grant;
     lock->new_grant = false;
     return new_grant ? PAWL_NEW_GRANT : 0;
@@ -103,6 +117,11 @@ int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms)
 
 /* ---- release --------------------------------------------------------------------------------- */
 
+static bool was_released(const struct client_answer *answer)
+{
+    return json_is_true(json_object_get(answer->json, "released"));
+}
+
 static int release_name(pawl_client *client, pawl_lock *lock, size_t index, int64_t until_ms,
                         bool *ret_released)
 {
@@ -117,7 +136,7 @@ static int release_name(pawl_client *client, pawl_lock *lock, size_t index, int6
         client_about(client, "release", lock->names[index].name, 1);
         return error;
     }
-    *ret_released = json_is_true(json_object_get(answer.json, "released"));
+    *ret_released = was_released(&answer);
     client_answer_free(&answer);
     return 0;
 }
@@ -145,13 +164,20 @@ int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released)
     client_held_forget(client->held, lock->lock_id, NULL);
     for (size_t i = 0; i < lock->count; i++)
         client_lock_set(lock, i, 0, now_ms);
+    struct client_group group = client_group_ask(client, lock, false, 0, until_ms);
     for (size_t i = 0; i < lock->count; i++) {
+        struct client_answer answer;
         bool released = false;
-        const int error = release_name(client, lock, i, until_ms, &released);
+        int error = 0;
+        if (client_group_answer(&group, i, &answer))
+            released = was_released(&answer);
+        else
+            error = release_name(client, lock, i, until_ms, &released);
         if (error < 0)
             result = error;
         all &= released;
     }
+    client_group_free(&group);
     if (result == 0 && ret_released != NULL)
         *ret_released = all;
     return result;

@@ -54,6 +54,7 @@ struct pawl_client {
     char key[PAWL_KEY_MAX + 1]; /* "": none */
     _Atomic int64_t give_up_ms; /* a call that is under way then is ended; INT64_MAX: none */
     _Atomic bool cancelled;     /* the attempts of the acquisition that is under way are */
+    bool asks_one_by_one;       /* a server did not know a request about several names */
     bool attempting;            /* an attempt of an acquisition is under way */
     char reason[CLIENT_REASON_MAX];
     bool is_named;                     /* @reason has the name of the lock */
@@ -177,6 +178,25 @@ PAWL_CHECKED int client_ask_until(pawl_client *client, struct client_request *re
  * over.
  */
 bool client_pause(struct client_patience *patience);
+
+/* ---- several names --------------------------------------------------------------------------- */
+
+/* The answer to a request about all names of a lock. */
+struct client_group {
+    struct client_answer answer;
+    json_t *responses; /* borrowed from the answer; NULL: there is none */
+};
+
+/* Asks once to extend @lock for @ttl_ms (0: the fleet's default), or to release it. A lock of one
+ * name is not asked for. client_group_free() is the caller's duty, whatever came. */
+struct client_group client_group_ask(pawl_client *client, const pawl_lock *lock, bool extends,
+                                     int64_t ttl_ms, int64_t until_ms);
+
+/* The answer about name @index, borrowed from @group. False: the name did not succeed, and is to be
+ * asked for by itself. */
+bool client_group_answer(const struct client_group *group, size_t index,
+                         struct client_answer *ret_answer);
+void client_group_free(struct client_group *group);
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 

@@ -94,11 +94,14 @@ class Service:
 
 
 class Gateway(Listener):
-    """Passes requests on, and answers @cut in place of a pawld that does not answer in time."""
+    """Passes requests on, and answers @cut in place of a pawld that does not answer in time. Answers
+    requests of @unknown, methods and paths, as a pawld does that is older than these requests."""
 
-    def __init__(self, service, cut):
+    def __init__(self, service, cut="", unknown=()):
         self.asks = []  # the lock ids
+        self.kept = []  # methods and paths of the other requests
         self.cut = cut.encode()
+        self.unknown = unknown
         self.upstream = ("127.0.0.1", service.port)
         super().__init__()
         self.url = f"http://{self.address}"
@@ -107,6 +110,11 @@ class Gateway(Listener):
         head, body = read_request(connection)
         if head.startswith(b"POST"):
             self.asks.append(json.loads(body)["lock_id"])
+        else:
+            self.kept.append(" ".join(head.decode().split(" ")[:2]))
+        if self.kept and self.kept[-1] in self.unknown:
+            connection.sendall(NO_METHOD)
+            return
         with socket.create_connection(self.upstream, PATIENCE) as upstream:
             lines = [line for line in head.split(b"\r\n")
                      if not line.lower().startswith(b"connection:")]
@@ -116,6 +124,11 @@ class Gateway(Listener):
                 connection.sendall(b"".join(iter(lambda: upstream.recv(65536), b"")))
             except TimeoutError:
                 connection.sendall(self.cut)
+
+
+NO_METHOD = (b"HTTP/1.1 405 Method Not Allowed\r\nContent-Type: application/problem+json\r\n"
+             b"Connection: close\r\nContent-Length: 82\r\n\r\n"
+             b'{"type":"urn:pawl:method-not-allowed","title":"no","status":405,"detail":"no"}    ')
 
 
 class Recorder(Listener):
@@ -260,6 +273,30 @@ class Alike(unittest.TestCase):
         self.expect(self.run_everyone(dead, "acquire", "dead", clients=LANGUAGES), "unavailable",
                     ["cannot acquire dead/", f"{dead} does not answer"])
         self.expect(self.run_everyone(self.service.url, "acquire", "a b"), "invalid", ["a b/"])
+
+    def keep_several(self, unknown):
+        """The requests of pawl that keep three locks and release them."""
+        gateway = Gateway(self.service, unknown=unknown)
+        names = [f"several/{len(unknown)}/{at}" for at in "abc"]
+        words = [PAWL, "lock", "--ttl", "900ms", "--all", *names, "--", "sleep", "1.5"]
+        done = subprocess.run(words, env=environment(gateway.url), capture_output=True,
+                              timeout=PATIENCE, check=False)
+        gateway.close()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in names:
+            self.client.acquire(name, wait=0).release()
+        return gateway.kept
+
+    def test_several_names_are_kept_and_released_by_one_request(self):
+        kept = self.keep_several(())
+        self.assertGreaterEqual(kept.count("PATCH /v1/locks"), 2)
+        self.assertEqual(kept.count("DELETE /v1/locks"), 1)
+
+    def test_several_names_are_kept_one_by_one_by_an_older_pawld(self):
+        kept = self.keep_several(("PATCH /v1/locks", "DELETE /v1/locks"))
+        self.assertEqual(sum(line in ("PATCH /v1/locks", "DELETE /v1/locks") for line in kept), 1)
+        self.assertIn("PATCH /v1/locks/several/2/c", kept)
+        self.assertIn("DELETE /v1/locks/several/2/c", kept)
 
     def test_own_lock_is_not_waited_for(self):
         for wait, clients in (("-", EVERYONE), ("5000", LANGUAGES)):
