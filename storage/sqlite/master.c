@@ -1,6 +1,7 @@
 #include "storage/sqlite/master.h"
 
 #include "storage/backoff.h"
+#include "storage/sqlite/batches.h"
 #include "storage/sqlite/inbox.h"
 #include "storage/sqlite/job.h"
 
@@ -10,8 +11,7 @@
 #include <string.h>
 
 enum {
-    SENT_MAX = 2, /* batches under way: while one is being written, the next is there */
-    BATCHES = 8,  /* of requests: gathered, under way, and given up but still under way */
+    SENT_MAX = 2,            /* batches under way: while one is being written, the next is there */
     PROBES_SILENT_MS = 2000, /* a probe that takes longer says that the disk hangs */
 };
 
@@ -34,8 +34,7 @@ struct storage_sqlite_master {
     struct fence_facts facts; /* of the handshake */
     bool leads;               /* this connection marked the master: its marker is to change */
 
-    struct storage_job *batches[BATCHES]; /* each is gathered into, under way, or spare */
-    bool batch_out[BATCHES];
+    struct storage_batches batches;
     struct storage_job *gathered; /* one of these; NULL: nothing was submitted */
     unsigned sent;                /* batches of this connection that are under way */
     unsigned epoch;               /* counts connections: what an earlier one asked is lost */
@@ -104,27 +103,6 @@ static void tell_replies(const struct storage_sqlite_master *master, struct stor
     }
 }
 
-static void spare(struct storage_sqlite_master *master, struct storage_job *job)
-{
-    for (unsigned i = 0; i < BATCHES; i++)
-        if (master->batches[i] == job)
-            master->batch_out[i] = false;
-    storage_job_empty(job);
-}
-
-/* A spare batch; NULL where all are under way, for connections that were given up. */
-static struct storage_job *take_spare(struct storage_sqlite_master *master)
-{
-    for (unsigned i = 0; i < BATCHES; i++) {
-        if (master->batch_out[i])
-            continue;
-        master->batch_out[i] = true;
-        master->batches[i]->epoch = master->epoch;
-        return master->batches[i];
-    }
-    return NULL;
-}
-
 /* ---- the link -------------------------------------------------------------------------------- */
 
 static void on_store_backoff_over(uv_timer_t *timer);
@@ -139,11 +117,12 @@ static void give_up_batches(struct storage_sqlite_master *master)
     master->sent = 0;
     master->probe = NULL;
     master->leads = false;
-    for (unsigned i = 0; i < BATCHES; i++) /* also what was gathered: it has this epoch too */
-        if (master->batch_out[i] && master->batches[i]->epoch == epoch)
-            tell_lost(master, master->batches[i]);
+    for (unsigned i = 0; i < STORAGE_BATCHES;
+         i++) /* also what was gathered: it has this epoch too */
+        if (master->batches.out[i] && master->batches.jobs[i]->epoch == epoch)
+            tell_lost(master, master->batches.jobs[i]);
     if (gathered)
-        spare(master, gathered);
+        storage_batches_give(&master->batches, gathered);
 }
 
 static void shake_hands_later(struct storage_sqlite_master *master)
@@ -273,7 +252,7 @@ static void take_requests(struct storage_sqlite_master *master, struct storage_j
     }
     if (current && !failed && (refusal == FENCE_REFUSAL_GONE || refusal == FENCE_REFUSAL_FORGOT))
         fail_link(master, FENCE_REASON_CHANGED, explain_refusal(refusal));
-    spare(master, job);
+    storage_batches_give(&master->batches, job);
 }
 
 static void take_rejoin(struct storage_sqlite_master *master, struct storage_job *job)
@@ -347,19 +326,8 @@ static const struct storage_master_ops sqlite_ops;
 
 static void free_memory(struct storage_sqlite_master *master)
 {
-    for (unsigned i = 0; i < BATCHES; i++)
-        storage_job_free(master->batches[i]);
+    storage_batches_fini(&master->batches);
     free(master);
-}
-
-static bool make_batches(struct storage_sqlite_master *master)
-{
-    bool made = true;
-    for (unsigned i = 0; i < BATCHES; i++) {
-        master->batches[i] = storage_job_new_requests(master);
-        made = made && master->batches[i];
-    }
-    return made;
 }
 
 int storage_sqlite_master_new(const struct storage_sqlite_config *config,
@@ -370,7 +338,7 @@ int storage_sqlite_master_new(const struct storage_sqlite_config *config,
         return FENCE_ENOMEM;
     master->base.ops = &sqlite_ops;
     master->config = *config;
-    if (!make_batches(master) ||
+    if (storage_batches_init(&master->batches, master) != 0 ||
         storage_inbox_open(&master->inbox, config->loop, on_inbox_filled, master) != 0) {
         free_memory(master);
         return FENCE_ENOMEM;
@@ -451,7 +419,7 @@ static struct storage_job *gather_batch(struct storage_sqlite_master *master,
     if (master->gathered && master->gathered->generation != fleet->generation)
         seal_batch(master);
     if (!master->gathered)
-        master->gathered = take_spare(master);
+        master->gathered = storage_batches_take(&master->batches, master->epoch);
     return master->gathered;
 }
 

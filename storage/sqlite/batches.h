@@ -1,0 +1,29 @@
+/* The batches of requests of a master: gathered, under way, and given up but still under way. A
+ * batch that is back is used again, so that no request allocates one. */
+#ifndef STORAGE_SQLITE_BATCHES_H
+#define STORAGE_SQLITE_BATCHES_H
+
+#include "storage/sqlite/job.h"
+
+enum {
+    STORAGE_BATCHES = 8,
+};
+
+struct storage_batches {
+    struct storage_job *jobs[STORAGE_BATCHES];
+    bool out[STORAGE_BATCHES]; /* in use; else spare */
+};
+
+/* Makes all batches for @master. FENCE_ENOMEM: storage_batches_fini() frees what is there. */
+FENCE_CHECKED int storage_batches_init(struct storage_batches *batches,
+                                       struct storage_sqlite_master *master);
+void storage_batches_fini(struct storage_batches *batches);
+
+/* Returns a spare batch for connection @epoch; NULL where all are in use, for connections that were
+ * given up. */
+struct storage_job *storage_batches_take(struct storage_batches *batches, unsigned epoch);
+
+/* Empties @job, which is in use, and makes it spare. */
+void storage_batches_give(struct storage_batches *batches, struct storage_job *job);
+
+#endif
