@@ -3,7 +3,7 @@
  * what it is, and which of three connections runs it. After each, guarded_look() asserts what has
  * to be true. */
 #include "storage/guard/library/pawl_guard.h"
-#include "tests/fuzz/guarded.h"
+#include "tests/fuzz/player.h"
 
 #include <assert.h>
 #include <math.h>
@@ -14,16 +14,10 @@
 
 enum {
     STATEMENTS_MAX = 64,
-    TEXT_MAX = 300, /* bytes of a text or a blob: longer than a resource */
-    VALUES_MAX = 3,
-    SAVEPOINTS_MAX = 8,
     REJECTIONS_MAX = 4,
-    CLAIMS = 2,     /* the first calls */
-    STARVED = 15,   /* the upper half of a first byte */
-    ROWS_MAX = 200, /* of a statement: a table is doubled by INSERT ... SELECT */
+    CLAIMS = 2,   /* the first calls */
+    STARVED = 15, /* the upper half of a first byte */
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -33,195 +27,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argc, (void)argv;
     guarded_begin();
     return 0;
-}
-
-/* ---- the input ------------------------------------------------------------------------------- */
-
-struct value {
-    int type; /* as SQLite names it */
-    int64_t integer;
-    double real;
-    size_t len;
-    char bytes[TEXT_MAX + 1];
-};
-
-/* The savepoints of a writer that stand. */
-struct savepoints {
-    size_t count;
-    const char *names[SAVEPOINTS_MAX];
-};
-
-struct player {
-    const uint8_t *data;
-    size_t size;
-    size_t who;   /* runs the statement */
-    bool starves; /* an allocation of the statement fails */
-    struct value values[VALUES_MAX];
-    struct savepoints savepoints[GUARDED_WRITERS];
-    sqlite3_stmt *cursor[GUARDED_WRITERS]; /* reads while other statements run; NULL: none */
-    struct guarded guarded;
-};
-
-static unsigned next(struct player *player)
-{
-    if (player->size == 0)
-        return 0;
-    player->size--;
-    return *player->data++;
-}
-
-static const char *next_of(struct player *player, const char *const *list, size_t count)
-{
-    return list[next(player) % count];
-}
-
-static sqlite3 *db_of(const struct player *player)
-{
-    return player->guarded.writers[player->who].db;
-}
-
-static int run(struct player *player, const char *text)
-{
-    return sqlite3_exec(db_of(player), text, NULL, NULL, NULL);
-}
-
-/* ---- values ---------------------------------------------------------------------------------- */
-
-static const int64_t integers[] = {
-    INT64_MIN,        -1,        0, 1, 2, 5, INT64_C(1) << 31, (INT64_C(1) << 53) - 1,
-    INT64_C(1) << 53, INT64_MAX,
-};
-
-static const double reals[] = {
-    -0.0, 1.0, 1.5, 5.0, 9007199254740991.0, 9007199254740992.0, 9.3e18, -1e300, 1e308, INFINITY,
-};
-
-static const char *const texts[] = {
-    "a", "b/1", "c", "never/claimed", "d//e", "..", "claim", "write", "A", "b/1 ",
-};
-
-static const char *const tables[] = {
-    "u", "U", "w", "t", "view", "pawl_rejection", "sqlite_schema", "main.t", "x.t", "a\"b", "none",
-};
-
-static const char *const expressions[] = {
-    "r",         "k",        "'u/' || k",  "g",      "NULL",          "1, 2",
-    "random()",  "r --",     "r /*",       "r); --", "(SELECT k)",    "1) UNION SELECT (2",
-    "max(r, k)", "\"none\"", "\"a\"\"b\"", "NEW.r",  "pawl_token(r)", "pawl_claimed(r, 9)",
-};
-
-static void set_text(struct value *value, const char *text)
-{
-    value->type = SQLITE_TEXT;
-    value->len = strlen(text);
-    memcpy(value->bytes, text, value->len + 1);
-}
-
-static void set_bytes(struct player *player, struct value *value, int type)
-{
-    size_t len = (size_t)next(player) * 2;
-    len = len < player->size ? len : player->size;
-    value->type = type;
-    value->len = len < TEXT_MAX ? len : TEXT_MAX;
-    memcpy(value->bytes, player->data, value->len);
-    value->bytes[value->len] = '\0';
-    player->data += len;
-    player->size -= len;
-}
-
-static void set_any(struct player *player, struct value *value)
-{
-    switch (next(player) % 8) {
-    case 0:
-        value->type = SQLITE_INTEGER;
-        value->integer = integers[next(player) % COUNT(integers)];
-        break;
-    case 1:
-        value->type = SQLITE_INTEGER;
-        value->integer = next(player);
-        break;
-    case 2:
-        value->type = SQLITE_FLOAT;
-        value->real = reals[next(player) % COUNT(reals)];
-        break;
-    case 3:
-        set_text(value, next_of(player, texts, COUNT(texts)));
-        break;
-    case 4:
-        set_bytes(player, value, SQLITE_TEXT);
-        break;
-    case 5:
-        set_bytes(player, value, SQLITE_BLOB);
-        break;
-    default:
-        value->type = SQLITE_NULL;
-    }
-}
-
-/* @token + 1, or up to two less than @token. */
-static int64_t near(int64_t token, unsigned less)
-{
-    return token < INT64_MAX ? token + 1 - less : token;
-}
-
-/* A value of the kind that is wanted: (r)esource, (n)umber, a token near the (h)ighest, (t)able,
- * (e)xpression, (k)ind. One of eight is any. */
-static void set_wanted(struct player *player, struct value *value, char wanted)
-{
-    *value = (struct value){.type = SQLITE_INTEGER};
-    if (next(player) % 8 == 0)
-        set_any(player, value);
-    else if (wanted == 'n')
-        value->integer = next(player) % 12;
-    else if (wanted == 'h')
-        value->integer =
-            near(player->guarded.files[0].highest[next(player) % GUARDED_NAMES], next(player) % 4);
-    else if (wanted == 'r')
-        set_text(value, next_of(player, guarded_names, GUARDED_NAMES));
-    else if (wanted == 't')
-        set_text(value, next_of(player, tables, COUNT(tables)));
-    else if (wanted == 'e')
-        set_text(value, next_of(player, expressions, COUNT(expressions)));
-    else
-        set_text(value, next(player) % 2 ? "claim" : "write");
-}
-
-static void bind_value(sqlite3_stmt *stmt, int at, const struct value *value)
-{
-    if (value->type == SQLITE_INTEGER)
-        (void)sqlite3_bind_int64(stmt, at, value->integer);
-    else if (value->type == SQLITE_FLOAT)
-        (void)sqlite3_bind_double(stmt, at, value->real);
-    else if (value->type == SQLITE_TEXT)
-        (void)sqlite3_bind_text(stmt, at, value->bytes, (int)value->len, SQLITE_TRANSIENT);
-    else if (value->type == SQLITE_BLOB)
-        (void)sqlite3_bind_blob(stmt, at, value->bytes, (int)value->len, SQLITE_TRANSIENT);
-    else
-        (void)sqlite3_bind_null(stmt, at);
-}
-
-/* The statement @text with values of the kinds @wanted. NULL: it is none now. */
-static sqlite3_stmt *prepare(struct player *player, const char *text, const char *wanted)
-{
-    sqlite3_stmt *stmt = NULL;
-    const size_t count = strlen(wanted);
-    for (size_t i = 0; i < count; i++)
-        set_wanted(player, &player->values[i], wanted[i]);
-    if (sqlite3_prepare_v2(db_of(player), text, -1, &stmt, NULL) != SQLITE_OK)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        bind_value(stmt, (int)i + 1, &player->values[i]);
-    return stmt;
-}
-
-/* Runs @stmt to its end. Returns the integer of its last row, or 0. */
-static int64_t finish(sqlite3_stmt *stmt, int *ret_code)
-{
-    int64_t answer = 0;
-    for (size_t i = 0; i < ROWS_MAX && sqlite3_step(stmt) == SQLITE_ROW; i++)
-        answer = sqlite3_column_int64(stmt, 0);
-    *ret_code = sqlite3_finalize(stmt);
-    return answer;
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -277,14 +82,14 @@ static void check_refusal(sqlite3 *db, int code)
 
 static void play_call(struct player *player, const struct call *call)
 {
-    sqlite3 *db = db_of(player);
+    sqlite3 *db = player_db(player);
     const int alone = sqlite3_get_autocommit(db);
     int code = SQLITE_OK;
-    sqlite3_stmt *stmt = prepare(player, call->text, call->wanted);
+    sqlite3_stmt *stmt = player_prepare(player, call->text, call->wanted);
     if (!stmt)
         return;
     note_call(player, call);
-    const int64_t answer = finish(stmt, &code);
+    const int64_t answer = player_finish(stmt, &code);
     check_refusal(db, code);
     assert(sqlite3_get_autocommit(db) == alone || player->starves);
     if (call->judges && code == SQLITE_OK)
@@ -300,8 +105,8 @@ static void play_savepoint(struct player *player)
     static const char *const names[] = {"s", "pawl_step"};
     static const char *const verbs[] = {"SAVEPOINT", "ROLLBACK TO", "RELEASE"};
     struct savepoints *stand = &player->savepoints[player->who];
-    const unsigned verb = next(player) % COUNT(verbs);
-    const char *name = next_of(player, names, COUNT(names));
+    const unsigned verb = player_next(player) % COUNT(verbs);
+    const char *name = player_next_of(player, names, COUNT(names));
     char text[32];
     size_t at = stand->count;
     if (verb == 0 && stand->count == SAVEPOINTS_MAX)
@@ -309,7 +114,7 @@ static void play_savepoint(struct player *player)
     while (at > 0 && stand->names[at - 1] != name)
         at--;
     (void)snprintf(text, sizeof(text), "%s %s", verbs[verb], name);
-    const int code = run(player, text);
+    const int code = player_run(player, text);
     /* No function of the guard ends a savepoint of the program, and none leaves one behind. */
     if (verb == 0 && code == SQLITE_OK)
         stand->names[stand->count++] = name;
@@ -324,12 +129,12 @@ static void play_transaction(struct player *player)
 {
     static const char *const begins[] = {"BEGIN", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"};
     static const char *const ends[] = {"COMMIT", "COMMIT", "ROLLBACK"};
-    if (next(player) % 2)
+    if (player_next(player) % 2)
         play_savepoint(player);
-    else if (sqlite3_get_autocommit(db_of(player)))
-        (void)run(player, next_of(player, begins, COUNT(begins)));
+    else if (sqlite3_get_autocommit(player_db(player)))
+        (void)player_run(player, player_next_of(player, begins, COUNT(begins)));
     else
-        (void)run(player, next_of(player, ends, COUNT(ends)));
+        (void)player_run(player, player_next_of(player, ends, COUNT(ends)));
 }
 
 /* A statement that reads, and stays open. */
@@ -341,7 +146,7 @@ static void play_cursor(struct player *player)
         *cursor = NULL;
         return;
     }
-    *cursor = prepare(player, "SELECT * FROM main.t, main.pawl_guard", "");
+    *cursor = player_prepare(player, "SELECT * FROM main.t, main.pawl_guard", "");
     if (*cursor)
         (void)sqlite3_step(*cursor);
 }
@@ -376,15 +181,15 @@ static void play_write(struct player *player)
     static const char *const names[] = {"t", "t", "t", "main.t", "x.t", "temp.t"};
     char text[256];
     int code;
-    const char *form = next_of(player, writes, COUNT(writes));
+    const char *form = player_next_of(player, writes, COUNT(writes));
     if (player->guarded.has_trigger && (form[0] == 'R' || strstr(form, "OR REPLACE")))
         return;
-    (void)sqlite3_snprintf(sizeof(text), text, form, next_of(player, names, COUNT(names)));
-    sqlite3_stmt *stmt = prepare(player, text, "nrn");
+    (void)sqlite3_snprintf(sizeof(text), text, form, player_next_of(player, names, COUNT(names)));
+    sqlite3_stmt *stmt = player_prepare(player, text, "nrn");
     if (!stmt)
         return;
-    (void)finish(stmt, &code);
-    check_refusal(db_of(player), code);
+    (void)player_finish(stmt, &code);
+    check_refusal(player_db(player), code);
 }
 
 /* A slip at the prompt: the guard only rises. */
@@ -401,10 +206,10 @@ static void play_slip(struct player *player)
         "INSERT INTO pawl_guard_id VALUES (?2, ?1)",
     };
     int code;
-    sqlite3_stmt *stmt = prepare(player, next_of(player, slips, COUNT(slips)), "nr");
+    sqlite3_stmt *stmt = player_prepare(player, player_next_of(player, slips, COUNT(slips)), "nr");
     if (!stmt)
         return;
-    (void)finish(stmt, &code);
+    (void)player_finish(stmt, &code);
     player->guarded.writers[player->who].raises_by_hand = true;
 }
 
@@ -471,14 +276,14 @@ static const char *const settings[] = {
 static void play_change(struct player *player)
 {
     char text[128];
-    if (next(player) % 4 == 0) {
+    if (player_next(player) % 4 == 0) {
         player->guarded.has_trigger = true;
-        (void)run(player, next_of(player, triggers, COUNT(triggers)));
+        (void)player_run(player, player_next_of(player, triggers, COUNT(triggers)));
         return;
     }
-    (void)sqlite3_snprintf(sizeof(text), text, next_of(player, changes, COUNT(changes)),
+    (void)sqlite3_snprintf(sizeof(text), text, player_next_of(player, changes, COUNT(changes)),
                            player->guarded.files[1].path);
-    (void)run(player, text);
+    (void)player_run(player, text);
 }
 
 /* ---- the library ----------------------------------------------------------------------------- */
@@ -486,7 +291,7 @@ static void play_change(struct player *player)
 /* A text as programs in C have them: it ends at a NUL. */
 static const char *name_of(struct player *player, struct value *value)
 {
-    set_wanted(player, value, 'r');
+    player_set_wanted(player, value, 'r');
     return value->type == SQLITE_TEXT || value->type == SQLITE_BLOB ? value->bytes : NULL;
 }
 
@@ -494,9 +299,9 @@ static void play_judgement(struct player *player, sqlite3 *db)
 {
     struct pawl_guard_rejection rejection = {.token = 0};
     const char *name = name_of(player, &player->values[0]);
-    set_wanted(player, &player->values[1], 'n');
+    player_set_wanted(player, &player->values[1], 'n');
     const int64_t token = token_of(&player->values[1]);
-    const bool claims = next(player) % 2;
+    const bool claims = player_next(player) % 2;
     const int error = claims ? pawl_guard_claim(db, name, token, &rejection)
                              : pawl_guard_check(db, name, token, &rejection);
     if (error == PAWL_GUARD_ESTALE) {
@@ -515,9 +320,10 @@ static void play_identity(struct player *player, sqlite3 *db)
     const int claimed = pawl_guard_claim_id(db, name, id);
     const int checked = pawl_guard_check_id(db, name, id, &rejections[0]);
     assert(claimed != 0 || checked == 0);
-    rejections[0].kind = (int32_t)next(player);
+    rejections[0].kind = (int32_t)player_next(player);
     (void)!pawl_guard_record(db, &rejections[0]);
-    if (pawl_guard_rejections(db, next(player) % (REJECTIONS_MAX + 1), rejections, &count) == 0)
+    if (pawl_guard_rejections(db, player_next(player) % (REJECTIONS_MAX + 1), rejections, &count) ==
+        0)
         assert(count <= REJECTIONS_MAX);
 }
 
@@ -525,7 +331,7 @@ static void play_library(struct player *player)
 {
     sqlite3 *db = player->guarded.writers[GUARDED_LIBRARY].db;
     player->who = GUARDED_LIBRARY;
-    switch (next(player) % 6) {
+    switch (player_next(player) % 6) {
     case 0:
         (void)!pawl_guard_begin(db);
         break;
@@ -552,7 +358,7 @@ static void play_library(struct player *player)
 
 static void look(struct player *player)
 {
-    if (!sqlite3_get_autocommit(db_of(player)))
+    if (!sqlite3_get_autocommit(player_db(player)))
         return;
     player->savepoints[player->who].count = 0;
     guarded_look(&player->guarded, player->who);
@@ -566,7 +372,7 @@ static void play_race(struct player *player)
     const size_t who = player->who % GUARDED_LIBRARY;
     for (size_t i = 0; i < 2; i++) {
         player->who = i == 0 ? who : 1 - who;
-        play_call(player, &calls[next(player) % CLAIMS]);
+        play_call(player, &calls[player_next(player) % CLAIMS]);
         look(player);
     }
     player->who = who;
@@ -583,7 +389,7 @@ static void play_one(struct player *player, unsigned byte)
         play_change(player);
         break;
     case 2:
-        (void)run(player, next_of(player, settings, COUNT(settings)));
+        (void)player_run(player, player_next_of(player, settings, COUNT(settings)));
         break;
     case 3:
         play_cursor(player);
@@ -607,10 +413,10 @@ static void play_one(struct player *player, unsigned byte)
         break;
     case 13:
     case 14:
-        play_call(player, &calls[next(player) % CLAIMS]);
+        play_call(player, &calls[player_next(player) % CLAIMS]);
         break;
     default:
-        play_call(player, &calls[next(player) % COUNT(calls)]);
+        play_call(player, &calls[player_next(player) % COUNT(calls)]);
     }
 }
 
@@ -618,16 +424,16 @@ static void play_one(struct player *player, unsigned byte)
 static void play_starved(struct player *player, unsigned byte)
 {
     player->starves = true;
-    (void)guarded_starve(next(player) + 1);
+    (void)guarded_starve(player_next(player) + 1);
     play_one(player, byte);
     player->starves = false;
-    if (guarded_starve(0) && !sqlite3_get_autocommit(db_of(player)))
-        assert(run(player, "ROLLBACK") == SQLITE_OK);
+    if (guarded_starve(0) && !sqlite3_get_autocommit(player_db(player)))
+        assert(player_run(player, "ROLLBACK") == SQLITE_OK);
 }
 
 static void play_statement(struct player *player)
 {
-    const unsigned byte = next(player);
+    const unsigned byte = player_next(player);
     player->who = (byte >> 6) % GUARDED_WRITERS;
     if (byte >> 4 == STARVED)
         play_starved(player, byte);
@@ -641,8 +447,8 @@ static void check_usable(struct player *player)
 {
     (void)sqlite3_finalize(player->cursor[player->who]);
     player->cursor[player->who] = NULL;
-    if (!sqlite3_get_autocommit(db_of(player)))
-        assert(run(player, "ROLLBACK") == SQLITE_OK);
+    if (!sqlite3_get_autocommit(player_db(player)))
+        assert(player_run(player, "ROLLBACK") == SQLITE_OK);
 }
 
 static void check_all_usable(struct player *player)
@@ -650,10 +456,10 @@ static void check_all_usable(struct player *player)
     for (player->who = 0; player->who < GUARDED_WRITERS; player->who++)
         check_usable(player);
     for (player->who = 0; player->who < GUARDED_WRITERS; player->who++) {
-        assert(run(player, "BEGIN IMMEDIATE; UPDATE main.pawl_guard SET highest_token ="
-                           " highest_token; COMMIT") == SQLITE_OK);
+        assert(player_run(player, "BEGIN IMMEDIATE; UPDATE main.pawl_guard SET highest_token ="
+                                  " highest_token; COMMIT") == SQLITE_OK);
         assert(player->who == GUARDED_LIBRARY ||
-               run(player, "SELECT pawl_token('a')") == SQLITE_OK);
+               player_run(player, "SELECT pawl_token('a')") == SQLITE_OK);
     }
 }
 
