@@ -7,6 +7,7 @@
 #include "server/cli/waiting.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static const struct argp_option acquire_described[] = {
 static error_t parse_acquire(int key, char *text, struct argp_state *state)
 {
     struct acquire_options *options = state->input;
+    assert(options->name_count <= PAWL_NAMES_MAX);
     switch (key) {
     case ARGP_KEY_INIT:
         cli_init_verb(state, options->globals);
@@ -73,6 +75,7 @@ static error_t parse_acquire(int key, char *text, struct argp_state *state)
 static int show_grant(const struct acquire_options *options, pawl_client *client, pawl_lock *lock,
                       int error)
 {
+    assert((lock != NULL) == (error == 0));
     const int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     if (error == 0)
         cli_grant_print(lock, options->globals->json, options->shell);
@@ -117,6 +120,7 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
         cli_label(label);
     pawl_lock *lock = NULL;
     int ended_by = 0;
+    assert(options.name_count >= 1);
     const int error = cli_wait(client,
                                &(struct pawl_request){
                                    .names = options.names,

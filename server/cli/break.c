@@ -3,6 +3,7 @@
 #include "server/cli/table.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ static error_t parse_break(int key, char *text, struct argp_state *state)
 /* To standard error, so that an output of JSON stays one. */
 static void show_holder(const struct break_options *options, const json_t *lock)
 {
+    assert(options->name != NULL && options->token >= 1);
     char left[32];
     const char *owner = json_string_value(json_object_get(lock, "owner"));
     cli_time_text(json_integer_value(json_object_get(lock, "remaining_ms")), left, sizeof(left));
@@ -111,6 +113,7 @@ static int ask_person(const struct break_options *options, const json_t *lock)
 /* Whoever holds it now; a token that was named has to be that one's. */
 static int choose_grant(struct break_options *options, const json_t *lock)
 {
+    assert(options->name != NULL && options->token >= 0);
     const json_t *token = json_object_get(lock, "token");
     if (!json_is_true(json_object_get(lock, "held"))) {
         (void)cli_say("nobody holds %s", options->name);
@@ -131,6 +134,7 @@ static int choose_grant(struct break_options *options, const json_t *lock)
 
 static int break_chosen(const struct break_options *options)
 {
+    assert(options->name != NULL && options->token >= 1);
     bool broken = false;
     pawl_client *client = cli_client(options->globals);
     if (client == NULL)

@@ -4,6 +4,7 @@
 #include "server/cli/duration.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <pwd.h>
@@ -46,6 +47,7 @@ int cli_parse(const struct argp *parser, int argc, char **argv, void *input)
 
 error_t cli_take_time(const char *text, const char *option, int64_t least_ms, int64_t *ret_ms)
 {
+    assert(option != NULL && least_ms >= 0);
     int64_t ms;
     char least[CLI_DURATION_BYTES];
     if (!cli_duration(text, &ms))
@@ -62,6 +64,7 @@ error_t cli_take_time(const char *text, const char *option, int64_t least_ms, in
 
 error_t cli_check_name(const char *text, const char *what)
 {
+    assert(text != NULL && what != NULL);
     if (fence_resource_valid(text, strlen(text)))
         return 0;
     return server_options_error("'%s' is not a valid %s: use 1 to %d characters of A-Z a-z 0-9 . _ "
@@ -71,6 +74,7 @@ error_t cli_check_name(const char *text, const char *what)
 
 error_t cli_check_prefix(const char *text)
 {
+    assert(text != NULL);
     if (fence_label_valid(text, strlen(text)))
         return 0;
     return server_options_error("'%s' is not a valid prefix: names have A-Z a-z 0-9 . _ ~ : @ / -",
@@ -79,6 +83,7 @@ error_t cli_check_prefix(const char *text)
 
 error_t cli_take_name(char *text, const char **names, size_t *count)
 {
+    assert(text != NULL && *count <= PAWL_NAMES_MAX);
     if (*count == PAWL_NAMES_MAX)
         return server_options_error("there are more than %d names", PAWL_NAMES_MAX);
     names[(*count)++] = text;
@@ -87,6 +92,7 @@ error_t cli_take_name(char *text, const char **names, size_t *count)
 
 error_t cli_take_label(char *text, const char **ret_label)
 {
+    assert(text != NULL);
     *ret_label = text;
     if (fence_label_valid(text, strlen(text)))
         return 0;
@@ -103,6 +109,7 @@ int cli_refuse_json(const char *why)
 
 int64_t cli_wait_ms(int64_t wait_ms)
 {
+    assert(wait_ms >= -1);
     return wait_ms == 0 ? PAWL_NO_WAIT : wait_ms;
 }
 
@@ -135,6 +142,7 @@ static error_t read_key_file(struct cli_globals *globals, const char *path)
     if (read && strchr(globals->key, '\n') == NULL && strlen(globals->key) < PAWL_KEY_MAX)
         return server_options_error("--key-file %s: %s", path, SERVER_HALF_WRITTEN);
     const size_t len = read ? strcspn(globals->key, "\r\n") : 0;
+    assert(len < sizeof(globals->key));
     if (len == 0 || len == PAWL_KEY_MAX || strcspn(globals->key, " \t") < len)
         return server_options_error("--key-file %s: its first line must be a key, pawl_...", path);
     globals->key[len] = '\0';
@@ -145,6 +153,7 @@ static error_t read_key_file(struct cli_globals *globals, const char *path)
 static error_t parse_globals(int key, char *text, struct argp_state *state)
 {
     struct cli_globals *globals = state->input;
+    assert(globals->server_count <= PAWL_SERVERS_MAX);
     switch (key) {
     case OPTION_SERVER:
         if (globals->server_count == PAWL_SERVERS_MAX)
@@ -172,6 +181,7 @@ static error_t parse_globals(int key, char *text, struct argp_state *state)
 
 static bool begins_option(const struct argp_option *described, const char *word)
 {
+    assert(word[0] == '-' && word[1] != '\0');
     const size_t len = strcspn(word, "=");
     for (; described->name != NULL; described++) {
         if (word[1] == '-' && strncmp(described->name, word + 2, len - 2) == 0)
@@ -198,6 +208,7 @@ const struct argp_child cli_globals_children[] = {{&globals_parser, 0, NULL, 0},
 
 void cli_init_verb(struct argp_state *state, struct cli_globals *globals)
 {
+    assert(state->child_inputs != NULL && globals != NULL);
     server_options_init(state);
     state->child_inputs[0] = globals;
 }
@@ -207,6 +218,7 @@ void cli_init_verb(struct argp_state *state, struct cli_globals *globals)
 int cli_get(const struct cli_globals *globals, const char *path, const char *name,
             json_t **ret_json)
 {
+    assert(path[0] == '/' && *ret_json == NULL);
     char *text = NULL;
     pawl_client *client = cli_client(globals);
     if (client == NULL)
@@ -248,6 +260,7 @@ void cli_print_json(json_t *json)
 
 void cli_json_number(const json_t *json, const char *name, char *ret_text, size_t size)
 {
+    assert(name != NULL && size > 0);
     const json_t *value = json_object_get(json, name);
     ret_text[0] = '\0';
     if (json_is_integer(value) && llabs(json_integer_value(value)) <= NUMBER_MOST)
@@ -258,6 +271,7 @@ void cli_json_number(const json_t *json, const char *name, char *ret_text, size_
 
 pawl_client *cli_client(const struct cli_globals *globals)
 {
+    assert(globals->server_count <= PAWL_SERVERS_MAX);
     pawl_client *client = NULL;
     const struct pawl_options options = {
         .servers = globals->servers,
@@ -293,6 +307,7 @@ void cli_reason(const struct cli_globals *globals, const pawl_client *client,
 
 int cli_failed(const struct cli_globals *globals, const pawl_client *client, int error)
 {
+    assert(error < 0);
     char reason[CLI_REASON_MAX];
     cli_reason(globals, client, reason);
     (void)cli_say("%s", reason);
@@ -326,6 +341,7 @@ void cli_set_servers(const struct cli_globals *globals)
     for (size_t i = 0; i < globals->server_count; i++)
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", i > 0 ? " " : "",
                                SERVER_MAX - 2, globals->servers[i]);
+    assert(at < sizeof(text));
     if (globals->key[0] != '\0')
         (void)setenv("PAWL_KEY", globals->key, 1);
     if (at > 0)

@@ -3,6 +3,7 @@
 #include "server/cli/list.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ static const struct argp_option counter_described[] = {
 static error_t parse_counter(int key, char *text, struct argp_state *state)
 {
     struct counter_options *options = state->input;
+    assert(options->words <= 2);
     switch (key) {
     case ARGP_KEY_INIT:
         cli_init_verb(state, options->globals);
@@ -47,6 +49,7 @@ static error_t parse_counter(int key, char *text, struct argp_state *state)
 
 static int counter_next(const struct counter_options *options)
 {
+    assert(options->word[1] != NULL && options->count >= 1);
     pawl_client *client = cli_client(options->globals);
     int64_t last = 0;
     if (client == NULL)
@@ -68,6 +71,7 @@ static int counter_next(const struct counter_options *options)
 
 static int counter_show(const struct counter_options *options)
 {
+    assert(options->word[1] != NULL);
     char value[32];
     json_t *counter = NULL;
     const int code = cli_get(options->globals, "/v1/counters/", options->word[1], &counter);

@@ -1,5 +1,6 @@
 #include "server/cli/descendants.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -31,6 +32,7 @@ enum {
  * Returns the new count. */
 static size_t add_children_of_task(pid_t parent, const char *task, pid_t *list, size_t count)
 {
+    assert(parent > 0 && count <= CLI_DESCENDANTS_MAX);
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)parent, task);
     FILE *file = fopen(path, "re");
@@ -46,6 +48,7 @@ static size_t add_children_of_task(pid_t parent, const char *task, pid_t *list, 
 /* A child stands under the thread that forked it. */
 static size_t add_children(pid_t parent, pid_t *list, size_t count)
 {
+    assert(parent > 0 && count <= CLI_DESCENDANTS_MAX);
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
     DIR *tasks = opendir(path);
@@ -61,6 +64,7 @@ static size_t add_children(pid_t parent, pid_t *list, size_t count)
 
 void cli_descendants_signal(int signal, pid_t spared)
 {
+    assert(signal > 0 && spared >= 0);
     pid_t list[CLI_DESCENDANTS_MAX];
     size_t count = add_children(getpid(), list, 0);
     for (size_t i = 0; i < count; i++)
@@ -73,6 +77,7 @@ void cli_descendants_signal(int signal, pid_t spared)
 
 bool cli_descendants_reap(pid_t kept)
 {
+    assert(kept >= 0);
     for (;;) {
         siginfo_t info = {.si_pid = 0};
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0)

@@ -2,6 +2,7 @@
 
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ bool cli_duration(const char *text, int64_t *ret_ms)
 
 void cli_duration_text(int64_t ms, char *ret_text, size_t size)
 {
+    assert(size > 0);
     size_t i = UNITS - 1;
     while (i > 0 && ms % units[i].ms != 0)
         i--;

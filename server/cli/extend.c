@@ -4,6 +4,8 @@
 #include "server/cli/grant.h"
 #include "server/system/options.h"
 
+#include <assert.h>
+
 enum {
     OPTION_TTL = 256,
     OPTION_LOCK_ID,
@@ -28,6 +30,7 @@ static const struct argp_option extend_described[] = {
 static error_t parse_extend(int key, char *text, struct argp_state *state)
 {
     struct extend_options *options = state->input;
+    assert(options->grant.name_count <= 1);
     switch (key) {
     case ARGP_KEY_INIT:
         cli_init_verb(state, options->globals);
@@ -52,6 +55,7 @@ static error_t parse_extend(int key, char *text, struct argp_state *state)
 
 static int extend_grant(const struct extend_options *options, int64_t token)
 {
+    assert(token >= 1 && options->grant.name_count == 1 && options->grant.lock_id != NULL);
     pawl_client *client = cli_client(options->globals);
     pawl_lock *lock = NULL;
     if (client == NULL)

@@ -3,6 +3,7 @@
 #include "server/cli/table.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static error_t parse_fleet(int key, char *text, struct argp_state *state)
 
 static const char *text_of(const json_t *json, const char *name)
 {
+    assert(name != NULL);
     const char *text = json_string_value(json_object_get(json, name));
     return text != NULL ? text : "";
 }
@@ -48,6 +50,7 @@ static void add_master(struct cli_table *table, const json_t *master)
 
 static void print_findings(const json_t *owner, const char *who)
 {
+    assert(who != NULL);
     const json_t *findings = json_object_get(owner, "audit");
     for (size_t i = 0; i < json_array_size(findings); i++) {
         const json_t *finding = json_array_get(findings, i);
@@ -85,6 +88,7 @@ static void print_summary(const json_t *fleet)
 
 static void print_fleet(const json_t *fleet)
 {
+    assert(fleet != NULL);
     static const char *const heading[] = {"MASTER", "STATE", "PERSISTENCE", "ROUND TRIP", "SERVER"};
     const json_t *masters = json_object_get(fleet, "masters");
     struct cli_table *table = cli_table_new(sizeof(heading) / sizeof(heading[0]));
@@ -112,6 +116,7 @@ int cli_fleet(struct cli_globals *globals, int argc, char **argv)
     int code = wrong != 0 ? wrong : cli_get(globals, "/v1/fleet", NULL, &fleet);
     if (code == CLI_EXIT_DONE && !json_is_true(json_object_get(fleet, "ready")))
         code = CLI_EXIT_NOT_READY;
+    assert(fleet == NULL || code == CLI_EXIT_DONE || code == CLI_EXIT_NOT_READY);
     if (fleet != NULL && globals->json)
         cli_print_json(json_incref(fleet));
     else if (fleet != NULL)

@@ -3,6 +3,7 @@
 #include "server/cli/common.h"
 #include "server/cli/table.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static void print_shell(const pawl_lock *lock)
 
 void cli_grant_print_none(int code)
 {
+    assert(code != CLI_EXIT_DONE);
     (void)printf("unset PAWL_RESOURCE PAWL_TOKEN PAWL_TOKENS PAWL_LOCK_ID PAWL_DEADLINE_MS; "
                  "(exit %d)\n",
                  code);
@@ -78,6 +80,7 @@ static void print_table(const pawl_lock *lock)
 
 void cli_grant_print(const pawl_lock *lock, bool json, bool shell)
 {
+    assert(lock != NULL && pawl_lock_count(lock) >= 1);
     if (shell)
         print_shell(lock);
     else if (json)
@@ -118,6 +121,7 @@ static bool fits_environment(const struct cli_grant *grant)
 
 bool cli_grant_complete(struct cli_grant *grant, bool needs_token)
 {
+    assert(grant->name_count <= PAWL_NAMES_MAX);
     if (!fits_environment(grant))
         return false;
     const char *resource = getenv("PAWL_RESOURCE");

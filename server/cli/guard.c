@@ -8,6 +8,7 @@
 #include "storage/guard/postgresql/pawl_guard.sql.h"
 #include "storage/guard/sqlite/pawl_check.sql.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,7 @@ struct guard_options {
 static error_t parse_guard(int key, char *text, struct argp_state *state)
 {
     struct guard_options *options = state->input;
+    assert(options->count <= 2);
     switch (key) {
     case ARGP_KEY_INIT:
         cli_init_verb(state, options->globals);
@@ -48,6 +50,7 @@ static error_t parse_guard(int key, char *text, struct argp_state *state)
 
 static int print_sql(const char *word, const char *database)
 {
+    assert(word != NULL && database != NULL);
     for (size_t i = 0; i < sizeof(guards) / sizeof(guards[0]); i++)
         if (strcmp(guards[i].word, word) == 0 && strcmp(guards[i].database, database) == 0)
             return fputs(guards[i].sql, stdout) >= 0 ? CLI_EXIT_DONE : CLI_EXIT_ERROR;

@@ -1,5 +1,6 @@
 #include "server/cli/guess.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -39,6 +40,7 @@ static size_t slips(const char *a, const char *b)
 {
     size_t distance[WORD_MAX + 1][WORD_MAX + 1];
     const size_t a_len = strlen(a), b_len = strlen(b);
+    assert(a_len <= WORD_MAX && b_len <= WORD_MAX);
     for (size_t i = 0; i <= a_len; i++) {
         for (size_t j = 0; j <= b_len; j++) {
             distance[i][j] = i == 0 ? j : i;

@@ -3,6 +3,7 @@
 #include "server/cli/descendants.h"
 #include "server/cli/keeper_main.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 
 int cli_keeper_start(const struct cli_command *command, struct cli_keeper *ret_keeper)
 {
+    assert(command->kill_after_ms >= 0 && command->margin_ms >= 0);
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
         return -1;
@@ -37,6 +39,7 @@ int cli_keeper_start(const struct cli_command *command, struct cli_keeper *ret_k
 
 static void tell_keeper(const struct cli_keeper *keeper, enum cli_order_kind kind, int64_t value)
 {
+    assert(keeper->pid > 0 && keeper->fd >= 0);
     const struct cli_order order = {.kind = kind, .value = value};
     (void)send(keeper->fd, &order, sizeof(order),
                MSG_NOSIGNAL); /* the next event tells if it ended */
@@ -59,6 +62,7 @@ void cli_keeper_end(const struct cli_keeper *keeper)
 
 struct cli_event cli_keeper_next(const struct cli_keeper *keeper)
 {
+    assert(keeper->fd >= 0);
     struct cli_event event;
     ssize_t len;
     /* A keeper that ends without reading the last order resets the socket. That is said once,
@@ -71,6 +75,7 @@ struct cli_event cli_keeper_next(const struct cli_keeper *keeper)
 
 void cli_keeper_close(struct cli_keeper *keeper)
 {
+    assert(keeper->pid > 0 && keeper->fd >= 0);
     (void)close(keeper->fd);
     while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
         ;

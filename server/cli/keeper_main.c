@@ -6,6 +6,7 @@
 #include "server/cli/spawn.h"
 #include "server/system/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -66,18 +67,25 @@ static void say_event(const struct keeper *keeper, enum cli_event_kind kind, int
 /* To the group, or to the command alone where it shares the group of `pawl lock`. */
 static void signal_command(const struct keeper *keeper, int signal)
 {
+    assert(keeper->child > 0 && signal > 0);
     if (keeper->child_ended)
         cli_descendants_signal(signal, 0);
     else
         (void)kill(keeper->command->foreground ? keeper->child : -keeper->child, signal);
 }
 
+static void enter_stage(struct keeper *keeper, enum stage to, int64_t *ret_since_ms)
+{
+    assert(to > keeper->stage);
+    keeper->stage = to;
+    *ret_since_ms = boot_ms();
+}
+
 static void ask_to_end(struct keeper *keeper)
 {
     if (keeper->stage != STAGE_RUNS)
         return;
-    keeper->stage = STAGE_ASKED;
-    keeper->asked_ms = boot_ms();
+    enter_stage(keeper, STAGE_ASKED, &keeper->asked_ms);
     signal_command(keeper, keeper->command->signal);
     signal_command(keeper, SIGCONT); /* what is stopped takes no signal */
 }
@@ -85,8 +93,7 @@ static void ask_to_end(struct keeper *keeper)
 static void kill_all(struct keeper *keeper)
 {
     if (keeper->stage != STAGE_KILLED)
-        keeper->killed_ms = boot_ms();
-    keeper->stage = STAGE_KILLED;
+        enter_stage(keeper, STAGE_KILLED, &keeper->killed_ms);
     if (!keeper->child_ended) /* also where /proc cannot be read any more */
         signal_command(keeper, SIGKILL);
     cli_descendants_signal(SIGKILL, 0);
@@ -96,6 +103,7 @@ static void kill_all(struct keeper *keeper)
 
 static int64_t kill_at(const struct keeper *keeper)
 {
+    assert(keeper->stage != STAGE_ASKED || keeper->asked_ms > 0);
     const int64_t last_ms = keeper->deadline_ms - keeper->command->margin_ms;
     return keeper->stage == STAGE_RUNS
                ? last_ms
@@ -104,6 +112,7 @@ static int64_t kill_at(const struct keeper *keeper)
 
 static int64_t ask_at(const struct keeper *keeper)
 {
+    assert(keeper->command->margin_ms >= 0 && keeper->command->kill_after_ms >= 0);
     return keeper->deadline_ms - keeper->command->margin_ms - keeper->command->kill_after_ms;
 }
 
@@ -160,6 +169,7 @@ static void take_order(struct keeper *keeper)
 /* What the command left running is asked to end, too: the lock is given back after that. */
 static void take_exit(struct keeper *keeper)
 {
+    assert(keeper->child > 0);
     struct signalfd_siginfo ignored;
     (void)!read(keeper->child_fd, &ignored, sizeof(ignored));
     int status;
@@ -206,6 +216,7 @@ static void keep_watch(struct keeper *keeper)
 
 _Noreturn void cli_keeper_main(const struct cli_command *command, int fd)
 {
+    assert(command->argv[0] != NULL && fd >= 0);
     sigset_t all;
     sigset_t child;
     struct keeper keeper = {

@@ -5,6 +5,7 @@
 #include "server/cli/common.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -69,6 +70,7 @@ static error_t take_key_option(struct key_options *options, int key, const char 
 static error_t parse_key(int key, char *text, struct argp_state *state)
 {
     struct key_options *options = state->input;
+    assert(options->prefix_count <= API_KEY_PREFIXES_MAX);
     switch (key) {
     case ARGP_KEY_INIT:
         cli_init_verb(state, options->globals);
@@ -106,6 +108,7 @@ static bool add_word(char line[static API_KEY_LINE_MAX], const char *name, const
 static int make_line(const struct key_options *options, const struct api_key_text *key,
                      char ret_line[static API_KEY_LINE_MAX])
 {
+    assert(options->role != NULL && options->prefix_count >= 1);
     char digest_text[API_DIGEST_TEXT + 1];
     char why[API_KEY_WHY_MAX] = "";
     struct api_digest digest;
@@ -150,6 +153,7 @@ static int write_all(int fd, const char *text, size_t len)
         if (put < 0 && errno != EINTR)
             return -1;
         if (put > 0) {
+            assert((size_t)put <= len);
             text += put;
             len -= (size_t)put;
         }
@@ -169,6 +173,7 @@ static bool is_cut(int fd)
  * would look whole. */
 static int fill_copy(int to, int from, const char *line)
 {
+    assert(to >= 0);
     char piece[4096];
     ssize_t got = 0;
     while (from >= 0 && (got = read(from, piece, sizeof(piece))) > 0)
@@ -186,6 +191,7 @@ static int fill_copy(int to, int from, const char *line)
 /* Gives the copy the owner and the mode of the file, and has it on the disk. */
 static int finish_copy(int to, int from)
 {
+    assert(to >= 0);
     struct stat like;
     if (from >= 0 && (fstat(from, &like) < 0 || fchown(to, like.st_uid, like.st_gid) < 0 ||
                       fchmod(to, like.st_mode & 0777) < 0))
@@ -209,6 +215,7 @@ static int check_for_id(const char *path, const char *id)
 
 static int replace_file(const char *path, const char *copy, int to, const char *line)
 {
+    assert(to >= 0 && strcmp(path, copy) != 0);
     const int from = open(path, O_RDONLY | O_CLOEXEC);
     bool done = from >= 0 || errno == ENOENT;
     done = done && fill_copy(to, from, line) == 0 && finish_copy(to, from) == 0 &&
@@ -247,6 +254,7 @@ static int add_to_file(const char *path, const char *id, const char *line)
 
 static int key_new(const struct key_options *options)
 {
+    assert(options->role != NULL && options->prefix_count >= 1);
     struct api_key_text key = {.id = ""};
     char line[API_KEY_LINE_MAX], text[API_KEY_TEXT_MAX];
     if (options->id != NULL && !fence_key_id_valid(options->id, strlen(options->id)))

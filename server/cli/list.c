@@ -3,6 +3,7 @@
 
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum {
@@ -35,6 +36,7 @@ static void page_path(const struct cli_listing *listing, const char *cursor, cha
 
 int cli_list_pages(const struct cli_globals *globals, const struct cli_listing *listing)
 {
+    assert(listing->path[0] == '/' && listing->heading != NULL && listing->add_row != NULL);
     char cursor[CURSOR_MAX] = "";
     char path[CURSOR_MAX + 128];
     int code = CLI_EXIT_DONE;

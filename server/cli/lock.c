@@ -10,6 +10,7 @@
 #include "server/cli/waiting.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -105,6 +106,7 @@ static bool may_be_names(char *const *words, size_t count)
  * another command is refused: which one was meant is not known. */
 static error_t take_command(struct options *options, struct argp_state *state)
 {
+    assert(options->command == NULL && options->name_count >= 1);
     char **command = state->argv + state->next - 1;
     size_t count = 1;
     options->command = command;
@@ -197,6 +199,7 @@ static void tell_waiting(void *user, const struct pawl_holder *holder)
 
 static void tell_got(const struct options *options, const pawl_lock *lock)
 {
+    assert(pawl_lock_count(lock) == options->name_count);
     for (size_t i = 0; i < pawl_lock_count(lock) && !options->quiet; i++)
         (void)cli_say("got %s: token %lld", pawl_lock_name(lock, i),
                       (long long)pawl_lock_token(lock, i));
@@ -237,6 +240,7 @@ static void set_environment(const struct cli_globals *globals, const pawl_lock *
 
 static int acquire_lock(pawl_client *client, struct options *options, pawl_lock **ret_lock)
 {
+    assert(options->name_count >= 1 && options->wait_ms >= -1);
     char label[PAWL_OWNER_MAX + 1];
     if (options->why == NULL)
         cli_label(label);
@@ -273,6 +277,7 @@ static void tell_lock_lost(const struct cli_globals *globals, const pawl_client 
 static enum cli_run_end run_under(const struct cli_globals *globals, const struct options *options,
                                   pawl_client *client, pawl_lock *lock, int *ret_code)
 {
+    assert(lock != NULL && options->command != NULL);
     const struct cli_run run = {
         .client = client,
         .lock = lock,

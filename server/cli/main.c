@@ -4,6 +4,7 @@
 #include "server/cli/signals.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ static const struct argp parser = {
 
 static int find_verb(const char *word)
 {
+    assert(word != NULL);
     int at = 0;
     while (at < VERBS && strcmp(word, names[at]) != 0)
         at++;
@@ -89,6 +91,7 @@ static int no_such_verb(const char *word)
 
 static int run_verb(struct cli_globals *globals, int argc, char **argv)
 {
+    assert(argc >= 1 && argv[argc] == NULL);
     static char name[64];
     const int at = find_verb(argv[0]);
     if (at == VERBS)

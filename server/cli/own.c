@@ -1,5 +1,6 @@
 #include "server/cli/own.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ static bool asks_same_servers(const struct cli_globals *globals)
 int cli_own_check(const struct cli_globals *globals, pawl_client *client, const char *const *names,
                   size_t name_count)
 {
+    assert(name_count >= 1 && name_count <= PAWL_NAMES_MAX);
     const char *text = getenv("PAWL_TOKENS");
     if (text == NULL || !asks_same_servers(globals))
         return CLI_EXIT_DONE;

@@ -2,6 +2,7 @@
 
 #include "server/cli/duration.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static const char *member_text(const json_t *problem, const char *member)
 
 static bool tell_key(const struct failure *failure, char *ret_reason)
 {
+    assert(failure->problem != NULL);
     if (failure->key_source == NULL)
         (void)snprintf(ret_reason, CLI_REASON_MAX,
                        "the server asks for a key: name its file with --key-file, or set PAWL_KEY");
@@ -131,6 +133,7 @@ static bool tell_known(const struct failure *failure, char *ret_reason)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strcmp(type + strlen(type_prefix), known[i].type) != 0)
             continue;
+        assert((known[i].sentence == NULL) == (known[i].tell != NULL));
         if (known[i].sentence == NULL)
             return known[i].tell(failure, ret_reason);
         (void)snprintf(ret_reason, CLI_REASON_MAX, "%s", known[i].sentence);

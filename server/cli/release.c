@@ -3,6 +3,7 @@
 #include "server/cli/grant.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum {
@@ -40,6 +41,7 @@ static error_t parse_release(int key, char *text, struct argp_state *state)
 
 static int release_grant(const struct release_options *options)
 {
+    assert(options->grant.name_count >= 1 && options->grant.lock_id != NULL);
     pawl_client *client = cli_client(options->globals);
     pawl_lock *lock = NULL;
     bool released = false;

@@ -7,6 +7,7 @@
 #include "server/cli/signals.h"
 #include "server/cli/terminal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ struct runner {
 
 static void finish(struct runner *runner, enum cli_run_end end, int code)
 {
+    assert(!runner->over);
     runner->over = true;
     runner->end = end;
     runner->code = code;
@@ -127,6 +129,7 @@ static void take_event(struct runner *runner)
 
 static void take_renewal(struct runner *runner)
 {
+    assert(runner->renewer != NULL && runner->renewal == 0);
     runner->renewal = pawl_renewer_look(runner->renewer);
     if (runner->renewal == 0)
         cli_keeper_deadline(&runner->keeper, pawl_lock_deadline_ms(runner->run->lock));
@@ -217,6 +220,7 @@ static void loop(struct runner *runner)
 
 enum cli_run_end cli_run(const struct cli_run *run, int *ret_code)
 {
+    assert(run->lock != NULL && run->argv[0] != NULL && run->signal > 0 && run->kill_after_ms >= 0);
     struct runner runner = {
         .run = run,
         .end = CLI_RUN_FAILED,

@@ -2,6 +2,7 @@
 
 #include "server/cli/common.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ void cli_signals_obey_as_init(void)
 
 bool cli_signals_next(const struct cli_signals *signals, struct signalfd_siginfo *ret_info)
 {
+    assert(signals->fd >= 0);
     do {
         const ssize_t len = read(signals->fd, ret_info, sizeof(*ret_info));
         if (len != (ssize_t)sizeof(*ret_info))
@@ -87,6 +89,7 @@ bool cli_signals_stops(int signal)
 
 bool cli_signals_ends(int signal)
 {
+    assert(signal > 0 && signal <= SIGRTMAX);
     struct sigaction action;
     const bool harmless =
         signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH;
@@ -99,6 +102,7 @@ bool cli_signals_ends(int signal)
 
 void cli_signals_take_default(int signal)
 {
+    assert(signal > 0 && signal <= SIGRTMAX);
     sigset_t one;
     (void)sigemptyset(&one);
     (void)sigaddset(&one, signal);
@@ -109,6 +113,7 @@ void cli_signals_take_default(int signal)
 
 _Noreturn void cli_signals_die(int signal)
 {
+    assert(signal > 0 && signal <= SIGRTMAX);
     (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
     cli_signals_take_default(signal);
     exit(CLI_EXIT_SIGNAL + signal);

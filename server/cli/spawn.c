@@ -3,6 +3,7 @@
 #include "server/cli/signals.h"
 #include "server/system/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -25,6 +26,7 @@ static void take_place(const struct cli_command *command, pid_t keeper)
 
 int cli_spawn(const struct cli_command *command, int64_t latest_ms, pid_t *ret_child)
 {
+    assert(command->argv[0] != NULL && command->signals != NULL);
     int failure[2]; /* says errno, or closes with execvp() */
     if (pipe2(failure, O_CLOEXEC) < 0)
         return errno;

@@ -45,6 +45,7 @@ static size_t characters(const char *text)
 void cli_table_row(struct cli_table *table, const char *const *cells)
 {
     assert(table->rows < CLI_TABLE_ROWS_MAX);
+    assert(table->columns >= 1 && table->columns <= CLI_TABLE_COLUMNS_MAX);
     for (size_t i = 0; i < table->columns; i++) {
         char *cell = table->cell[table->rows][i];
         (void)snprintf(cell, CLI_CELL_MAX, "%s", cells[i] != NULL ? cells[i] : "");
@@ -56,10 +57,12 @@ void cli_table_row(struct cli_table *table, const char *const *cells)
 
 void cli_table_print(struct cli_table *table)
 {
+    assert(table->rows <= CLI_TABLE_ROWS_MAX);
     for (size_t row = 0; row < table->rows; row++) {
         size_t missing = 0; /* blanks that are due before the next text */
         for (size_t i = 0; i < table->columns; i++) {
             const char *cell = table->cell[row][i];
+            assert(characters(cell) <= table->width[i]);
             if (cell[0] != '\0') {
                 (void)printf("%*s%s", (int)missing, "", cell);
                 missing = 0;
@@ -73,6 +76,7 @@ void cli_table_print(struct cli_table *table)
 
 void cli_time_text(long long ms, char *ret_text, size_t size)
 {
+    assert(size > 0);
     if (ms < 1000)
         (void)snprintf(ret_text, size, "%lld ms", ms);
     else if (ms < 120LL * 1000)

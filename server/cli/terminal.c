@@ -1,5 +1,6 @@
 #include "server/cli/terminal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -34,6 +35,7 @@ bool cli_terminal_ours(const struct cli_terminal *terminal)
 
 void cli_terminal_give(const struct cli_terminal *terminal, pid_t group)
 {
+    assert(group > 0);
     if (cli_terminal_ours(terminal))
         (void)tcsetpgrp(terminal->fd, group); /* fails where the terminal is gone */
 }

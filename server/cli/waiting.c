@@ -6,6 +6,7 @@
 #include "server/cli/descendants.h"
 #include "server/cli/signals.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -80,6 +81,7 @@ static int acquire_open(pawl_client *client, const struct pawl_request *request,
 int cli_wait(pawl_client *client, const struct pawl_request *request,
              const struct cli_signals *signals, pawl_lock **ret_lock, int *ret_signal)
 {
+    assert(signals->fd >= 0 && request->name_count >= 1);
     struct watch watch = {
         .signals = signals,
         .client = client,
@@ -97,6 +99,7 @@ int cli_wait(pawl_client *client, const struct pawl_request *request,
     error = acquire_open(client, request, &lock);
     (void)eventfd_write(watch.stop_fd, 1);
     (void)pthread_join(watch.thread, NULL);
+    assert((lock != NULL) == (error == 0));
     if (watch.ended_by != 0) {
         if (error == 0)
             (void)pawl_release(client, lock, NULL);
