@@ -34,6 +34,7 @@ int storage_file_highest(const struct storage_file *file, int64_t *ret_highest)
 /* The lineage of a retired file is that of no marker, and names the fleet that follows. */
 int storage_file_retire(struct storage_file *file, const char *follower)
 {
+    assert(follower[0] != '\0' && strlen(follower) <= FENCE_ID_HEX_LEN);
     struct storage_sql sql = storage_sql_prepare(
         file->db, "UPDATE file SET retired = 1, lineage = 'retired:' || ?1, commits = commits + 1");
     storage_sql_bind_text(&sql, 1, follower);
@@ -78,6 +79,7 @@ static bool was_only_changed(const struct storage_seen *seen, const struct stora
 
 int storage_file_look(struct storage_file *file)
 {
+    assert(file->path[0] != '\0' && file->witness.open);
     const struct storage_seen *seen = &file->witness.seen;
     struct storage_look look;
     int error = storage_look_at(file->path, &look);
@@ -136,6 +138,7 @@ static int end_checkpoint(struct storage_file *file)
 
 int storage_file_bring_in(struct storage_file *file, bool checkpoints)
 {
+    assert(file->witness.open && file->db != NULL);
     if (checkpoints)
         checkpoint(file);
     return end_checkpoint(file);
@@ -156,6 +159,7 @@ void storage_file_checkpoint(struct storage_file *file)
 
 void storage_file_close(struct storage_file *file, struct storage_state *state)
 {
+    assert(file->witness.open && file->db != NULL);
     storage_state_close(state);
     bool begun = begin_checkpoint(file);
     if (begun)

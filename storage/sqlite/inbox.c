@@ -1,5 +1,6 @@
 #include "storage/sqlite/inbox.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void on_inbox(uv_async_t *async)
@@ -11,6 +12,7 @@ static void on_inbox(uv_async_t *async)
 int storage_inbox_open(struct storage_inbox *inbox, uv_loop_t *loop, void (*comes)(void *context),
                        void *context)
 {
+    assert(comes != NULL);
     if (uv_async_init(loop, &inbox->async, on_inbox) != 0)
         return FENCE_EIO;
     inbox->async.data = inbox;
@@ -32,6 +34,7 @@ void storage_inbox_put(struct storage_inbox *inbox, struct storage_job *job)
 {
     job->next = NULL;
     pthread_mutex_lock(&inbox->lock);
+    assert((inbox->first == NULL) == (inbox->last == NULL));
     if (inbox->last)
         inbox->last->next = job;
     else
@@ -45,6 +48,7 @@ void storage_inbox_notice(struct storage_inbox *inbox, const struct storage_noti
                           size_t count)
 {
     pthread_mutex_lock(&inbox->lock);
+    assert(inbox->count <= STORAGE_NOTICES_MAX);
     size_t room = STORAGE_NOTICES_MAX - inbox->count;
     size_t kept = count < room ? count : room;
     memcpy(&inbox->notices[inbox->count], notices, kept * sizeof(*notices));
@@ -56,6 +60,7 @@ void storage_inbox_notice(struct storage_inbox *inbox, const struct storage_noti
 struct storage_job *storage_inbox_take(struct storage_inbox *inbox, size_t *ret_count)
 {
     pthread_mutex_lock(&inbox->lock);
+    assert(inbox->count <= STORAGE_NOTICES_MAX);
     struct storage_job *jobs = inbox->first;
     *ret_count = inbox->count;
     memcpy(inbox->told, inbox->notices, inbox->count * sizeof(inbox->told[0]));

@@ -36,6 +36,7 @@ struct storage_job *storage_job_new_requests(struct storage_sqlite_master *maste
 
 void storage_job_empty(struct storage_job *job)
 {
+    assert(job->kind == STORAGE_JOB_REQUESTS || job->count == 0);
     for (unsigned i = 0; i < job->count; i++) {
         free(job->entries[i].group);
         job->entries[i].group = NULL;
@@ -66,6 +67,7 @@ void storage_job_free(struct storage_job *job)
 void storage_job_add(struct storage_job *job, const struct fence_request *request)
 {
     assert(job->count < job->room);
+    assert(job->kind == STORAGE_JOB_REQUESTS);
     struct storage_entry *entry = &job->entries[job->count++];
     entry->request = *request;
     entry->group = NULL;
@@ -103,6 +105,7 @@ static void do_entry(struct storage_job *job, struct storage_entry *entry,
 
 static void do_requests(struct storage_job *job, struct storage_state *state)
 {
+    assert(job->count > 0 && job->count <= job->room);
     job->refusal = fence_master_check(&state->turn, job->fleet_id, &job->view);
     if (job->refusal == FENCE_REFUSAL_STALE)
         job->view = state->turn.marker.view;
@@ -139,6 +142,7 @@ struct storage_job *storage_job_new_rejoin(struct storage_sqlite_master *master,
 
 static void do_rejoin(struct storage_job *job, struct storage_state *state)
 {
+    assert(job->page_len == 0 || job->request.step == FENCE_REJOIN_INSTALL);
     struct fence_rejoin_request *request = &job->request;
     const struct fence_page page = {.bytes = job->page, .len = job->page_len};
     request->fleet_id = job->fleet_id;
@@ -193,6 +197,8 @@ struct storage_job *storage_job_new_holders(struct storage_sqlite_master *master
 
 void storage_job_tell_found(struct storage_job *job, struct fence_found *ret_found)
 {
+    assert(job->kind == STORAGE_JOB_NAMES || job->kind == STORAGE_JOB_HOLDERS);
+    assert(job->list == NULL);
     bool no_room = job->no_room;
     if (job->kind == STORAGE_JOB_NAMES) {
         job->list = calloc(job->names_count + 1, sizeof(*job->list));
@@ -213,6 +219,7 @@ void storage_job_tell_found(struct storage_job *job, struct fence_found *ret_fou
 /* The next free name; NULL: no memory. */
 static struct fence_lock_name *next_name(struct storage_job *job)
 {
+    assert(job->names_count <= job->names_room);
     if (job->names_count == job->names_room) {
         size_t room = job->names_room > 0 ? 2 * job->names_room : FENCE_SCAN_KEYS_MAX;
         struct fence_lock_name *names = realloc(job->names, room * sizeof(*names));
@@ -228,6 +235,7 @@ static struct fence_lock_name *next_name(struct storage_job *job)
  * a walk goes on behind them. */
 static void do_names(struct storage_job *job, struct storage_state *state)
 {
+    assert(job->keys >= 1 && job->names_count == 0);
     size_t len = strlen(job->prefix);
     int64_t last = 0;
     bool counters = job->listed == FENCE_LISTING_COUNTERS;
@@ -256,6 +264,7 @@ static void do_names(struct storage_job *job, struct storage_state *state)
 
 static void do_holders(struct storage_job *job, struct storage_state *state)
 {
+    assert(job->holders != NULL);
     const struct fence_master_store *rows = state->turn.store;
     bool counters = job->listed == FENCE_LISTING_COUNTERS;
     for (size_t k = 0; k < job->names_count; k++) {
@@ -271,6 +280,7 @@ static void do_holders(struct storage_job *job, struct storage_state *state)
 
 void storage_job_do(struct storage_job *job, struct storage_state *state)
 {
+    assert(!job->failed);
     switch (job->kind) {
     case STORAGE_JOB_REQUESTS:
         do_requests(job, state);

@@ -52,6 +52,7 @@ struct storage_sqlite_master {
 
 static void on_done(struct storage_job *job)
 {
+    assert(job->master != NULL);
     storage_inbox_put(&job->master->inbox, job);
 }
 
@@ -63,6 +64,7 @@ static void on_notices(void *context, const struct storage_notice *notices, size
 
 static void submit_job(struct storage_sqlite_master *master, struct storage_job *job)
 {
+    assert(!master->closing && job->master == master);
     job->done = on_done;
     job->epoch = master->epoch;
     job->sent_ns = uv_hrtime();
@@ -79,6 +81,7 @@ static const struct storage_master_events *events_of(const struct storage_sqlite
 
 static void tell_lost(const struct storage_sqlite_master *master, const struct storage_job *job)
 {
+    assert(job->kind == STORAGE_JOB_REQUESTS);
     for (unsigned i = 0; i < job->count; i++) {
         const struct storage_entry *entry = &job->entries[i];
         const struct fence_reply lost = {
@@ -92,6 +95,7 @@ static void tell_lost(const struct storage_sqlite_master *master, const struct s
 
 static void tell_replies(const struct storage_sqlite_master *master, struct storage_job *job)
 {
+    assert(job->kind == STORAGE_JOB_REQUESTS && !job->failed);
     if (events_of(master)->batch)
         events_of(master)->batch(events_of(master)->context, master->config.index, job->count,
                                  master->round_trip_us);
@@ -127,6 +131,7 @@ static void give_up_batches(struct storage_sqlite_master *master)
 
 static void shake_hands_later(struct storage_sqlite_master *master)
 {
+    assert(master->link != LINK_CLOSED);
     give_up_batches(master);
     master->link = LINK_BACKOFF;
     uv_timer_start(&master->timer, on_store_backoff_over, storage_backoff_ms(master->failures++),
@@ -157,6 +162,7 @@ static void shake_hands(struct storage_sqlite_master *master, struct storage_job
 static void on_store_backoff_over(uv_timer_t *timer)
 {
     struct storage_sqlite_master *master = timer->data;
+    assert(master->link == LINK_BACKOFF || master->link == LINK_HANDSHAKE);
     master->link = LINK_HANDSHAKE;
     shake_hands(master, storage_job_new(master, STORAGE_JOB_FACTS));
 }
@@ -165,6 +171,7 @@ static void on_store_backoff_over(uv_timer_t *timer)
 
 static void ask_probe_of_store(struct storage_sqlite_master *master)
 {
+    assert(master->link == LINK_READY && master->probe == NULL);
     struct storage_job *job = storage_job_new(master, STORAGE_JOB_FACTS);
     if (!job)
         return; /* the next one is due soon */
@@ -177,6 +184,7 @@ static void ask_probe_of_store(struct storage_sqlite_master *master)
 static void on_store_probe_due(uv_timer_t *timer)
 {
     struct storage_sqlite_master *master = timer->data;
+    assert(master->link == LINK_READY);
     if (!master->probe)
         ask_probe_of_store(master);
     else if (storage_state_clock_ms() > master->probe_since_ms + PROBES_SILENT_MS)
@@ -213,6 +221,7 @@ static void take_probe(struct storage_sqlite_master *master, const struct storag
 
 static void take_store_facts(struct storage_sqlite_master *master, const struct storage_job *job)
 {
+    assert(job->kind == STORAGE_JOB_FACTS || job->kind == STORAGE_JOB_RESTAMP);
     if (job->probes && job != master->probe)
         return; /* of before a handshake */
     master->probe = NULL;
@@ -245,6 +254,7 @@ static void take_requests(struct storage_sqlite_master *master, struct storage_j
     if (current && failed)
         fail_link(master, FENCE_REASON_UNWILLING, job->why); /* which tells that all are lost */
     if (current && !failed) {
+        assert(master->sent > 0);
         master->sent--;
         master->failures = 0;
         job->epoch = master->epoch - 1; /* its replies were told, if the link is lost by them */
@@ -270,6 +280,7 @@ static void take_rejoin(struct storage_sqlite_master *master, struct storage_job
 
 static void take_found(struct storage_sqlite_master *master, struct storage_job *job)
 {
+    assert(job->told != NULL);
     struct fence_found found = {.part = FENCE_PART_TIMEOUT};
     if (!job->failed && job->epoch == master->epoch)
         storage_job_tell_found(job, &found);
@@ -278,6 +289,7 @@ static void take_found(struct storage_sqlite_master *master, struct storage_job 
 
 static void take_job(struct storage_sqlite_master *master, struct storage_job *job)
 {
+    assert(job->master == master && master->jobs_out > 0);
     const bool closed = master->link == LINK_CLOSED;
     master->jobs_out--;
     if (job->epoch == master->epoch && !closed)
@@ -355,6 +367,7 @@ int storage_sqlite_master_new(const struct storage_sqlite_config *config,
 
 static void close_handle(struct storage_sqlite_master *master)
 {
+    assert(master->open > 0);
     if (--master->open == 0)
         free_memory(master);
 }
@@ -393,6 +406,7 @@ static const struct storage_sqlite_master *sqlite_of_const(const struct storage_
 static void sqlite_free(struct storage_master *base)
 {
     struct storage_sqlite_master *master = sqlite_of(base);
+    assert(master->link != LINK_CLOSED);
     storage_sqlite_store_detach(master->config.store, &master->told_by_store);
     uv_timer_stop(&master->timer);
     master->link = LINK_CLOSED;
@@ -407,6 +421,7 @@ static void seal_batch(struct storage_sqlite_master *master)
     struct storage_job *job = master->gathered;
     if (!job)
         return;
+    assert(job->count > 0);
     master->gathered = NULL;
     master->sent++;
     submit_job(master, job);
@@ -508,6 +523,7 @@ static void sqlite_restamp(struct storage_master *base, const struct fence_facts
 static int ask_found(struct storage_sqlite_master *master, struct storage_job *job,
                      storage_found_fn *told, void *context)
 {
+    assert(told != NULL);
     if (!job || master->link != LINK_READY) {
         int error = job ? FENCE_EIO : FENCE_ENOMEM;
         storage_job_free(job);

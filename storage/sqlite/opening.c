@@ -85,6 +85,7 @@ static int make_folder(const char *folder, char ret_why[static STORAGE_WHY_MAX])
 static int open_witness(const char *folder, struct storage_file *file,
                         char ret_why[static STORAGE_WHY_MAX])
 {
+    assert(!file->witness.open);
     char path[sizeof(file->path)];
     int pid = 0;
     (void)snprintf(path, sizeof(path), "%s/pawl.witness", folder);
@@ -127,6 +128,7 @@ static void leave_log(struct storage_file *file, bool leaves)
 
 static int open_database(struct storage_file *file, char ret_why[static STORAGE_WHY_MAX])
 {
+    assert(file->db == NULL);
     int code =
         sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK)
@@ -241,6 +243,7 @@ static void catch_up(struct storage_witness *witness, const struct storage_ident
 
 static int write_witness(struct storage_file *file, const struct storage_evidence *evidence)
 {
+    assert(evidence->boot_id[0] != '\0');
     struct storage_seen *seen = &file->witness.seen;
     memset(seen->magic, 0, sizeof(seen->magic));
     memcpy(seen->magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC));
@@ -255,6 +258,7 @@ static int write_witness(struct storage_file *file, const struct storage_evidenc
 static void replace_records(const struct storage_evidence *evidence, const char *folder,
                             const char *file_id)
 {
+    assert(file_id[0] != '\0');
     const char *const ids[] = {evidence->file.file_id, evidence->seen.file_id};
     for (unsigned i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
         if (ids[i][0] != '\0' && strcmp(ids[i], file_id) != 0)
@@ -266,6 +270,8 @@ static int accept(const struct storage_file_config *config, struct storage_file 
                   char ret_why[static STORAGE_WHY_MAX])
 {
     const struct storage_identity *identity = &evidence->file;
+    assert(!kept || identity->has_tables);
+    assert(file->record < 0);
     if (kept)
         catch_up(&file->witness, identity);
     else
@@ -363,6 +369,8 @@ static int set_up_state(const struct storage_file_config *config, const struct s
                         const struct storage_identity *identity, struct storage_state *state,
                         char ret_why[static STORAGE_WHY_MAX])
 {
+    assert(config->members >= 1 && config->members <= FENCE_MASTERS_MAX);
+    assert(config->me < config->members);
     memset(state, 0, sizeof(*state));
     state->turn.store = &storage_rows;
     state->turn.members = config->members;
@@ -400,7 +408,7 @@ static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_M
 static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 {
     struct storage_file *file = context;
-    (void)db;
+    assert(db == file->db && pages >= 0);
     (void)name;
     file->log_pages = (unsigned)pages;
     return SQLITE_OK;

@@ -2,6 +2,8 @@
 
 #include "fence/master/merging.h"
 
+#include <assert.h>
+
 enum {
     COUNTERS_AT_A_TIME = 4096,
     NAMED_AT_A_TIME = 1024,
@@ -20,6 +22,7 @@ static void append_row(sqlite3_str *page, struct storage_sql *sql, bool first)
 static bool finish_page(struct storage_state *state, sqlite3_str *page,
                         struct fence_rejoin_reply *reply)
 {
+    assert(state->page == NULL);
     sqlite3_str_appendall(page, "]}");
     reply->page.len = (size_t)sqlite3_str_length(page);
     reply->page.bytes = state->page = sqlite3_str_finish(page);
@@ -70,6 +73,7 @@ static uint64_t append_counters(struct storage_state *state, sqlite3_str *page, 
 bool storage_pages_read(void *context, const struct fence_rejoin_request *request,
                         struct fence_rejoin_reply *reply)
 {
+    assert(request->part == FENCE_REJOIN_COUNTERS || request->part == FENCE_REJOIN_LOCKS);
     struct storage_state *state = context;
     sqlite3_str *page = sqlite3_str_new(state->db);
     if (request->part == FENCE_REJOIN_COUNTERS) {

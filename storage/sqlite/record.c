@@ -2,6 +2,7 @@
 
 #include "storage/sqlite/look.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +80,7 @@ static bool find_folder(const char *folder, struct storage_recorded *recorded)
 /* All of it is written at once, so that tmpfs has room for each later note. */
 static int write_record(const char *file_id, const struct storage_recorded *recorded)
 {
+    assert(memcmp(recorded->magic, RECORD_MAGIC, sizeof(RECORD_MAGIC)) == 0);
     int fd = open_record(file_id, O_CREAT);
     if (fd >= 0 && pwrite(fd, recorded, sizeof(*recorded), 0) != (ssize_t)sizeof(*recorded)) {
         close(fd);
@@ -142,6 +144,7 @@ static bool folder_is_gone(struct storage_recorded *recorded)
         return false;
     do {
         char *slash = strrchr(path, '/');
+        assert(slash != NULL);
         slash[slash == path ? 1 : 0] = '\0';
         int error = storage_look_at(path, &look);
         if (error != FENCE_ENOENT)

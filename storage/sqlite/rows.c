@@ -3,6 +3,7 @@
 #include "fence/protocol/name.h"
 #include "storage/sqlite/pages.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- counters and locks ---------------------------------------------------------------------- */
@@ -114,6 +115,7 @@ static void delete_lock_row(void *context, const char *resource)
 
 static void note_waiting(void *context, const char *resource, uint64_t until_ms)
 {
+    assert(until_ms > 0);
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_WRITE);
     storage_sql_bind_text(&sql, 1, resource);
@@ -136,6 +138,7 @@ static bool forget_waiting(struct storage_state *state, const char *resource)
 
 static void note_released(void *context, const char *resource, const char *lock_id)
 {
+    assert(strlen(lock_id) <= FENCE_LOCK_ID_MAX && strlen(resource) <= FENCE_RESOURCE_MAX);
     struct storage_state *state = context;
     if (state->waiting_until_ms <= state->turn.now_ms || !forget_waiting(state, resource) ||
         state->notices_count == STORAGE_NOTICES_MAX)
@@ -167,6 +170,7 @@ static int64_t read_broken_row(void *context, const char *resource, const char *
 
 static void write_broken_row(void *context, const struct fence_request *request, uint64_t until_ms)
 {
+    assert(request->kind == FENCE_REQUEST_BREAK && request->token >= 1);
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_BROKEN_WRITE);
     storage_sql_bind_text(&sql, 1, request->resource);

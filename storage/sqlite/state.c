@@ -83,6 +83,7 @@ static const char *const texts[] = {
 
 int storage_state_open(struct storage_state *state, sqlite3 *db)
 {
+    assert(state->turn.store != NULL && state->turn.me < state->turn.members);
     state->db = db;
     state->turn.context = state;
     state->turn.server_id = state->server_id;
@@ -131,12 +132,14 @@ void storage_state_new_lineage(char ret_lineage[static FENCE_LINEAGE_MAX + 1])
 
 struct storage_sql storage_state_use(struct storage_state *state, enum storage_statement which)
 {
+    assert(which < STORAGE_STATEMENTS);
     return (struct storage_sql){state->statements[which], state->code};
 }
 
 void storage_state_done(struct storage_state *state, enum storage_statement which,
                         struct storage_sql *sql)
 {
+    assert(sql->stmt == state->statements[which]);
     (void)sqlite3_reset(state->statements[which]);
     (void)sqlite3_clear_bindings(state->statements[which]);
     if (state->code == SQLITE_OK)
@@ -179,6 +182,7 @@ static void read_view(struct storage_sql *sql, int column, unsigned n, struct fe
 
 static void read_marker_row(struct storage_state *state)
 {
+    assert(state->turn.members >= 1 && state->turn.members <= FENCE_MASTERS_MAX);
     struct fence_stored_marker marker = {0};
     struct storage_sql sql = storage_state_use(state, STORAGE_MARKER_READ);
     if (storage_sql_row(&sql)) {
@@ -204,6 +208,7 @@ static void read_marker_row(struct storage_state *state)
 
 static void write_marker_row(struct storage_state *state)
 {
+    assert(state->turn.marker_changed);
     const struct fence_stored_marker *marker = &state->turn.marker;
     char view[FENCE_VIEW_TEXT_MAX];
     fence_view_format(&marker->view, state->turn.members, view);
@@ -257,6 +262,7 @@ static void count_commit(struct storage_state *state)
 
 void storage_state_begin(struct storage_state *state)
 {
+    assert(state->statements[STORAGE_BEGIN] != NULL);
     state->code = SQLITE_OK;
     state->changed = false;
     state->turn.marker_changed = false;
@@ -300,6 +306,7 @@ static int64_t sweep_on_from(struct storage_state *state)
 
 void storage_state_sweep(struct storage_state *state)
 {
+    assert(state->changed);
     int64_t next = sweep_on_from(state);
     struct storage_sql sql = storage_state_use(state, STORAGE_LOCKS_SWEEP);
     storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);

@@ -40,6 +40,7 @@ static struct storage_job *wait_for_jobs(struct storage_sqlite_store *store)
     while (!store->first && !store->ends)
         pthread_cond_wait(&store->comes, &store->lock);
     struct storage_job *jobs = store->first;
+    assert((store->first == NULL) == (store->last == NULL));
     store->first = store->last = NULL;
     pthread_mutex_unlock(&store->lock);
     return jobs;
@@ -80,6 +81,7 @@ static void do_job(struct storage_sqlite_store *store, struct storage_job *job)
 /* One transaction for all of them. */
 static bool do_jobs(struct storage_sqlite_store *store, struct storage_job *jobs)
 {
+    assert(jobs != NULL);
     struct storage_state *state = &store->state;
     storage_state_begin(state);
     for (struct storage_job *job = jobs; job; job = job->next)
@@ -96,6 +98,7 @@ static bool do_jobs(struct storage_sqlite_store *store, struct storage_job *jobs
 static void explain_failure(const struct storage_sqlite_store *store, struct storage_job *job)
 {
     const struct storage_state *state = &store->state;
+    assert(state->code != SQLITE_OK && !job->failed);
     int error = sqlite3_system_errno(state->db);
     job->failed = true;
     (void)snprintf(job->why, sizeof(job->why), "%s%s%s", sqlite3_errstr(state->code),
@@ -105,6 +108,7 @@ static void explain_failure(const struct storage_sqlite_store *store, struct sto
 static void tell_notices(struct storage_sqlite_store *store)
 {
     const struct storage_state *state = &store->state;
+    assert(state->notices_count <= STORAGE_NOTICES_MAX);
     if (state->notices_count == 0)
         return;
     pthread_mutex_lock(&store->attached_lock);
@@ -197,6 +201,7 @@ void storage_sqlite_store_close(struct storage_sqlite_store *store)
     pthread_cond_signal(&store->comes);
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->thread, NULL);
+    assert(store->first == NULL);
     storage_file_close(&store->file, &store->state);
     pthread_cond_destroy(&store->comes);
     pthread_mutex_destroy(&store->attached_lock);
@@ -219,16 +224,20 @@ void storage_sqlite_store_detach(struct storage_sqlite_store *store,
                                  const struct storage_told *told)
 {
     pthread_mutex_lock(&store->attached_lock);
-    for (unsigned i = 0; i < store->attached_count; i++)
-        if (store->attached[i] == told)
-            store->attached[i] = store->attached[--store->attached_count];
+    unsigned i = 0;
+    while (i < store->attached_count && store->attached[i] != told)
+        i++;
+    assert(i < store->attached_count);
+    store->attached[i] = store->attached[--store->attached_count];
     pthread_mutex_unlock(&store->attached_lock);
 }
 
 void storage_sqlite_store_submit(struct storage_sqlite_store *store, struct storage_job *job)
 {
+    assert(job->done != NULL);
     job->next = NULL;
     pthread_mutex_lock(&store->lock);
+    assert(!store->ends);
     if (store->last)
         store->last->next = job;
     else

@@ -53,6 +53,7 @@ enum {
 
 int64_t storage_tables_number(sqlite3 *db, const char *question, int *ret_error)
 {
+    assert(ret_error != NULL);
     struct storage_sql sql = storage_sql_prepare(db, question);
     int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
     int error = storage_sql_finish(&sql);
@@ -113,6 +114,7 @@ static void escape_path(const char *path, char ret_text[static URI_MAX])
         }
     }
     *to = '\0';
+    assert(to - ret_text < URI_MAX);
 }
 
 /* A file that is damaged, or has no tables, says nothing. */
@@ -160,6 +162,7 @@ int storage_tables_read_base(const char *path, struct storage_identity *identity
 
 static int make_tables(sqlite3 *db, const char *file_id, bool takes_over)
 {
+    assert(strlen(file_id) == STORAGE_FILE_ID_LEN);
     char lineage[FENCE_LINEAGE_MAX + 1];
     storage_state_new_lineage(lineage);
     int error = storage_sql_exec(db, schema);
@@ -177,6 +180,7 @@ static int make_tables(sqlite3 *db, const char *file_id, bool takes_over)
 /* A file that is taken over descends from nothing that was admitted. */
 static int forget_lineage(sqlite3 *db, const char *file_id)
 {
+    assert(strlen(file_id) == STORAGE_FILE_ID_LEN);
     char lineage[FENCE_LINEAGE_MAX + 1];
     storage_state_new_lineage(lineage);
     struct storage_sql sql = storage_sql_prepare(

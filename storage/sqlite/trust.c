@@ -1,5 +1,6 @@
 #include "storage/sqlite/trust.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static bool witness_is_off(const struct storage_evidence *evidence)
 /* A witness that saw no opening began a file that broke off before its first one. */
 static enum storage_trust judge_new(const struct storage_evidence *evidence)
 {
+    assert(!evidence->file.has_tables);
     bool empty = evidence->file.look.bytes == 0;
     if (evidence->version == STORAGE_WITNESS_NONE)
         return empty && !evidence->file.has_log ? STORAGE_TRUST_NEW : STORAGE_TRUST_NO_LOG;
@@ -115,6 +117,7 @@ static bool has_other_attributes(const struct storage_evidence *evidence)
  * Precondition: the record agrees, so that the witness is the newest one. */
 static bool both_were_touched(const struct storage_evidence *evidence)
 {
+    assert(record_agrees(evidence));
     const int64_t apart_ns = evidence->witness.changed_ns - evidence->file.look.changed_ns;
     const int64_t slack_ns = witness_is_off(evidence) ? EARLY_SLACK_NS : SECOND_NS / 10;
     return apart_ns >= -slack_ns && apart_ns <= slack_ns;
@@ -145,6 +148,7 @@ static bool was_written_to(const struct storage_evidence *evidence)
 
 static enum storage_trust judge_made(const struct storage_evidence *evidence)
 {
+    assert(evidence->file.has_tables);
     const struct storage_identity *file = &evidence->file;
     const struct storage_seen *seen = &evidence->seen;
     if (evidence->version == STORAGE_WITNESS_NONE)
@@ -193,6 +197,7 @@ int storage_trust_explain(enum storage_trust trust, const char *folder,
         [STORAGE_TRUST_REPLACED] = "pawl.db was put back from before a pawld init --token-floor",
         [STORAGE_TRUST_UNREADABLE] = "a newer pawld wrote pawl.witness, or it is damaged",
     };
+    assert(trust != STORAGE_TRUST_NEW && trust != STORAGE_TRUST_KEPT && whats[trust] != NULL);
     (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,
                    folder, whats[trust], folder);
     return FENCE_ECONFLICT;

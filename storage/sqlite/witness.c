@@ -121,12 +121,14 @@ static int64_t clock_of_files(void)
 
 static int write_seen(const struct storage_witness *witness)
 {
+    assert(witness->open);
     ssize_t len = pwrite(witness->fd, &witness->seen, sizeof(witness->seen), 0);
     return len == (ssize_t)sizeof(witness->seen) ? 0 : FENCE_EIO;
 }
 
 static int has_noted_time(const struct storage_witness *witness, bool *ret_has)
 {
+    assert(witness->open);
     struct storage_look look;
     int error = storage_look_into(witness->fd, &look);
     if (error)
@@ -154,6 +156,7 @@ int storage_witness_note(struct storage_witness *witness)
 
 int storage_witness_sync(struct storage_witness *witness)
 {
+    assert(witness->seen.magic[0] != '\0');
     int error = storage_witness_note(witness);
     if (error)
         return error;
