@@ -20,6 +20,34 @@
  * An equal token is allowed: one holder writes many times under one grant. */
 FENCE_CHECKED int fence_guard_judge(int64_t highest, int64_t token, int64_t *ret_highest);
 
+/* What a guard of a read-write lock has seen of a resource. 0: none yet. */
+struct fence_guard {
+    /* The highest token of a writer. */
+    int64_t writer;
+
+    /* The highest token of a reader. */
+    int64_t reader;
+};
+
+/* Judges a claim or a write of the writer with @token. A writer needs a token that is not below the
+ * highest writer's, and above the highest reader's: an admitted reader ends the right of every
+ * writer before it. Returns 0 and sets *@ret_seen to what must be durable before anything else
+ * happens. Errors as fence_guard_judge(). With no reader the rule is that of fence_guard_judge().
+ */
+FENCE_CHECKED int fence_guard_judge_write(const struct fence_guard *seen, int64_t token,
+                                          struct fence_guard *ret_seen);
+
+/* Judges a claim or a read of the reader with @token. A reader needs a token that is not below the
+ * highest writer's; other readers do not matter. Returns 0 and sets *@ret_seen to what must be
+ * durable before the first read. Else a late writer is still admitted, and the reader sees the half
+ * of its write that comes after the read. Errors as fence_guard_judge(). */
+FENCE_CHECKED int fence_guard_judge_read(const struct fence_guard *seen, int64_t token,
+                                         struct fence_guard *ret_seen);
+
+/* The token that refuses the writer with @token, after FENCE_ESTALE: the highest writer's, or else
+ * the highest reader's, and then *@ret_is_reader is true. */
+int64_t fence_guard_refusing(const struct fence_guard *seen, int64_t token, bool *ret_is_reader);
+
 /* The variant without order: a write is accepted only while @lock_id is the one that claimed last.
  * Returns 0 or FENCE_ESTALE.
  *
