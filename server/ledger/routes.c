@@ -284,6 +284,8 @@ static const char *kind_name(enum storage_rejection_kind kind)
         return "claim";
     case STORAGE_REJECTED_WRITE:
         return "write";
+    case STORAGE_REJECTED_READ:
+        return "read";
     case STORAGE_REJECTED_WRITE_BY_ID:
         return "write-by-id";
     }

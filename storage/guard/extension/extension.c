@@ -72,9 +72,16 @@ static void sql_install(sqlite3_context *context, int count, sqlite3_value **val
 
 /* ---- claims and checks ----------------------------------------------------------------------- */
 
-static void refuse_stale(sqlite3_context *context, const char *resource, int64_t seen,
-                         int64_t token)
+static void refuse_stale(sqlite3_context *context, const char *resource, bool by_reader,
+                         int64_t seen, int64_t token)
 {
+    if (by_reader) {
+        storage_call_refuse(context,
+                            "stale-token: %s has seen reader %lld, and writer %lld is "
+                            "not newer",
+                            resource, (long long)seen, (long long)token);
+        return;
+    }
     storage_call_refuse(context, "stale-token: %s has seen token %lld, and %lld is older", resource,
                         (long long)seen, (long long)token);
 }
@@ -92,23 +99,35 @@ static int take_write_lock(sqlite3 *db, const char *resource)
 typedef int judge_function(sqlite3 *db, const char *resource, int64_t token,
                            struct storage_rejection *ret_rejection);
 
+/* What a call is to the guard. */
+struct judgement {
+    judge_function *judge;
+
+    /* Takes the write lock before anything is read. */
+    bool locks;
+
+    /* Opens the rows of protected tables that are of the resource. */
+    bool opens;
+};
+
 /* False: the error has been told. */
-static bool is_accepted(sqlite3_context *context, judge_function *judge, const char *resource,
-                        int64_t token)
+static bool is_accepted(sqlite3_context *context, const struct judgement *judgement,
+                        const char *resource, int64_t token)
 {
     sqlite3 *db = sqlite3_context_db_handle(context);
     struct storage_rejection rejection = {0};
-    int err = take_write_lock(db, resource);
+    int err = judgement->locks ? take_write_lock(db, resource) : 0;
     if (!err)
-        err = judge(db, resource, token, &rejection);
+        err = judgement->judge(db, resource, token, &rejection);
     if (err == FENCE_ESTALE)
-        refuse_stale(context, resource, rejection.highest_token, token);
+        refuse_stale(context, resource, rejection.by_reader, rejection.highest_token, token);
     else if (err)
         storage_call_fail_as_sqlite(context);
     return !err;
 }
 
-static void judge_call(sqlite3_context *context, sqlite3_value **values, judge_function *judge)
+static void judge_call(sqlite3_context *context, sqlite3_value **values,
+                       const struct judgement *judgement)
 {
     char resource[FENCE_RESOURCE_MAX + 1];
     int64_t token;
@@ -117,12 +136,12 @@ static void judge_call(sqlite3_context *context, sqlite3_value **values, judge_f
         !storage_call_token(context, values[1], &token) || !remembers(context) ||
         !storage_step_begin(context, &step))
         return;
-    if (!is_accepted(context, judge, resource, token)) {
+    if (!is_accepted(context, judgement, resource, token)) {
         storage_step_undo(&step);
         return;
     }
     /* Before the commit: a memory of what did not commit opens nothing. */
-    if (storage_claims_put(sqlite3_user_data(context), resource, token) != 0) {
+    if (judgement->opens && storage_claims_put(sqlite3_user_data(context), resource, token) != 0) {
         storage_step_undo(&step);
         sqlite3_result_error_nomem(context);
         return;
@@ -133,19 +152,40 @@ static void judge_call(sqlite3_context *context, sqlite3_value **values, judge_f
 
 static void sql_claim(sqlite3_context *context, int count, sqlite3_value **values)
 {
+    static const struct judgement claim = {storage_guard_claim, true, true};
     (void)count;
-    judge_call(context, values, storage_guard_claim);
+    judge_call(context, values, &claim);
+}
+
+static void sql_claim_read(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    static const struct judgement claim = {storage_guard_claim_read, true, false};
+    (void)count;
+    judge_call(context, values, &claim);
 }
 
 /* A check that is a transaction by itself protects nothing: another claim fits before the write. */
 static void sql_check(sqlite3_context *context, int count, sqlite3_value **values)
 {
+    static const struct judgement check = {storage_guard_check, true, true};
     (void)count;
     if (sqlite3_get_autocommit(sqlite3_context_db_handle(context)))
         storage_call_fail(context, "unsafe: pawl_check() and the write belong in one transaction: "
                                    "run BEGIN IMMEDIATE first");
     else
-        judge_call(context, values, storage_guard_check);
+        judge_call(context, values, &check);
+}
+
+/* A check that raises nothing writes nothing, so readers do not wait for each other. */
+static void sql_check_read(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    static const struct judgement check = {storage_guard_check_read, false, false};
+    (void)count;
+    if (sqlite3_get_autocommit(sqlite3_context_db_handle(context)))
+        storage_call_fail(context, "unsafe: pawl_check_read() and the read belong in one "
+                                   "transaction: run BEGIN first");
+    else
+        judge_call(context, values, &check);
 }
 
 static void sql_token(sqlite3_context *context, int count, sqlite3_value **values)
@@ -184,15 +224,58 @@ static bool sees_replaced_rows(sqlite3_context *context)
     return recursive != 0;
 }
 
+/* Raises *@highest to the highest reader of @resource that the guard of the database @name has
+ * seen. A database without such a guard has seen none. As storage_sql_error(). */
+static int raise_to_readers(sqlite3 *db, const char *name, const char *resource, int64_t *highest)
+{
+    char *text = sqlite3_mprintf("SELECT reader_token FROM \"%w\".pawl_guard WHERE resource = %Q",
+                                 name, resource);
+    if (!text)
+        return FENCE_ENOMEM;
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, text, -1, &stmt, NULL);
+    sqlite3_free(text);
+    if (code == SQLITE_ERROR)
+        return 0;
+    if (code == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW &&
+        sqlite3_column_int64(stmt, 0) > *highest)
+        *highest = sqlite3_column_int64(stmt, 0);
+    code = code == SQLITE_OK ? sqlite3_finalize(stmt) : code;
+    return storage_sql_error(code);
+}
+
+/* The highest reader of @resource in any database of the connection. A trigger does not say which
+ * database it is of, so a reader of one closes the row in all. */
+static int highest_reader(sqlite3 *db, const char *resource, int64_t *ret_highest)
+{
+    int64_t highest = 0;
+    int err = 0;
+    struct storage_sql sql = storage_sql_prepare(db, "PRAGMA database_list");
+    while (!err && storage_sql_row(&sql)) {
+        const char *name = (const char *)sqlite3_column_text(sql.stmt, 1);
+        err = name ? raise_to_readers(db, name, resource, &highest) : FENCE_ENOMEM;
+    }
+    const int finished = storage_sql_finish(&sql);
+    if (!err && !finished)
+        *ret_highest = highest;
+    return err ? err : finished;
+}
+
 /* Judges what this connection claimed against what the guard has seen. The guard has seen less
  * where the claim was rolled back. */
-static void judge_again(sqlite3_context *context, const char *resource, int64_t seen,
+static void judge_again(sqlite3_context *context, const char *resource, int64_t writer,
                         int64_t claimed)
 {
-    int64_t highest;
-    if (fence_guard_judge(seen, claimed, &highest) != 0)
-        refuse_stale(context, resource, seen, claimed);
-    else if (highest > seen)
+    struct fence_guard seen = {.writer = writer}, next;
+    bool by_reader;
+    if (highest_reader(sqlite3_context_db_handle(context), resource, &seen.reader) != 0) {
+        storage_call_fail_as_sqlite(context);
+        return;
+    }
+    if (fence_guard_judge_write(&seen, claimed, &next) != 0) {
+        const int64_t refusing = fence_guard_refusing(&seen, claimed, &by_reader);
+        refuse_stale(context, resource, by_reader, refusing, claimed);
+    } else if (next.writer > writer)
         storage_call_refuse(context, "unclaimed: the claim of %s was rolled back", resource);
     else
         sqlite3_result_int64(context, 1);
@@ -215,19 +298,29 @@ static void sql_claimed(sqlite3_context *context, int count, sqlite3_value **val
 
 /* ---- what was refused ------------------------------------------------------------------------ */
 
+static const struct {
+    const char *name;
+    enum storage_rejection_kind kind;
+} kinds[] = {
+    {"claim", STORAGE_REJECTED_CLAIM},
+    {"write", STORAGE_REJECTED_WRITE},
+    {"read", STORAGE_REJECTED_READ},
+};
+
 static bool kind_of(sqlite3_context *context, sqlite3_value *value,
                     enum storage_rejection_kind *ret_kind)
 {
     const char *text = storage_call_text(context, value, "kind");
     if (!text)
         return false;
-    const bool is_claim = strcmp(text, "claim") == 0;
-    if (!is_claim && strcmp(text, "write") != 0) {
-        storage_call_fail(context, "invalid kind: it is 'claim' or 'write'");
-        return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(text, kinds[i].name) == 0) {
+            *ret_kind = kinds[i].kind;
+            return true;
+        }
     }
-    *ret_kind = is_claim ? STORAGE_REJECTED_CLAIM : STORAGE_REJECTED_WRITE;
-    return true;
+    storage_call_fail(context, "invalid kind: it is 'claim', 'write' or 'read'");
+    return false;
 }
 
 static void sql_record(sqlite3_context *context, int count, sqlite3_value **values)
@@ -272,6 +365,8 @@ static const struct {
     {"pawl_install", sql_install, 0, SQLITE_DIRECTONLY},
     {"pawl_claim", sql_claim, 2, SQLITE_DIRECTONLY},
     {"pawl_check", sql_check, 2, SQLITE_DIRECTONLY},
+    {"pawl_claim_read", sql_claim_read, 2, SQLITE_DIRECTONLY},
+    {"pawl_check_read", sql_check_read, 2, SQLITE_DIRECTONLY},
     {"pawl_token", sql_token, 1, SQLITE_DIRECTONLY},
     {"pawl_forget", sql_forget, 0, SQLITE_DIRECTONLY},
     {"pawl_record", sql_record, 3, SQLITE_DIRECTONLY},

@@ -20,6 +20,7 @@ _Static_assert((int)PAWL_GUARD_CLAIM == (int)STORAGE_REJECTED_CLAIM, "one list o
 _Static_assert((int)PAWL_GUARD_WRITE == (int)STORAGE_REJECTED_WRITE, "one list of kinds");
 _Static_assert((int)PAWL_GUARD_WRITE_BY_ID == (int)STORAGE_REJECTED_WRITE_BY_ID,
                "one list of kinds");
+_Static_assert((int)PAWL_GUARD_READ == (int)STORAGE_REJECTED_READ, "one list of kinds");
 
 const char *pawl_guard_error_name(int error)
 {
@@ -173,6 +174,26 @@ int pawl_guard_check(sqlite3 *db, const char *resource, int64_t token,
                       ret_rejection);
 }
 
+int pawl_guard_claim_read(sqlite3 *db, const char *resource, int64_t token,
+                          struct pawl_guard_rejection *ret_rejection)
+{
+    struct storage_rejection rejection;
+    if (!writes_now(db) || !is_name(resource))
+        return PAWL_GUARD_EINVAL;
+    return guard_told(storage_guard_claim_read(db, resource, token, &rejection), &rejection,
+                      ret_rejection);
+}
+
+int pawl_guard_check_read(sqlite3 *db, const char *resource, int64_t token,
+                          struct pawl_guard_rejection *ret_rejection)
+{
+    struct storage_rejection rejection;
+    if (db == NULL || sqlite3_get_autocommit(db) || !is_name(resource))
+        return PAWL_GUARD_EINVAL;
+    return guard_told(storage_guard_check_read(db, resource, token, &rejection), &rejection,
+                      ret_rejection);
+}
+
 int pawl_guard_claim_id(sqlite3 *db, const char *resource, const char *lock_id)
 {
     if (!writes_now(db) || !is_name(resource) || !is_lock_id(lock_id))
@@ -195,7 +216,7 @@ int pawl_guard_check_id(sqlite3 *db, const char *resource, const char *lock_id,
 static bool is_rejection(const struct pawl_guard_rejection *rejection)
 {
     return rejection != NULL && rejection->kind >= PAWL_GUARD_CLAIM &&
-           rejection->kind <= PAWL_GUARD_WRITE_BY_ID && is_name(rejection->resource);
+           rejection->kind <= PAWL_GUARD_READ && is_name(rejection->resource);
 }
 
 int pawl_guard_record(sqlite3 *db, const struct pawl_guard_rejection *rejection)

@@ -75,7 +75,8 @@ PAWL_GUARD_PUBLIC const char *pawl_guard_error_name(int error);
 enum pawl_guard_kind {
     PAWL_GUARD_CLAIM = 1,
     PAWL_GUARD_WRITE = 2,
-    PAWL_GUARD_WRITE_BY_ID = 3 /* no tokens: lock ids are secrets and are not kept */
+    PAWL_GUARD_WRITE_BY_ID = 3, /* no tokens: lock ids are secrets and are not kept */
+    PAWL_GUARD_READ = 4         /* a reader's claim, or its check */
 };
 
 struct pawl_guard_rejection {
@@ -100,7 +101,8 @@ PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int pawl_guard_open(const char *path, char 
  * forget: it has no file, or its journal is off or in memory. */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int pawl_guard_configure(sqlite3 *db);
 
-/* Creates the tables of the guard (pawl_...) where they are not there yet. */
+/* Creates the tables of the guard (pawl_...) where they are not there yet. A table that an earlier
+ * Pawl made keeps its rows, and learns readers. */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int pawl_guard_install(sqlite3 *db);
 
 /* ---- transactions ---------------------------------------------------------------------------- */
@@ -132,6 +134,30 @@ pawl_guard_claim(sqlite3 *db, const char *resource, int64_t token,
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int
 pawl_guard_check(sqlite3 *db, const char *resource, int64_t token,
                  struct pawl_guard_rejection *ret_rejection);
+
+/* ---- readers of a read-write lock -------------------------------------------------------------
+ */
+
+/* Within a transaction of pawl_guard_begin(), before anything of the resource is read: admits the
+ * reader with @token. Once that is committed, no writer with @token or a lower one is accepted. So
+ * a holder that is going to write calls pawl_guard_claim(), and never this. Readers do not refuse
+ * each other. Each program that writes the database has to know readers: update all before the
+ * first reader.
+ *
+ * PAWL_GUARD_ESTALE: the resource has seen a writer with a higher token. Else as
+ * pawl_guard_claim(). A write that is refused because of a reader names the reader's token as
+ * highest_token, which may equal the token that was brought. */
+PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int
+pawl_guard_claim_read(sqlite3 *db, const char *resource, int64_t token,
+                      struct pawl_guard_rejection *ret_rejection);
+
+/* Within each transaction that reads, before it reads; a plain BEGIN is enough, and such readers do
+ * not wait for each other. PAWL_GUARD_ESTALE: a newer writer was here. Drop what was read, since
+ * the rest would be of another write. PAWL_GUARD_EINVAL: not a resource name, not a token, or no
+ * transaction is open. PAWL_GUARD_EBUSY: roll back, begin anew. */
+PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int
+pawl_guard_check_read(sqlite3 *db, const char *resource, int64_t token,
+                      struct pawl_guard_rejection *ret_rejection);
 
 /* ---- by identity ----------------------------------------------------------------------------- */
 

@@ -24,65 +24,118 @@ static struct storage_rejection rejection_of(enum storage_rejection_kind kind, c
 
 /* ---- by token -------------------------------------------------------------------------------- */
 
-int storage_guard_highest(sqlite3 *db, const char *resource, int64_t *ret_highest)
+/* All columns are read, since the table that an earlier Pawl made has no reader_token. */
+static int read_seen(sqlite3 *db, const char *resource, bool *ret_known,
+                     struct fence_guard *ret_seen)
 {
-    int64_t highest = 0;
+    struct fence_guard seen = {0};
     struct storage_sql sql =
-        storage_sql_prepare(db, "SELECT highest_token FROM main.pawl_guard WHERE resource = ?1");
+        storage_sql_prepare(db, "SELECT * FROM main.pawl_guard WHERE resource = ?1");
     storage_sql_bind_text(&sql, 1, resource);
-    if (storage_sql_row(&sql))
-        highest = sqlite3_column_int64(sql.stmt, 0);
+    const bool known = storage_sql_row(&sql);
+    if (known) {
+        seen.writer = sqlite3_column_int64(sql.stmt, 1);
+        seen.reader = sqlite3_column_int64(sql.stmt, 2); /* 0 where there is no such column */
+    }
     int err = storage_sql_finish(&sql);
     if (err)
         return err;
-    *ret_highest = highest;
+    *ret_known = known;
+    *ret_seen = seen;
     return 0;
 }
 
-static int write_highest(sqlite3 *db, const char *resource, int64_t highest)
+int storage_guard_seen(sqlite3 *db, const char *resource, struct fence_guard *ret_seen)
 {
-    struct storage_sql sql = storage_sql_prepare(
-        db, "INSERT INTO main.pawl_guard (resource, highest_token) VALUES (?1, ?2)"
-            "  ON CONFLICT (resource)"
-            "  DO UPDATE SET highest_token = excluded.highest_token");
+    bool known;
+    return read_seen(db, resource, &known, ret_seen);
+}
+
+int storage_guard_highest(sqlite3 *db, const char *resource, int64_t *ret_highest)
+{
+    struct fence_guard seen;
+    int err = storage_guard_seen(db, resource, &seen);
+    if (!err)
+        *ret_highest = seen.writer > seen.reader ? seen.writer : seen.reader;
+    return err;
+}
+
+/* A judgement raises one number, so only that one is written: a writer also guards a table that has
+ * no reader_token. */
+static int raise_seen(sqlite3 *db, const char *resource, bool known, const struct fence_guard *seen,
+                      const struct fence_guard *next)
+{
+    static const char *const statements[2][2] = {
+        {"INSERT INTO main.pawl_guard (resource, highest_token) VALUES (?1, ?2)",
+         "INSERT INTO main.pawl_guard (resource, highest_token, reader_token) VALUES (?1, 0, ?2)"},
+        {"UPDATE main.pawl_guard SET highest_token = ?2 WHERE resource = ?1",
+         "UPDATE main.pawl_guard SET reader_token = ?2 WHERE resource = ?1"},
+    };
+    const bool is_reader = next->reader != seen->reader;
+    struct storage_sql sql = storage_sql_prepare(db, statements[known][is_reader]);
     storage_sql_bind_text(&sql, 1, resource);
-    storage_sql_bind_int(&sql, 2, highest);
+    storage_sql_bind_int(&sql, 2, is_reader ? next->reader : next->writer);
     return storage_sql_run(&sql);
 }
+
+typedef int rule_function(const struct fence_guard *seen, int64_t token,
+                          struct fence_guard *ret_seen);
 
 /* A claim and a check do the same to the guard; they differ in what the caller does next. */
 static int judge_and_raise(sqlite3 *db, enum storage_rejection_kind kind, const char *resource,
                            int64_t token, struct storage_rejection *ret_rejection)
 {
-    assert_in_write_transaction(db);
+    rule_function *judge =
+        kind == STORAGE_REJECTED_READ ? fence_guard_judge_read : fence_guard_judge_write;
     if (!fence_resource_valid(resource, strlen(resource)))
         return FENCE_EINVAL;
-    int64_t seen = 0;
-    int err = storage_guard_highest(db, resource, &seen);
+    bool known = false;
+    struct fence_guard seen;
+    int err = read_seen(db, resource, &known, &seen);
     if (err)
         return err;
-    int64_t highest = seen;
-    err = fence_guard_judge(seen, token, &highest);
+    struct fence_guard next = seen;
+    err = judge(&seen, token, &next);
     if (err == FENCE_ESTALE) {
         *ret_rejection = rejection_of(kind, resource);
         ret_rejection->token = token;
-        ret_rejection->highest_token = seen;
+        ret_rejection->highest_token =
+            fence_guard_refusing(&seen, token, &ret_rejection->by_reader);
     }
-    if (err || highest == seen)
+    if (err || (next.writer == seen.writer && next.reader == seen.reader))
         return err;
-    return write_highest(db, resource, highest);
+    return raise_seen(db, resource, known, &seen, &next);
 }
 
 int storage_guard_claim(sqlite3 *db, const char *resource, int64_t token,
                         struct storage_rejection *ret_rejection)
 {
+    assert_in_write_transaction(db);
     return judge_and_raise(db, STORAGE_REJECTED_CLAIM, resource, token, ret_rejection);
 }
 
 int storage_guard_check(sqlite3 *db, const char *resource, int64_t token,
                         struct storage_rejection *ret_rejection)
 {
+    assert_in_write_transaction(db);
     return judge_and_raise(db, STORAGE_REJECTED_WRITE, resource, token, ret_rejection);
+}
+
+int storage_guard_claim_read(sqlite3 *db, const char *resource, int64_t token,
+                             struct storage_rejection *ret_rejection)
+{
+    assert_in_write_transaction(db);
+    return judge_and_raise(db, STORAGE_REJECTED_READ, resource, token, ret_rejection);
+}
+
+/* The reading of the guard makes the snapshot, or is of the snapshot that the transaction has. The
+ * data of that snapshot are those of a moment at which the token was good, and no writer below the
+ * token is admitted any more. So a check that raises nothing takes no write lock. */
+int storage_guard_check_read(sqlite3 *db, const char *resource, int64_t token,
+                             struct storage_rejection *ret_rejection)
+{
+    assert(!sqlite3_get_autocommit(db));
+    return judge_and_raise(db, STORAGE_REJECTED_READ, resource, token, ret_rejection);
 }
 
 /* ---- by identity ----------------------------------------------------------------------------- */
@@ -152,13 +205,73 @@ const char *storage_guard_error(sqlite3 *db)
     return sqlite3_errmsg(db);
 }
 
+static int count_reader_columns(sqlite3 *db, int64_t *ret_count)
+{
+    int64_t count = 0;
+    struct storage_sql sql =
+        storage_sql_prepare(db, "SELECT count(*) FROM pragma_table_info('pawl_guard', 'main')"
+                                "  WHERE name = 'reader_token'");
+    if (storage_sql_row(&sql))
+        count = sqlite3_column_int64(sql.stmt, 0);
+    int err = storage_sql_finish(&sql);
+    if (!err)
+        *ret_count = count;
+    return err;
+}
+
+static int add_reader_column(sqlite3 *db)
+{
+    int64_t count = 0;
+    int err = count_reader_columns(db, &count);
+    if (err || count > 0)
+        return err;
+    return storage_sql_exec(
+        db, "ALTER TABLE main.pawl_guard ADD COLUMN reader_token INTEGER NOT NULL DEFAULT 0");
+}
+
+/* The table that an earlier Pawl made knows writers alone. Two programs may find that at once, so
+ * it is looked at again under the write lock. */
+static int learn_readers(sqlite3 *db)
+{
+    int64_t count = 0;
+    int err = count_reader_columns(db, &count);
+    if (err || count > 0)
+        return err;
+    if (!sqlite3_get_autocommit(db))
+        return add_reader_column(db);
+    err = storage_guard_begin(db);
+    if (!err)
+        err = add_reader_column(db);
+    if (!err)
+        err = storage_guard_commit(db);
+    if (err)
+        storage_guard_rollback(db);
+    return err;
+}
+
+/* An earlier Pawl inserts rows with no reader_token. The trigger refuses that where readers came,
+ * since it would admit a writer whose right has ended. */
+static int keep_readers(sqlite3 *db)
+{
+    return storage_sql_exec(
+        db, "CREATE TRIGGER IF NOT EXISTS pawl_guard_reader_only_rises"
+            "  BEFORE UPDATE ON pawl_guard WHEN new.reader_token < old.reader_token"
+            "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
+            "CREATE TRIGGER IF NOT EXISTS pawl_guard_reader_is_not_replaced"
+            "  BEFORE INSERT ON pawl_guard WHEN new.reader_token <"
+            "    (SELECT reader_token FROM pawl_guard WHERE resource = new.resource)"
+            "  BEGIN SELECT RAISE(ABORT, 'the guard only rises: a program that writes a resource"
+            " with readers needs a Pawl that knows readers'); END");
+}
+
 int storage_guard_install(sqlite3 *db)
 {
     /* The triggers hold the promise against a slip at the SQL prompt, too. REPLACE is an INSERT. */
     int err = storage_sql_exec(
         db, "CREATE TABLE IF NOT EXISTS pawl_guard ("
             "  resource TEXT PRIMARY KEY,"
-            "  highest_token INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+            "  highest_token INTEGER NOT NULL,"
+            "  reader_token INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;"
             "CREATE TRIGGER IF NOT EXISTS pawl_guard_only_rises"
             "  BEFORE UPDATE ON pawl_guard WHEN new.highest_token < old.highest_token"
             "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
@@ -175,6 +288,10 @@ int storage_guard_install(sqlite3 *db)
             "CREATE TABLE IF NOT EXISTS pawl_guard_id ("
             "  resource TEXT PRIMARY KEY,"
             "  lock_id TEXT NOT NULL) STRICT, WITHOUT ROWID");
+    if (!err)
+        err = learn_readers(db);
+    if (!err)
+        err = keep_readers(db);
     return err ? err : storage_rejection_install(db);
 }
 

@@ -36,6 +36,7 @@
 #ifndef STORAGE_GUARD_SQLITE_GUARD_H
 #define STORAGE_GUARD_SQLITE_GUARD_H
 
+#include "fence/guard/guard.h"
 #include "fence/protocol/error.h"
 #include "storage/guard/sqlite/rejection.h"
 
@@ -64,7 +65,8 @@ FENCE_CHECKED int storage_guard_configure(sqlite3 *db);
  * loses the guard with the process or the power. */
 FENCE_CHECKED int storage_guard_refuse_forgetful(sqlite3 *db);
 
-/* Creates the guard's tables (pawl_...) where they are not there yet. */
+/* Creates the guard's tables (pawl_...) where they are not there yet. A table that an earlier Pawl
+ * made keeps its rows, and learns readers. */
 FENCE_CHECKED int storage_guard_install(sqlite3 *db);
 
 /* BEGIN IMMEDIATE: the write lock is taken before anything is read, so that a check cannot be
@@ -89,7 +91,22 @@ FENCE_CHECKED int storage_guard_claim(sqlite3 *db, const char *resource, int64_t
 FENCE_CHECKED int storage_guard_check(sqlite3 *db, const char *resource, int64_t token,
                                       struct storage_rejection *ret_rejection);
 
-/* The highest token that @resource has seen, 0 if none. */
+/* The same for a reader of a read-write lock. A reader claims in a transaction from
+ * storage_guard_begin(), before it reads anything of the resource. The commit ends the right to
+ * write of every writer with this token or a lower one. Each transaction that reads begins with a
+ * check; it may be one that only reads (BEGIN). FENCE_ESTALE: a newer writer was there, so what was
+ * read before and what is read now do not belong together: drop both. Other errors as
+ * storage_guard_claim(); FENCE_EBUSY of a check that has to raise the guard: begin anew. */
+FENCE_CHECKED int storage_guard_claim_read(sqlite3 *db, const char *resource, int64_t token,
+                                           struct storage_rejection *ret_rejection);
+FENCE_CHECKED int storage_guard_check_read(sqlite3 *db, const char *resource, int64_t token,
+                                           struct storage_rejection *ret_rejection);
+
+/* What @resource has seen. */
+FENCE_CHECKED int storage_guard_seen(sqlite3 *db, const char *resource,
+                                     struct fence_guard *ret_seen);
+
+/* The highest token that @resource has seen, of a writer or a reader; 0 if none. */
 FENCE_CHECKED int storage_guard_highest(sqlite3 *db, const char *resource, int64_t *ret_highest);
 
 /* The variant by identity, for a lock service without ordered tokens (antirez, "Is Redlock safe?",

@@ -33,7 +33,15 @@ WITH kinds(kind, at) AS (VALUES
         WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = column1)
     UNION ALL SELECT 'the table pawl_guard has another key' WHERE 'resource' IS NOT (
         SELECT group_concat(name) FROM pragma_table_info('pawl_guard') WHERE pk > 0)
+    UNION ALL SELECT 'the table pawl_guard knows no readers: call pawl_install()' WHERE NOT EXISTS (
+        SELECT 1 FROM pragma_table_info('pawl_guard') WHERE name = 'reader_token')
     UNION ALL SELECT 'the trigger ' || column1 || ' is missing or was changed' FROM (VALUES
+        ('pawl_guard_reader_only_rises', 'CREATE TRIGGER pawl_guard_reader_only_rises  BEFORE UPDATE ON pawl_guard WHEN '
+            || 'new.reader_token < old.reader_token  BEGIN SELECT RAISE(ABORT, ''the guard only rises''); END'),
+        ('pawl_guard_reader_is_not_replaced', 'CREATE TRIGGER pawl_guard_reader_is_not_replaced  BEFORE INSERT ON '
+            || 'pawl_guard WHEN new.reader_token <    (SELECT reader_token FROM pawl_guard WHERE resource = new.resource)'
+            || '  BEGIN SELECT RAISE(ABORT, ''the guard only rises: a program that writes a resource with readers'
+            || ' needs a Pawl that knows readers''); END'),
         ('pawl_guard_only_rises', 'CREATE TRIGGER pawl_guard_only_rises  BEFORE UPDATE ON pawl_guard WHEN '
             || 'new.highest_token < old.highest_token  BEGIN SELECT RAISE(ABORT, ''the guard only rises''); END'),
         ('pawl_guard_is_not_replaced', 'CREATE TRIGGER pawl_guard_is_not_replaced  BEFORE INSERT ON pawl_guard WHEN '

@@ -6,6 +6,7 @@
 #include "fence/protocol/error.h"
 #include "fence/protocol/limits.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ enum storage_rejection_kind {
     STORAGE_REJECTED_CLAIM = 1,
     STORAGE_REJECTED_WRITE = 2,
     STORAGE_REJECTED_WRITE_BY_ID = 3, /* no tokens: the lock ids are secrets and are not kept */
+    STORAGE_REJECTED_READ = 4,        /* a reader's claim, or its check */
 };
 
 struct storage_rejection {
@@ -27,6 +29,9 @@ struct storage_rejection {
     enum storage_rejection_kind kind;
     int64_t token; /* what was brought, and what the guard had seen; 0 for WRITE_BY_ID */
     int64_t highest_token;
+
+    /* The highest token is a reader's. Not recorded. */
+    bool by_reader;
 };
 
 /* Creates the table where it is not there yet. As storage_sql_error(). */

@@ -111,6 +111,13 @@ static const struct {
     {"DROP TRIGGER pawl_guard_is_not_renamed", "the guard", "pawl_guard_is_not_renamed is missing"},
     {WITH("pawl_guard_is_not_replaced", "'<'", "'< 0 AND 1 <'"), "the guard",
      "pawl_guard_is_not_replaced"},
+    {"DROP TRIGGER pawl_guard_reader_only_rises", "the guard",
+     "pawl_guard_reader_only_rises is missing"},
+    {"DROP TRIGGER pawl_guard_reader_is_not_replaced", "the guard",
+     "pawl_guard_reader_is_not_replaced is missing"},
+    {"DROP TRIGGER pawl_guard_reader_only_rises; DROP TRIGGER pawl_guard_reader_is_not_replaced;"
+     "ALTER TABLE pawl_guard DROP COLUMN reader_token",
+     "the guard", "the table pawl_guard knows no readers"},
     {"CREATE TRIGGER other AFTER UPDATE ON pawl_guard BEGIN SELECT 1; END", "the guard",
      "has the trigger other"},
     {"DROP TABLE pawl_guard; CREATE TABLE pawl_guard (resource, highest_token)", "the guard",

@@ -185,7 +185,8 @@ static void refusal_is_recorded_after_the_rollback_only(void **state)
     extension_run(f->a, "SELECT pawl_claim('a', 9); BEGIN IMMEDIATE");
     extension_refuses(f->a, "SELECT pawl_record('a', 8, 'write')", "unsafe: run ROLLBACK");
     extension_run(f->a, "ROLLBACK");
-    extension_refuses(f->a, "SELECT pawl_record('a', 8, 'read')", "invalid kind");
+    extension_refuses(f->a, "SELECT pawl_record('a', 8, 'other')", "invalid kind");
+    extension_run(f->a, "SELECT pawl_record('a', 7, 'read')");
     extension_run(f->a, "SELECT pawl_record('a', 8, 'write')");
     assert_int_equal(storage_rejection_list(f->b, 1, &rejection, &count), 0);
     assert_int_equal(count, 1);

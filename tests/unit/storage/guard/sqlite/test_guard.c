@@ -7,12 +7,18 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define ORDER "orders/42"
 #define ID_A  "AAAAAAAAAAAAAAAAAAAAAAAAAAA"
 #define ID_B  "BBBBBBBBBBBBBBBBBBBBBBBBBBB"
+
+enum {
+    RACERS = 4,
+    RACER_WRITES = 40,
+};
 
 /* A guarded database in a folder of its own, with one table that is guarded: the log of writes. */
 static char *dir;
@@ -126,6 +132,133 @@ static void write_after_a_newer_claim_is_refused_and_leaves_nothing(void **state
     assert_int_equal(query("SELECT count(*) FROM log"), 0);
 }
 
+static int claim_read(sqlite3 *on, int64_t token)
+{
+    int err = storage_guard_begin(on);
+    return err ? err : finish(on, storage_guard_claim_read(on, ORDER, token, &rejection));
+}
+
+/* In a transaction that only reads. */
+static int check_read(sqlite3 *on, int64_t token)
+{
+    int err = storage_sql_exec(on, "BEGIN");
+    return err ? err : finish(on, storage_guard_check_read(on, ORDER, token, &rejection));
+}
+
+static void refusals_by_and_of_readers_tell_the_token_that_refuses(void **state)
+{
+    assert_int_equal(claim(db, ORDER, 33, &rejection), 0);
+    assert_int_equal(claim_read(db, 34), 0);
+    assert_int_equal(guarded_write(db, ORDER, 34, &rejection), FENCE_ESTALE);
+    assert_int_equal(rejection.kind, STORAGE_REJECTED_WRITE);
+    assert_int_equal(rejection.highest_token, 34);
+    assert_true(rejection.by_reader);
+    assert_int_equal(guarded_write(db, ORDER, 32, &rejection), FENCE_ESTALE);
+    assert_int_equal(rejection.highest_token, 33);
+    assert_false(rejection.by_reader);
+    assert_int_equal(guarded_write(db, ORDER, 35, &rejection), 0);
+    assert_int_equal(check_read(db, 34), FENCE_ESTALE);
+    assert_int_equal(rejection.kind, STORAGE_REJECTED_READ);
+    assert_int_equal(rejection.token, 34);
+    assert_int_equal(rejection.highest_token, 35);
+    assert_false(rejection.by_reader);
+}
+
+/* The write lock is another's, and all the same the reader goes on. */
+static void check_of_a_reader_that_claimed_takes_no_write_lock(void **state)
+{
+    sqlite3 *other = open_database();
+    assert_int_equal(sqlite3_busy_timeout(db, 0), SQLITE_OK);
+    assert_int_equal(claim_read(db, 34), 0);
+    assert_int_equal(storage_guard_begin(other), 0);
+    assert_int_equal(check_read(db, 34), 0);
+    assert_int_equal(check_read(db, 33), 0);
+    assert_int_equal(check_read(db, 35), FENCE_EBUSY);
+    storage_guard_rollback(other);
+    assert_int_equal(check_read(db, 35), 0);
+    sqlite3_close(other);
+}
+
+/* ---- the guard of an earlier Pawl ------------------------------------------------------------ */
+
+static const char earlier[] =
+    "DROP TABLE pawl_guard; CREATE TABLE pawl_guard ("
+    "  resource TEXT PRIMARY KEY,"
+    "  highest_token INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "CREATE TRIGGER pawl_guard_only_rises"
+    "  BEFORE UPDATE ON pawl_guard WHEN new.highest_token < old.highest_token"
+    "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
+    "CREATE TRIGGER pawl_guard_is_not_replaced"
+    "  BEFORE INSERT ON pawl_guard WHEN new.highest_token <"
+    "    (SELECT highest_token FROM pawl_guard WHERE resource = new.resource)"
+    "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
+    "INSERT INTO pawl_guard VALUES ('" ORDER "', 34)";
+
+/* What an earlier Pawl runs for a token that is higher than the one it has read. */
+static const char earlier_raise[] =
+    "INSERT INTO main.pawl_guard (resource, highest_token) VALUES ('" ORDER "', 40)"
+    "  ON CONFLICT (resource) DO UPDATE SET highest_token = excluded.highest_token";
+
+static void guard_of_an_earlier_pawl_goes_on_until_it_is_installed_again(void **state)
+{
+    assert_int_equal(storage_sql_exec(db, earlier), 0);
+    assert_int_equal(claim(db, ORDER, 33, &rejection), FENCE_ESTALE);
+    assert_int_equal(guarded_write(db, ORDER, 34, &rejection), 0);
+    assert_int_equal(claim(db, ORDER, 35, &rejection), 0);
+    assert_int_equal(claim(db, "orders/new", 1, &rejection), 0);
+    assert_int_equal(claim_read(db, 36), FENCE_EIO);
+    assert_int_equal(query("SELECT highest_token FROM pawl_guard WHERE resource = '" ORDER "'"),
+                     35);
+}
+
+static void guard_of_an_earlier_pawl_keeps_its_rows_and_learns_readers(void **state)
+{
+    assert_int_equal(storage_sql_exec(db, earlier), 0);
+    for (unsigned twice = 0; twice < 2; twice++)
+        assert_int_equal(storage_guard_install(db), 0);
+    assert_int_equal(query("SELECT highest_token FROM pawl_guard"), 34);
+    assert_int_equal(query("SELECT reader_token FROM pawl_guard"), 0);
+    assert_int_equal(claim(db, ORDER, 33, &rejection), FENCE_ESTALE);
+    assert_int_equal(guarded_write(db, ORDER, 34, &rejection), 0);
+    assert_int_equal(claim_read(db, 34), 0);
+    assert_int_equal(guarded_write(db, ORDER, 34, &rejection), FENCE_ESTALE);
+}
+
+/* A program that was not updated writes as before, until a reader comes to the resource. */
+static void earlier_pawl_raises_no_guard_that_a_reader_knows(void **state)
+{
+    assert_int_equal(storage_sql_exec(db, earlier), 0);
+    assert_int_equal(storage_guard_install(db), 0);
+    assert_int_equal(storage_sql_exec(db, earlier_raise), 0);
+    assert_int_equal(query("SELECT highest_token FROM pawl_guard"), 40);
+    assert_int_equal(claim_read(db, 41), 0);
+    assert_int_equal(storage_sql_exec(db, earlier_raise), FENCE_EIO);
+    assert_non_null(strstr(storage_guard_error(db), "needs a Pawl that knows readers"));
+}
+
+static void *install(void *arg)
+{
+    atomic_int *failures = arg;
+    sqlite3 *own = open_database();
+    if (storage_guard_install(own) != 0)
+        (*failures)++;
+    sqlite3_close(own);
+    return NULL;
+}
+
+static void programs_that_install_at_once_are_not_in_each_others_way(void **state)
+{
+    atomic_int failures = 0;
+    pthread_t threads[RACERS];
+    assert_int_equal(storage_sql_exec(db, earlier), 0);
+    for (int i = 0; i < RACERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, install, &failures), 0);
+    for (int i = 0; i < RACERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(failures, 0);
+    assert_int_equal(query("SELECT reader_token FROM pawl_guard"), 0);
+}
+
 static void bad_names_and_tokens_are_invalid_and_leave_nothing(void **state)
 {
     rejection.token = 99;
@@ -164,11 +297,6 @@ static void second_writer_waits_out_the_first(void **state)
     assert_int_equal(guarded_write(db, ORDER, 34, &rejection), FENCE_ESTALE);
     sqlite3_close(other);
 }
-
-enum {
-    RACERS = 4,
-    RACER_WRITES = 40,
-};
 
 struct race {
     atomic_llong next_token;
@@ -349,6 +477,12 @@ static void open_that_fails_says_why(void **state)
 static const struct CMUnitTest cases[] = {
     CASE(claim_with_older_token_is_refused_and_names_the_highest),
     CASE(write_after_a_newer_claim_is_refused_and_leaves_nothing),
+    CASE(refusals_by_and_of_readers_tell_the_token_that_refuses),
+    CASE(check_of_a_reader_that_claimed_takes_no_write_lock),
+    CASE(guard_of_an_earlier_pawl_goes_on_until_it_is_installed_again),
+    CASE(guard_of_an_earlier_pawl_keeps_its_rows_and_learns_readers),
+    CASE(earlier_pawl_raises_no_guard_that_a_reader_knows),
+    CASE(programs_that_install_at_once_are_not_in_each_others_way),
     CASE(bad_names_and_tokens_are_invalid_and_leave_nothing),
     CASE(failed_write_takes_its_raise_of_the_guard_with_it),
     CASE(second_writer_waits_out_the_first),
