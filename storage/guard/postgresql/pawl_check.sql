@@ -18,20 +18,25 @@ WITH owner AS (
     SELECT oid AS schema, nspowner AS role FROM pg_namespace WHERE nspname = 'pawl'
 ), made(signature, hash) AS (VALUES
     -- What each function is: its text, its rights, its path. scripts/lint.d/sql --fix writes these lines.
-    ('expect_claim(text)', 'e9bcc2c33aa4398b6e9a7bc211710ad0'),
+    ('expect_claim(text)', 'a7773f5b8c6d937f921388c7ac890ff5'),
     ('expect_name(text)', '5591158540801a55c52859430c4333ac'),
-    ('judge(text,text,bigint)', '6f21b5e76551963ce012585c2289357e'),
-    ('judge_in_full(text,text,bigint)', '92774898dea175d170159603bb8fd3f7'),
+    ('expect_token(bigint)', '9d3376f9903532b7326b86e61f0bd35d'),
+    ('judge(text,text,bigint)', 'c97f78082eecba13515cf767d4acd1af'),
+    ('judge_in_full(text,text,bigint)', '84c994e1bb68d582b9beaf8160574ec3'),
+    ('judge_reader(text,bigint)', '3c40a50d77aa0414cd7234c28a838f2c'),
     ('keep_triggers()', '03e89cea5f1d7b616f7efa5e58b9e855'),
     ('make_durable()', 'f6d457d0abfec4ef137ad3d4f1019296'),
     ('pawl_check(text,bigint)', 'e44235787b999da6b254a45a1f3cf178'),
+    ('pawl_check_read(text,bigint)', 'f5eb637e96a424a14d813a8336e5a0b0'),
     ('pawl_claim(text,bigint)', '7d546ad30ec523b675e9e76889f85f26'),
+    ('pawl_claim_read(text,bigint)', 'f5eb637e96a424a14d813a8336e5a0b0'),
     ('pawl_protect(regclass,text)', 'da4eba9ca5737a65630abffd6ea67f37'),
-    ('pawl_record(text,bigint,bigint,text)', 'c057435e4b57d45b8bb3b46ef8cd8f08'),
-    ('pawl_token(text)', '0d0c280584a166205b432e8d84882076'),
+    ('pawl_record(text,bigint,bigint,text)', '422c6e577abdaf809a91b4391428f975'),
+    ('pawl_token(text)', '3e25baaec873ab9342cee8319192ccc4'),
     ('pawl_unprotect(regclass)', '488242763cda4cbe35ad0c723ccea9a8'),
     ('protect(regclass,text)', '7706dcef1fd54fd0876a8bf9bc4097fe'),
     ('refuse()', 'd10840fa5fd263e411e50becd65c331a'),
+    ('refuse_stale(text,text,bigint)', '2ed683b60dd0be9c9248b99679db5921'),
     ('unprotect(regclass)', 'e322063cb42882ea1bdef5e4dc8ab879')
 ), functions AS (
     SELECT pg_proc.oid, nspname, proname, proowner, prosrc, coalesce(proacl, acldefault('f', proowner)) AS acl, format('%s(%s)', proname,
@@ -40,12 +45,12 @@ WITH owner AS (
         md5(concat_ws(E'\n', prosrc, prosecdef, proconfig, lanname, provolatile)) AS hash,
         md5(concat_ws(E'\n', prosecdef, proconfig, lanname, prorettype::regtype)) AS frame
     FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace JOIN pg_language ON pg_language.oid = prolang
-    WHERE nspname = 'pawl' OR proname ~ '^pawl_(claim|check|token|record|protect|unprotect)$'
+    WHERE nspname = 'pawl' OR proname ~ '^pawl_(claim|check|claim_read|check_read|token|record|protect|unprotect)$'
 ), wanted_triggers(of, name, text) AS (VALUES
     ('pawl.guard', 'pawl_keep', 'CREATE TRIGGER pawl_keep BEFORE DELETE OR TRUNCATE ON pawl.guard FOR EACH STATEMENT '
         'EXECUTE FUNCTION pawl.refuse(''55000'', ''a row that the guard forgets lets a stale holder in'')'),
     ('pawl.guard', 'pawl_rise', 'CREATE TRIGGER pawl_rise BEFORE UPDATE ON pawl.guard FOR EACH ROW '
-        'WHEN (new.token < old.token OR new.resource <> old.resource) '
+        'WHEN (new.token < old.token OR new.reader < old.reader OR new.resource <> old.resource) '
         'EXECUTE FUNCTION pawl.refuse(''55000'', ''a guard that is lowered lets a stale holder in'')')
 ), own_tables AS (
     SELECT pg_class.oid, relname, relkind, relpersistence, relowner, relacl, relrowsecurity, relhasrules

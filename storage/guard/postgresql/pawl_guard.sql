@@ -13,6 +13,10 @@
 --     UPDATE orders ...;
 --     COMMIT;
 --
+-- A reader of a read-write lock calls pawl_claim_read, which ends the right of each writer with this token
+-- or a lower one, and pawl_check_read in each transaction that reads. Readers that have claimed do not wait
+-- for each other.
+--
 --     PW412   the token is stale: roll back, drop what was read, stop, and acquire the lock anew
 --     PW428   the table is protected, and this transaction has not claimed the resource of the row
 --     22023   not a resource name, or not a token
@@ -56,7 +60,8 @@ BEGIN
         UNION ALL SELECT oid::regoperator::text, oprowner FROM pg_operator WHERE oprnamespace = 'pawl'::regnamespace
         UNION ALL SELECT oid::regprocedure::text, proowner FROM pg_proc
             WHERE pronamespace = 'pawl'::regnamespace OR (pronamespace = target AND
-                proname IN ('pawl_claim', 'pawl_check', 'pawl_token', 'pawl_record', 'pawl_protect', 'pawl_unprotect'))
+                proname IN ('pawl_claim', 'pawl_check', 'pawl_claim_read', 'pawl_check_read', 'pawl_token', 'pawl_record',
+                    'pawl_protect', 'pawl_unprotect'))
         UNION ALL SELECT format('the trigger %I on %s', tgname, tgrelid::regclass), proowner
             FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid
             WHERE relnamespace = 'pawl'::regnamespace AND NOT tgisinternal
@@ -66,16 +71,30 @@ BEGIN
             HINT = 'Install the guard as that role if it is to own it; else remove what it made.';
     END IF;
     PERFORM set_config('pawl.fresh', (to_regclass('pawl.guard') IS NULL)::text, true);
+    PERFORM set_config('pawl.fresh_readers', (NOT EXISTS (SELECT FROM pg_proc
+        WHERE pronamespace = target AND proname = 'pawl_claim_read'))::text, true);
 END $$;
 
--- One row for each resource that was ever claimed. claimed_in and claimed_at name the transaction that
+-- One row for each resource that was ever claimed. token is the highest of a writer, and reader that of a
+-- reader; 0: there was none. claimed_in and claimed_at name the transaction that
 -- claimed last. Both are needed: the numbers of transactions begin anew in a database that was restored.
 CREATE TABLE IF NOT EXISTS pawl.guard (
     resource text COLLATE "C" PRIMARY KEY,
-    token bigint NOT NULL CHECK (token BETWEEN 1 AND 9007199254740991),
+    token bigint NOT NULL CHECK (token BETWEEN 0 AND 9007199254740991),
     claimed_in xid8 NOT NULL,
-    claimed_at timestamptz NOT NULL
+    claimed_at timestamptz NOT NULL,
+    reader bigint NOT NULL DEFAULT 0 CHECK (reader BETWEEN 0 AND 9007199254740991)
 ) WITH (fillfactor = 50);
+
+-- The table that an earlier Pawl made knows writers alone, and has no row without one.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'pawl.guard'::regclass AND attname = 'reader') THEN
+        ALTER TABLE pawl.guard DROP CONSTRAINT IF EXISTS guard_token_check,
+            ADD CONSTRAINT guard_token_check CHECK (token BETWEEN 0 AND 9007199254740991),
+            ADD COLUMN reader bigint NOT NULL DEFAULT 0 CHECK (reader BETWEEN 0 AND 9007199254740991);
+    END IF;
+END $$;
 
 CREATE TABLE IF NOT EXISTS pawl.refusal (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -113,28 +132,43 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'on', true);
 END $$;
 
+CREATE OR REPLACE FUNCTION pawl.expect_token(token bigint) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF $1 IS NULL OR $1 NOT BETWEEN 1 AND 9007199254740991 THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('invalid token %s', coalesce($1::text, 'NULL')),
+            HINT = 'A token is 1 to 9007199254740991.';
+    END IF;
+END $$;
+
+-- Names the writer that refuses the token, or else the reader that does.
+CREATE OR REPLACE FUNCTION pawl.refuse_stale(kind text, resource text, token bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    seen record;
+BEGIN
+    SELECT token AS writer, reader INTO seen FROM pawl.guard WHERE resource = $2 COLLATE "C";
+    RAISE EXCEPTION USING ERRCODE = 'PW412',
+        MESSAGE = format('stale-token: %s of %s with token %s, and the guard has seen %s', $1, $2, $3,
+            CASE WHEN $3 < seen.writer THEN seen.writer::text ELSE 'reader ' || seen.reader END),
+        HINT = 'Another holder was here. Roll back, drop what was read, and acquire the lock anew.';
+END $$;
+
 -- Of a resource that was not claimed before, or of a token that is not accepted.
 CREATE OR REPLACE FUNCTION pawl.judge_in_full(kind text, resource text, token bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
-DECLARE
-    highest bigint;
 BEGIN
     PERFORM pawl.expect_name($2);
-    IF $3 IS NULL OR $3 NOT BETWEEN 1 AND 9007199254740991 THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('invalid token %s', coalesce($3::text, 'NULL')),
-            HINT = 'A token is 1 to 9007199254740991.';
-    END IF;
+    PERFORM pawl.expect_token($3);
     INSERT INTO pawl.guard AS seen (resource, token, claimed_in, claimed_at)
         VALUES ($2, $3, pg_current_xact_id(), transaction_timestamp())
         ON CONFLICT (resource) DO UPDATE
             SET token = excluded.token, claimed_in = excluded.claimed_in, claimed_at = excluded.claimed_at
-            WHERE seen.token <= excluded.token;
+            WHERE seen.token <= excluded.token AND seen.reader < excluded.token;
     IF NOT FOUND THEN
-        SELECT token INTO highest FROM pawl.guard WHERE resource = $2 COLLATE "C";
-        RAISE EXCEPTION USING ERRCODE = 'PW412',
-            MESSAGE = format('stale-token: %s of %s with token %s, and the guard has seen %s', $1, $2, $3, highest),
-            HINT = 'Another holder was here. Roll back, drop what was read, and acquire the lock anew.';
+        PERFORM pawl.refuse_stale($1, $2, $3);
     END IF;
     RETURN $3;
 END $$;
@@ -149,11 +183,35 @@ BEGIN
         PERFORM pawl.make_durable();
     END IF;
     UPDATE pawl.guard SET token = $3, claimed_in = pg_current_xact_id(), claimed_at = transaction_timestamp()
-        WHERE resource = $2 COLLATE "C" AND token <= $3 AND $3 <= 9007199254740991;
+        WHERE resource = $2 COLLATE "C" AND token <= $3 AND reader < $3 AND $3 <= 9007199254740991;
     IF FOUND THEN
         RETURN $3;
     END IF;
     RETURN pawl.judge_in_full($1, $2, $3);
+END $$;
+
+-- A reader that has claimed, or that is older than one that has, writes nothing. It locks the row, so that
+-- no writer is admitted while its transaction reads, and shares that lock with other readers. Else its row
+-- is written, and no claim of a writer is in it: claimed_in and claimed_at stay.
+CREATE OR REPLACE FUNCTION pawl.judge_reader(resource text, token bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM pawl.make_durable();
+    PERFORM FROM pawl.guard WHERE resource = $1 COLLATE "C" AND token <= $2 AND reader >= $2 AND $2 >= 1 FOR SHARE;
+    IF FOUND THEN
+        RETURN $2;
+    END IF;
+    PERFORM pawl.expect_name($1);
+    PERFORM pawl.expect_token($2);
+    INSERT INTO pawl.guard AS seen (resource, token, claimed_in, claimed_at, reader)
+        VALUES ($1, 0, '0', '-infinity', $2)
+        ON CONFLICT (resource) DO UPDATE SET reader = GREATEST(seen.reader, excluded.reader)
+            WHERE seen.token <= excluded.reader;
+    IF NOT FOUND THEN
+        PERFORM pawl.refuse_stale('read', $1, $2);
+    END IF;
+    RETURN $2;
 END $$;
 
 -- ---- protected tables --------------------------------------------------------------------------------
@@ -166,7 +224,8 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN
     PERFORM pawl.expect_name($1);
     PERFORM FROM pawl.guard
-        WHERE resource = $1 COLLATE "C" AND claimed_in = pg_current_xact_id() AND claimed_at = transaction_timestamp();
+        WHERE resource = $1 COLLATE "C" AND claimed_in = pg_current_xact_id() AND claimed_at = transaction_timestamp() AND
+            token > reader;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PW428',
             MESSAGE = format('unclaimed: this transaction has not claimed %s', $1),
@@ -283,10 +342,18 @@ CREATE OR REPLACE FUNCTION pawl_check(resource text, token bigint) RETURNS bigin
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$ BEGIN RETURN pawl.judge('write', $1, $2); END $$;
 
--- The highest token that was seen; NULL: none.
+CREATE OR REPLACE FUNCTION pawl_claim_read(resource text, token bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ BEGIN RETURN pawl.judge_reader($1, $2); END $$;
+
+CREATE OR REPLACE FUNCTION pawl_check_read(resource text, token bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ BEGIN RETURN pawl.judge_reader($1, $2); END $$;
+
+-- The highest token that was seen, of a writer or a reader; NULL: none.
 CREATE OR REPLACE FUNCTION pawl_token(resource text) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT seen.token FROM pawl.guard AS seen WHERE seen.resource = $1 COLLATE "C" $$;
+AS $$ SELECT NULLIF(GREATEST(seen.token, seen.reader), 0) FROM pawl.guard AS seen WHERE seen.resource = $1 COLLATE "C" $$;
 
 -- Keeps a refusal for people to see: after the rollback, in a transaction of its own. The newest 1,000
 -- are kept. The refusal itself does not rest on it.
@@ -294,9 +361,9 @@ CREATE OR REPLACE FUNCTION pawl_record(resource text, token bigint, highest bigi
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM pawl.expect_name($1);
-    IF $2 IS NULL OR $3 IS NULL OR $4 IS NULL OR $4 NOT IN ('claim', 'write') THEN
+    IF $2 IS NULL OR $3 IS NULL OR $4 IS NULL OR $4 NOT IN ('claim', 'write', 'read') THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'invalid refusal',
-            HINT = 'Both tokens are numbers; the kind is claim or write.';
+            HINT = 'Both tokens are numbers; the kind is claim, write or read.';
     END IF;
     INSERT INTO pawl.refusal (resource, token, highest, kind) VALUES ($1, $2, $3, $4);
     DELETE FROM pawl.refusal WHERE number <= (SELECT max(number) FROM pawl.refusal) - 1000;
@@ -312,8 +379,8 @@ CREATE OR REPLACE FUNCTION pawl_unprotect(target regclass) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp
 AS $$ SELECT pawl.unprotect(target) $$;
 
-REVOKE ALL ON FUNCTION pawl_claim(text, bigint), pawl_check(text, bigint), pawl_token(text),
-    pawl_record(text, bigint, bigint, text), pawl_protect(regclass, text), pawl_unprotect(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pawl_claim(text, bigint), pawl_check(text, bigint), pawl_claim_read(text, bigint),
+    pawl_check_read(text, bigint), pawl_token(text), pawl_record(text, bigint, bigint, text), pawl_protect(regclass, text), pawl_unprotect(regclass) FROM PUBLIC;
 
 SET LOCAL search_path = pg_catalog, pg_temp;
 
@@ -323,7 +390,7 @@ CREATE OR REPLACE TRIGGER pawl_keep BEFORE DELETE OR TRUNCATE ON pawl.guard FOR 
     EXECUTE FUNCTION pawl.refuse('55000', 'a row that the guard forgets lets a stale holder in');
 
 CREATE OR REPLACE TRIGGER pawl_rise BEFORE UPDATE ON pawl.guard FOR EACH ROW
-    WHEN (NEW.token < OLD.token OR NEW.resource <> OLD.resource)
+    WHEN (NEW.token < OLD.token OR NEW.reader < OLD.reader OR NEW.resource <> OLD.resource)
     EXECUTE FUNCTION pawl.refuse('55000', 'a guard that is lowered lets a stale holder in');
 
 REVOKE ALL ON SCHEMA pawl FROM PUBLIC;
@@ -335,6 +402,7 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
 DO $$
 DECLARE
     fresh boolean := current_setting('pawl.fresh')::boolean;
+    fresh_readers boolean := current_setting('pawl.fresh_readers')::boolean;
     target oid := to_regnamespace(quote_ident(current_setting('pawl.schema')));
     given record;
 BEGIN
@@ -349,8 +417,10 @@ BEGIN
             WHERE relnamespace = 'pawl'::regnamespace AND grantee <> relowner
         UNION ALL SELECT format('FUNCTION %s', pg_proc.oid::regprocedure), grantee, privilege_type
             FROM pg_proc, aclexplode(proacl) WHERE grantee <> proowner AND (pronamespace = 'pawl'::regnamespace OR
-                (fresh AND pronamespace = target AND proname ~ '^pawl_(claim|check|token|record|protect|unprotect)$'))
+                (fresh AND pronamespace = target AND proname ~ '^pawl_(claim|check|token|record|protect|unprotect)$') OR
+                (fresh_readers AND pronamespace = target AND proname ~ '^pawl_(claim|check)_read$'))
             AND (fresh OR proname !~ '^pawl_(claim|check|token|record|protect|unprotect)$')
+            AND (fresh_readers OR proname !~ '^pawl_(claim|check)_read$')
     LOOP
         CONTINUE WHEN NOT fresh AND given.privilege = 'SELECT';
         EXECUTE format('REVOKE %s ON %s FROM %s CASCADE', given.privilege, given.what,

@@ -8,16 +8,17 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE ROLE reader LOGIN;
 
 BEGIN;
-SELECT plan(49);
+SELECT plan(56);
 
 -- ---- rights ------------------------------------------------------------------------------------------
 SELECT ok(NOT has_function_privilege('reader', 'pawl_claim(text, bigint)', 'EXECUTE'), 'nobody may claim who was not allowed to');
+SELECT ok(NOT has_function_privilege('reader', 'pawl_claim_read(text, bigint)', 'EXECUTE'), 'nobody may claim as a reader who was not allowed to');
 SELECT ok(NOT has_function_privilege('reader', 'pawl_protect(regclass, text)', 'EXECUTE'), 'nobody may protect who was not allowed to');
 SELECT ok(NOT has_schema_privilege('app', 'pawl', 'CREATE'), 'a holder makes nothing in the schema of the guard');
 SELECT ok(NOT has_table_privilege('app', 'pawl.guard', 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE'), 'a holder does not touch the tables of the guard');
 SELECT ok(has_function_privilege('app', 'pawl_check(text, bigint)', 'EXECUTE'), 'a holder may check');
-SELECT is((SELECT count(*) FROM pg_proc WHERE proname ~ '^pawl_(claim|check|token|record)$' AND prosecdef
-           AND proconfig = ARRAY['search_path=pg_catalog, pg_temp']), 4::bigint, 'what holders call runs with the rights of its owner, and a search path of its own');
+SELECT is((SELECT count(*) FROM pg_proc WHERE proname ~ '^pawl_(claim|check|claim_read|check_read|token|record)$' AND prosecdef
+           AND proconfig = ARRAY['search_path=pg_catalog, pg_temp']), 6::bigint, 'what holders call runs with the rights of its owner, and a search path of its own');
 SELECT is((SELECT count(*) FROM pg_proc JOIN pg_namespace AS n ON n.oid = pronamespace
            WHERE n.nspname = 'pawl' AND has_function_privilege('app', pg_proc.oid, 'EXECUTE')), 1::bigint, 'a holder calls one part of the guard: its triggers do');
 
@@ -34,9 +35,15 @@ SELECT is(pawl_check('tap/1', 9), 9::bigint, 'a check tells the token');
 
 SELECT throws_ok($$ UPDATE pawl.guard SET token = 1 WHERE resource = 'tap/1' $$, '55000', NULL, 'not even the owner lowers a guard');
 
+SELECT lives_ok($$ SELECT pawl_claim_read('tap/1', 9) $$);
+SELECT throws_ok($$ SELECT pawl_check('tap/1', 9) $$, 'PW412', 'stale-token: write of tap/1 with token 9, and the guard has seen reader 9');
+SELECT throws_ok($$ SELECT pawl_check_read('tap/1', 8) $$, 'PW412', 'stale-token: read of tap/1 with token 8, and the guard has seen 9');
+SELECT throws_ok($$ UPDATE pawl.guard SET reader = 1 WHERE resource = 'tap/1' $$, '55000', NULL, 'not even the owner lowers a reader');
+
 -- ---- refusals for people -----------------------------------------------------------------------------
 SELECT lives_ok($$ SELECT pawl_record('tap/1', 6, 7, 'write') FROM generate_series(1, 1010) $$);
 SELECT is((SELECT count(*) FROM pawl.refusal), 1000::bigint, 'the newest 1,000 refusals are kept');
+SELECT lives_ok($$ SELECT pawl_record('tap/1', 6, 7, 'read') $$);
 SELECT throws_ok($$ SELECT pawl_record('tap/1', 6, 7, 'other') $$, '22023', 'invalid refusal');
 
 -- ---- protected tables --------------------------------------------------------------------------------
@@ -117,6 +124,10 @@ SELECT is(current_setting('synchronous_commit'), 'on', 'a standby is waited for,
 SET LOCAL synchronous_commit = off;
 SELECT pawl_claim('tap/2', 1);
 SELECT is(current_setting('synchronous_commit'), 'on', 'the transaction of a claim is durable when it returns');
+
+SET LOCAL synchronous_commit = off;
+SELECT pawl_claim_read('tap/2', 1);
+SELECT is(current_setting('synchronous_commit'), 'on', 'and so is that of a reader');
 
 SELECT * FROM finish();
 ROLLBACK;

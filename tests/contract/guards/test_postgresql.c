@@ -82,9 +82,69 @@ static void names_that_another_role_took_are_refused(void **state)
     guard_server_free(server);
 }
 
+/* ---- the guard of an earlier Pawl ------------------------------------------------------------ */
+
+/* What it has of its own in a database: one number for each resource. */
+static const char earlier[] =
+    "CREATE SCHEMA pawl;"
+    "CREATE TABLE pawl.guard (resource text COLLATE \"C\" PRIMARY KEY,"
+    "  token bigint NOT NULL CHECK (token BETWEEN 1 AND 9007199254740991),"
+    "  claimed_in xid8 NOT NULL, claimed_at timestamptz NOT NULL) WITH (fillfactor = 50);"
+    "CREATE FUNCTION pawl.refuse() RETURNS trigger LANGUAGE plpgsql"
+    "  SET search_path = pg_catalog, pg_temp AS 'BEGIN RETURN NULL; END';"
+    "CREATE TRIGGER pawl_rise BEFORE UPDATE ON pawl.guard FOR EACH ROW"
+    "  WHEN (NEW.token < OLD.token OR NEW.resource <> OLD.resource)"
+    "  EXECUTE FUNCTION pawl.refuse('55000', 'lowered');"
+    "CREATE FUNCTION pawl_claim(resource text, token bigint) RETURNS bigint LANGUAGE sql"
+    "  SECURITY DEFINER AS 'INSERT INTO pawl.guard VALUES"
+    "    ($1, $2, pg_current_xact_id(), transaction_timestamp()) RETURNING token';"
+    "REVOKE ALL ON FUNCTION pawl_claim FROM PUBLIC; GRANT EXECUTE ON FUNCTION pawl_claim TO holder;"
+    "SELECT pawl_claim('orders/42', 34);"
+    "ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO mallory";
+
+static const char *const upgraded[] = {
+    "SELECT (token, reader) = (34, 0) FROM pawl.guard",
+    "SELECT has_function_privilege('holder', 'pawl_claim(text, bigint)', 'EXECUTE')",
+    "SELECT NOT has_function_privilege('mallory', 'pawl_claim_read(text, bigint)', 'EXECUTE')",
+    "SELECT pawl_claim('orders/42', 34) = 34",
+    "SELECT pawl_claim_read('orders/42', 35) = 35",
+    "SELECT pawl_claim_read('orders/new', 1) = 1",
+    "SELECT pawl_check_read('orders/42', 34) = 34",
+    "SELECT pawl_token('orders/42') = 35",
+    "SELECT pawl_check('orders/42', 36) = 36",
+};
+
+static void guard_of_an_earlier_pawl_keeps_its_rows_and_learns_readers(void **state)
+{
+    struct guard_server *server = psql_new_server();
+    char *told;
+    psql_must_run(server, "postgres", "CREATE ROLE holder; CREATE ROLE mallory");
+    psql_must_run(server, "postgres", "CREATE DATABASE earlier");
+    psql_must_run(server, "earlier", earlier);
+    for (unsigned twice = 0; twice < 2; twice++) {
+        if (psql_run(server, "earlier", "-f", PSQL_GUARD, &told) != 0)
+            fail_msg("%s", told);
+        free(told);
+    }
+    for (size_t i = 0; i < sizeof(upgraded) / sizeof(upgraded[0]); i++) {
+        if (psql_run(server, "earlier", "-c", upgraded[i], &told) != 0 || told[0] != 't')
+            fail_msg("%s: %s", upgraded[i], told);
+        free(told);
+    }
+    assert_int_not_equal(
+        psql_run(server, "earlier", "-c", "SELECT pawl_check('orders/42', 35)", &told), 0);
+    free(told);
+    assert_int_equal(psql_run(server, "earlier", "-f", PSQL_CHECK, &told), 0);
+    if (!strstr(told, "the guard||intact"))
+        fail_msg("%s", told);
+    free(told);
+    guard_server_free(server);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(pgtap_cases_hold),
     cmocka_unit_test(names_that_another_role_took_are_refused),
+    cmocka_unit_test(guard_of_an_earlier_pawl_keeps_its_rows_and_learns_readers),
 };
 
 static int end(void **state)
