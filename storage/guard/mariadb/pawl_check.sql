@@ -23,21 +23,25 @@ BEGIN NOT ATOMIC
 
     -- The text of each routine, as a hash. scripts/lint.d/sql --fix writes these lines.
     WITH made(name, hash) AS (VALUES
-    ('pawl_admit', 'c29521a8f370926afd7aa41d7fae3087'),
+    ('pawl_admit', 'c7b6b880c3c02bf2d9c0029319d275ef'),
     ('pawl_check', 'b3dfdb5f94489999c907509630469038'),
+    ('pawl_check_read', 'c572ca98ff8639e75e921defbf2dde98'),
     ('pawl_claim', '149ef3117beecd590ef40238228805cf'),
+    ('pawl_claim_read', 'e176acc8c005787310c92b945b869792'),
     ('pawl_expression', 'e9cfcd29e874fdc8ea1069b057d9f710'),
     ('pawl_need_durable', '71144c1dde68402d03c6deb668027ae1'),
     ('pawl_need_resource', '67ba5f3a407b89447347bb43856ea41a'),
     ('pawl_need_token', '5df3ba11320ae864258a9cca2cb6f39b'),
     ('pawl_protect', 'e2db7ca7d4be2a8aae01e8793de08e64'),
-    ('pawl_raise', 'e5ae4dfab8f20b51042513c42e8ca6ca'),
+    ('pawl_raise', 'bb095bee1749167659c34701027dd2b7'),
+    ('pawl_raise_reader', '245e0998fcee83a79a475bf950e3f515'),
     ('pawl_record', '04f2ecb6c31fa2414390c5d8066a0130'),
     ('pawl_refuse_snapshot', '7e4039a192c887bc32fff839c3fa66a5'),
     ('pawl_refuse_stale', '492a9fd75768ae9e4f221ba124f63fb2'),
     ('pawl_refuse_unclaimed', '20e35e64f11f1be2123ae40146a2e50a'),
+    ('pawl_refuse_writer', '2078dac6a8ae0dd086f17dcdee0c36b5'),
     ('pawl_remember', 'c509216f621fad3291c3349eafe4b1ab'),
-    ('pawl_token', 'e00ff00e62b260dcbd2ae49d984152fd'),
+    ('pawl_token', '65438b7fe5cef734072466014c74cdd9'),
     ('pawl_unprotect', '41519f9e7ecc8ccdbca866295e895968'),
     ('pawl_valid_resource', '2e69097c776aff42b23a9efdd29c3185'),
     ('pawl_valid_token', '99eec766e47251abdfcc1763676c7c38')

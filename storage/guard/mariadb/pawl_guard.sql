@@ -19,6 +19,11 @@
 -- are equal. Each check and each claim counts "writes" up, so a row that was written since the
 -- snapshot differs even where its token is the same.
 --
+-- Readers of a read-write lock. A row keeps two numbers: token is the highest of a writer, reader
+-- that of a reader; 0: there was none. A reader that has claimed locks the row in share mode, so that
+-- no writer is admitted while its transaction reads, and readers do not wait for each other. No
+-- reader counts "writes" up, since it leaves nothing that a snapshot could miss.
+--
 -- Autocommit. Outside of a transaction each statement of a routine is a transaction of its own. The
 -- UPDATE judges the token again for that case.
 --
@@ -33,9 +38,10 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 
 CREATE TABLE IF NOT EXISTS pawl_guard (
     resource VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
-    token BIGINT NOT NULL CHECK (token BETWEEN 1 AND 9007199254740991),
-    writes BIGINT UNSIGNED NOT NULL
-) ENGINE = InnoDB COMMENT = 'The highest token seen of each resource. Rows are never deleted.';
+    token BIGINT NOT NULL CHECK (token BETWEEN 0 AND 9007199254740991),
+    writes BIGINT UNSIGNED NOT NULL,
+    reader BIGINT NOT NULL DEFAULT 0 CHECK (reader BETWEEN 0 AND 9007199254740991)
+) ENGINE = InnoDB COMMENT = 'The highest tokens seen of each resource. Rows are never deleted.';
 
 CREATE TABLE IF NOT EXISTS pawl_rejection (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -55,13 +61,16 @@ CREATE TABLE IF NOT EXISTS pawl_protected (
 DELIMITER //
 
 -- What was there before may be a stranger's: a table without transactions, or one that a foreign key
--- or a trigger empties, or a routine that its maker may change.
+-- or a trigger empties, or a routine that its maker may change. The table pawl_guard that an earlier
+-- Pawl made has no column reader, and no row without a writer.
 BEGIN NOT ATOMIC
     DECLARE v_found VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_knows_readers BOOLEAN DEFAULT EXISTS (SELECT 1 FROM information_schema.COLUMNS AS c
+        WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = 'pawl_guard' AND c.COLUMN_NAME = 'reader');
     SET v_found = (SELECT GROUP_CONCAT(what SEPARATOR ', ') FROM (
         SELECT CONCAT('the table ', made.name) AS what FROM (
             SELECT 'pawl_guard' AS name, CONCAT('resource varchar(255) ascii_bin NO PRI,token bigint(20) - NO ,',
-                'writes bigint(20) unsigned - NO ') AS parts
+                'writes bigint(20) unsigned - NO ', IF(v_knows_readers, ',reader bigint(20) - NO ', '')) AS parts
             UNION ALL SELECT 'pawl_rejection', CONCAT('id bigint(20) unsigned - NO PRI,at datetime(3) - NO ,',
                 'resource varchar(255) ascii_bin NO ,token bigint(20) - NO ,highest bigint(20) - NO ,',
                 'kind varchar(32) ascii_general_ci NO ')
@@ -76,7 +85,11 @@ BEGIN NOT ATOMIC
                     WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = made.name)
         UNION ALL SELECT 'the bounds of token' WHERE 1 <> (SELECT COUNT(*) FROM information_schema.CHECK_CONSTRAINTS AS b
             WHERE b.CONSTRAINT_SCHEMA = DATABASE() AND b.TABLE_NAME = 'pawl_guard'
-                AND b.CHECK_CLAUSE = '`token` between 1 and 9007199254740991')
+                AND b.CHECK_CLAUSE = CONCAT('`token` between ', IF(v_knows_readers, 0, 1), ' and 9007199254740991'))
+        UNION ALL SELECT 'the bounds of reader' WHERE v_knows_readers AND 1 <> (
+            SELECT COUNT(*) FROM information_schema.CHECK_CONSTRAINTS AS b
+            WHERE b.CONSTRAINT_SCHEMA = DATABASE() AND b.TABLE_NAME = 'pawl_guard'
+                AND b.CHECK_CLAUSE = '`reader` between 0 and 9007199254740991')
         UNION ALL SELECT CONCAT('the foreign key ', k.CONSTRAINT_NAME, ' of ', k.TABLE_NAME)
             FROM information_schema.KEY_COLUMN_USAGE AS k WHERE k.TABLE_SCHEMA = DATABASE()
                 AND k.TABLE_NAME IN ('pawl_guard', 'pawl_rejection', 'pawl_protected')
@@ -87,9 +100,10 @@ BEGIN NOT ATOMIC
         UNION ALL SELECT CONCAT('the routine ', r.ROUTINE_NAME, ' of ', r.DEFINER)
             FROM information_schema.ROUTINES AS r WHERE r.ROUTINE_SCHEMA = DATABASE()
                 AND r.ROUTINE_NAME IN ('pawl_valid_resource', 'pawl_valid_token', 'pawl_need_resource',
-                    'pawl_need_token', 'pawl_refuse_stale', 'pawl_refuse_unclaimed',
+                    'pawl_need_token', 'pawl_refuse_stale', 'pawl_refuse_writer', 'pawl_refuse_unclaimed',
                     'pawl_refuse_snapshot', 'pawl_need_durable', 'pawl_remember', 'pawl_admit',
-                    'pawl_raise', 'pawl_claim', 'pawl_check', 'pawl_token', 'pawl_record',
+                    'pawl_raise', 'pawl_claim', 'pawl_check', 'pawl_raise_reader', 'pawl_claim_read',
+                    'pawl_check_read', 'pawl_token', 'pawl_record',
                     'pawl_expression', 'pawl_protect', 'pawl_unprotect')
                 AND BINARY r.DEFINER <> BINARY CURRENT_USER()
     ) AS found);
@@ -97,6 +111,12 @@ BEGIN NOT ATOMIC
         SET v_found = CONCAT('taken: not as the guard makes it: ', v_found,
             '. Remove it, or install as the user that owns the guard');
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v_found;
+    END IF;
+    IF NOT v_knows_readers THEN
+        ALTER TABLE pawl_guard
+            MODIFY COLUMN token BIGINT NOT NULL CHECK (token BETWEEN 0 AND 9007199254740991),
+            ADD COLUMN reader BIGINT NOT NULL DEFAULT 0 CHECK (reader BETWEEN 0 AND 9007199254740991),
+            COMMENT = 'The highest tokens seen of each resource. Rows are never deleted.';
     END IF;
 END //
 
@@ -174,6 +194,16 @@ BEGIN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v_text;
 END //
 
+-- A reader ended the right of this writer, and of each before it.
+CREATE OR REPLACE PROCEDURE pawl_refuse_writer(p_resource VARCHAR(255) CHARACTER SET ascii,
+                                               p_token BIGINT, p_reader BIGINT)
+    NO SQL SQL SECURITY DEFINER
+BEGIN
+    DECLARE v_text VARCHAR(512) DEFAULT CONCAT('stale-token: ', p_resource, ' has seen reader ',
+        p_reader, ', and writer ', p_token, ' is not newer');
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v_text;
+END //
+
 CREATE OR REPLACE PROCEDURE pawl_refuse_unclaimed(p_resource VARCHAR(255) CHARACTER SET ascii)
     NO SQL SQL SECURITY DEFINER
 BEGIN
@@ -223,19 +253,22 @@ CREATE OR REPLACE PROCEDURE pawl_admit(p_resource LONGBLOB)
     MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
     DECLARE v_resource VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE v_claimed, v_highest BIGINT;
+    DECLARE v_claimed, v_highest, v_reader BIGINT;
     CALL pawl_need_resource(p_resource);
     SET v_resource = CONVERT(p_resource USING ascii);
     SET v_claimed = JSON_VALUE(@pawl_claims, CONCAT('$."', v_resource, '"'));
     IF v_claimed IS NULL THEN
         CALL pawl_refuse_unclaimed(v_resource);
     END IF;
-    SELECT token INTO v_highest FROM pawl_guard WHERE resource = v_resource FOR UPDATE;
+    SELECT token, reader INTO v_highest, v_reader FROM pawl_guard WHERE resource = v_resource FOR UPDATE;
     IF v_highest IS NULL OR v_highest < v_claimed THEN
         CALL pawl_refuse_unclaimed(v_resource);
     END IF;
     IF v_highest > v_claimed THEN
         CALL pawl_refuse_stale(v_resource, v_claimed, v_highest);
+    END IF;
+    IF v_reader >= v_claimed THEN
+        CALL pawl_refuse_writer(v_resource, v_claimed, v_reader);
     END IF;
     UPDATE pawl_guard SET writes = writes + 1 WHERE resource = v_resource;
 END //
@@ -246,7 +279,7 @@ CREATE OR REPLACE PROCEDURE pawl_raise(p_resource LONGBLOB, p_token LONGBLOB)
     MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
     DECLARE v_resource VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE v_token, v_highest BIGINT;
+    DECLARE v_token, v_highest, v_reader BIGINT;
     DECLARE v_newest, v_snapshot BIGINT UNSIGNED;
     CALL pawl_need_resource(p_resource);
     CALL pawl_need_token(p_token);
@@ -255,10 +288,13 @@ BEGIN
 
     INSERT INTO pawl_guard (resource, token, writes) VALUES (v_resource, v_token, 0)
         ON DUPLICATE KEY UPDATE writes = writes;
-    SELECT token, writes INTO v_highest, v_newest FROM pawl_guard
+    SELECT token, reader, writes INTO v_highest, v_reader, v_newest FROM pawl_guard
         WHERE resource = v_resource FOR UPDATE;
     IF v_highest > v_token THEN
         CALL pawl_refuse_stale(v_resource, v_token, v_highest);
+    END IF;
+    IF v_reader >= v_token THEN
+        CALL pawl_refuse_writer(v_resource, v_token, v_reader);
     END IF;
     IF @@in_transaction THEN
         SELECT writes INTO v_snapshot FROM pawl_guard WHERE resource = v_resource;
@@ -268,10 +304,14 @@ BEGIN
     END IF;
 
     UPDATE pawl_guard SET token = v_token, writes = writes + 1
-        WHERE resource = v_resource AND token <= v_token;
+        WHERE resource = v_resource AND token <= v_token AND reader < v_token;
     IF ROW_COUNT() = 0 THEN
-        SELECT token INTO v_highest FROM pawl_guard WHERE resource = v_resource FOR UPDATE;
-        CALL pawl_refuse_stale(v_resource, v_token, v_highest);
+        SELECT token, reader INTO v_highest, v_reader FROM pawl_guard
+            WHERE resource = v_resource FOR UPDATE;
+        IF v_highest > v_token THEN
+            CALL pawl_refuse_stale(v_resource, v_token, v_highest);
+        END IF;
+        CALL pawl_refuse_writer(v_resource, v_token, v_reader);
     END IF;
     CALL pawl_remember(v_resource, v_token);
 END //
@@ -291,14 +331,75 @@ BEGIN
     CALL pawl_raise(p_resource, p_token);
 END //
 
--- The highest token that was seen; 0: none.
+-- ---- readers ------------------------------------------------------------------------------------
+
+-- A reader that claims locks the row as a writer does. One that checks shares the lock: it has
+-- claimed, so the row is there, and knows it. Where it has not, two of them may end in a deadlock.
+CREATE OR REPLACE PROCEDURE pawl_raise_reader(p_resource LONGBLOB, p_token LONGBLOB, p_shares BOOLEAN)
+    MODIFIES SQL DATA SQL SECURITY DEFINER
+BEGIN
+    DECLARE v_resource VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE v_token, v_highest, v_reader BIGINT;
+    DECLARE v_newest, v_snapshot BIGINT UNSIGNED;
+    CALL pawl_need_resource(p_resource);
+    CALL pawl_need_token(p_token);
+    CALL pawl_need_durable();
+    SET v_resource = CONVERT(p_resource USING ascii), v_token = CONVERT(p_token USING ascii);
+
+    IF p_shares THEN
+        SELECT token, reader, writes INTO v_highest, v_reader, v_newest FROM pawl_guard
+            WHERE resource = v_resource LOCK IN SHARE MODE;
+    END IF;
+    IF v_reader IS NULL OR v_reader < v_token THEN
+        INSERT INTO pawl_guard (resource, token, writes) VALUES (v_resource, 0, 0)
+            ON DUPLICATE KEY UPDATE writes = writes;
+        SELECT token, reader, writes INTO v_highest, v_reader, v_newest FROM pawl_guard
+            WHERE resource = v_resource FOR UPDATE;
+    END IF;
+    IF v_highest > v_token THEN
+        CALL pawl_refuse_stale(v_resource, v_token, v_highest);
+    END IF;
+    IF @@in_transaction THEN
+        SELECT writes INTO v_snapshot FROM pawl_guard WHERE resource = v_resource;
+        IF NOT v_snapshot <=> v_newest THEN
+            CALL pawl_refuse_snapshot(v_resource);
+        END IF;
+    END IF;
+
+    IF v_reader < v_token THEN
+        UPDATE pawl_guard SET reader = v_token
+            WHERE resource = v_resource AND token <= v_token AND reader < v_token;
+        SELECT token INTO v_highest FROM pawl_guard WHERE resource = v_resource FOR UPDATE;
+        IF v_highest > v_token THEN
+            CALL pawl_refuse_stale(v_resource, v_token, v_highest);
+        END IF;
+    END IF;
+END //
+
+CREATE OR REPLACE PROCEDURE pawl_claim_read(p_resource LONGBLOB, p_token LONGBLOB)
+    MODIFIES SQL DATA SQL SECURITY DEFINER
+    CALL pawl_raise_reader(p_resource, p_token, FALSE) //
+
+CREATE OR REPLACE PROCEDURE pawl_check_read(p_resource LONGBLOB, p_token LONGBLOB)
+    MODIFIES SQL DATA SQL SECURITY DEFINER
+BEGIN
+    IF @@SESSION.autocommit AND NOT @@in_transaction THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
+            'invalid: pawl_check_read belongs into the transaction of the read, and there is none';
+    END IF;
+    CALL pawl_raise_reader(p_resource, p_token, TRUE);
+END //
+
+-- ---- what the guard has seen --------------------------------------------------------------------
+
+-- The highest token that was seen, of a writer or a reader; 0: none.
 CREATE OR REPLACE FUNCTION pawl_token(p_resource LONGBLOB) RETURNS BIGINT
     READS SQL DATA SQL SECURITY DEFINER
 BEGIN
     DECLARE v_resource VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin;
     CALL pawl_need_resource(p_resource);
     SET v_resource = CONVERT(p_resource USING ascii);
-    RETURN IFNULL((SELECT token FROM pawl_guard WHERE resource = v_resource), 0);
+    RETURN IFNULL((SELECT GREATEST(token, reader) FROM pawl_guard WHERE resource = v_resource), 0);
 END //
 
 -- ---- the record of refusals ---------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include "tests/contract/guards/mariadb_pair.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- names and tokens ------------------------------------------------------------------------ */
@@ -154,6 +155,59 @@ static void mode_of_the_server_at_the_installation_is_no_matter(struct pair *pai
     assert_refused(pair->a, "CALL pawl_claim(CONCAT('mode', CHAR(10)), 1)", "invalid: ");
 }
 
+/* What an earlier Pawl has in a database: one number for each resource. */
+static const char earlier[] =
+    "CREATE OR REPLACE DATABASE earlier; USE earlier; CREATE TABLE pawl_guard ("
+    "  resource VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,"
+    "  token BIGINT NOT NULL CHECK (token BETWEEN 1 AND 9007199254740991),"
+    "  writes BIGINT UNSIGNED NOT NULL) ENGINE = InnoDB;"
+    "CREATE PROCEDURE pawl_claim(p_resource LONGBLOB, p_token LONGBLOB)"
+    "  INSERT INTO pawl_guard VALUES (p_resource, p_token, 7);"
+    "CALL pawl_claim('orders/42', 34)";
+
+static void guard_of_an_earlier_pawl_keeps_its_rows_and_learns_readers(struct pair *pair)
+{
+    mariadb_must_run(pair->root, earlier);
+    for (unsigned twice = 0; twice < 2; twice++)
+        assert_int_equal(mariadb_install(mariadb_shared, "earlier"), 0);
+    assert_int_equal(
+        number_of(pair->root, "SELECT token = 34 AND writes = 7 AND reader = 0 FROM pawl_guard"),
+        1);
+    mariadb_must_run(pair->root, "CALL pawl_claim('orders/42', 34)");
+    mariadb_must_run(pair->root, "CALL pawl_claim_read('orders/42', 34)");
+    mariadb_must_run(pair->root, "CALL pawl_claim_read('orders/new', 1)");
+    assert_refused(pair->root, "CALL pawl_claim('orders/42', 34)", "stale-token: ");
+    assert_int_equal(token_of(pair->root, "orders/42"), 34);
+    char *told = mariadb_told(mariadb_shared, "earlier", "storage/guard/mariadb/pawl_check.sql");
+    if (!strstr(told, "the guard\t\tintact"))
+        fail_msg("%s", told);
+    free(told);
+    mariadb_must_run(pair->root, "USE " MARIADB_DATABASE "; DROP DATABASE earlier");
+}
+
+/* A guard that has the column and not its bounds was not made by Pawl. */
+static void guard_without_the_bounds_of_readers_is_refused(struct pair *pair)
+{
+    mariadb_must_run(pair->root, earlier);
+    mariadb_must_run(pair->root, "ALTER TABLE pawl_guard ADD COLUMN reader BIGINT NOT NULL");
+    assert_int_not_equal(mariadb_install(mariadb_shared, "earlier"), 0);
+    mariadb_must_run(pair->root, "USE " MARIADB_DATABASE "; DROP DATABASE earlier");
+}
+
+/* Outside of a transaction each statement is one, and the claim is judged again where it is made.
+ */
+static void claim_of_a_reader_without_a_transaction_is_judged(struct pair *pair)
+{
+    char text[128];
+    snprintf(text, sizeof(text), "CALL pawl_claim_read('%s', 5)", pair->resource);
+    mariadb_must_run(pair->a, text);
+    assert_int_equal(token_of(pair->b, pair->resource), 5);
+    assert_outcome(pair->b, guard_claim(pair->b, pair->resource, 6), GUARD_DONE);
+    assert_refused(pair->a, text, "stale-token: ");
+    snprintf(text, sizeof(text), "CALL pawl_check_read('%s', 6)", pair->resource);
+    assert_refused(pair->a, text, "invalid: pawl_check_read belongs into the transaction");
+}
+
 static void table_of_another_engine_is_no_guard(struct pair *pair)
 {
     mariadb_must_run(pair->root, "CREATE DATABASE other");
@@ -174,6 +228,9 @@ static const struct pair_row rows[] = {
     PAIR(binary_log_that_is_not_synced_is_refused),
     PAIR(second_installation_loses_nothing),
     PAIR(mode_of_the_server_at_the_installation_is_no_matter),
+    PAIR(guard_of_an_earlier_pawl_keeps_its_rows_and_learns_readers),
+    PAIR(guard_without_the_bounds_of_readers_is_refused),
+    PAIR(claim_of_a_reader_without_a_transaction_is_judged),
     PAIR(table_of_another_engine_is_no_guard),
 };
 
