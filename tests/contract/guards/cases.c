@@ -40,6 +40,12 @@ void cases_begin(struct guard_connection *connection)
         fail_msg("begin: %s", connection->error);
 }
 
+void cases_begin_read(struct guard_connection *connection)
+{
+    if (guard_begin_read(connection) != GUARD_DONE)
+        fail_msg("begin: %s", connection->error);
+}
+
 void cases_commit(struct guard_connection *connection)
 {
     if (cases_kind->commit(connection) != GUARD_DONE)
@@ -161,7 +167,8 @@ static size_t plan(const struct cases_rows *rows, size_t isolation, struct CMUni
 
 int main(int argc, char **argv)
 {
-    static const struct cases_rows *const all[] = {&cases_rule, &cases_pairs, &cases_protected};
+    static const struct cases_rows *const all[] = {&cases_rule, &cases_pairs, &cases_readers,
+                                                   &cases_protected};
     static struct CMUnitTest cases[CASES_MAX];
     size_t count = 0;
     cases_kind = guard_find(argc > 1 ? argv[1] : "");

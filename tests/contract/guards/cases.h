@@ -46,7 +46,7 @@ struct cases_rows {
         rows, sizeof(rows) / sizeof((rows)[0])                                                     \
     }
 
-extern const struct cases_rows cases_rule, cases_pairs, cases_protected;
+extern const struct cases_rows cases_rule, cases_pairs, cases_readers, cases_protected;
 
 /* ---- of a case ------------------------------------------------------------------------------- */
 
@@ -54,6 +54,10 @@ extern const struct cases_rows cases_rule, cases_pairs, cases_protected;
 unsigned cases_more(void);
 
 void cases_begin(struct guard_connection *connection);
+
+/* The begin of a transaction that only reads. */
+void cases_begin_read(struct guard_connection *connection);
+
 void cases_commit(struct guard_connection *connection);
 void cases_rollback(struct guard_connection *connection);
 

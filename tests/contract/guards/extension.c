@@ -64,6 +64,11 @@ static enum guard_outcome begin(struct guard_connection *connection)
     return sqlite_run(connection, "BEGIN IMMEDIATE");
 }
 
+static enum guard_outcome begin_read(struct guard_connection *connection)
+{
+    return sqlite_run(connection, "BEGIN");
+}
+
 static enum guard_outcome commit(struct guard_connection *connection)
 {
     return sqlite_run(connection, "COMMIT");
@@ -80,8 +85,8 @@ static enum guard_outcome judge(struct guard_connection *connection, enum guard_
                                 const char *resource, int64_t token)
 {
     char text[CALL_MAX];
-    snprintf(text, sizeof(text), "SELECT %s('%s', %lld)",
-             call == GUARD_CLAIM ? "pawl_claim" : "pawl_check", resource, (long long)token);
+    snprintf(text, sizeof(text), "SELECT %s('%s', %lld)", guard_call_name(call), resource,
+             (long long)token);
     return sqlite_run(connection, text);
 }
 
@@ -103,6 +108,7 @@ const struct guard_kind guard_extension = {
     .connect = connect_to,
     .close = sqlite_connection_close,
     .begin = begin,
+    .begin_read = begin_read,
     .commit = commit,
     .rollback = rollback,
     .judge = judge,

@@ -78,3 +78,32 @@ enum guard_outcome guard_check(struct guard_connection *connection, const char *
 {
     return connection->kind->judge(connection, GUARD_CHECK, resource, token);
 }
+
+enum guard_outcome guard_claim_read(struct guard_connection *connection, const char *resource,
+                                    int64_t token)
+{
+    return connection->kind->judge(connection, GUARD_CLAIM_READ, resource, token);
+}
+
+enum guard_outcome guard_check_read(struct guard_connection *connection, const char *resource,
+                                    int64_t token)
+{
+    return connection->kind->judge(connection, GUARD_CHECK_READ, resource, token);
+}
+
+enum guard_outcome guard_begin_read(struct guard_connection *connection)
+{
+    const struct guard_kind *kind = connection->kind;
+    return kind->begin_read ? kind->begin_read(connection) : kind->begin(connection);
+}
+
+const char *guard_call_name(enum guard_call call)
+{
+    static const char *const names[GUARD_CALLS] = {
+        [GUARD_CLAIM] = "pawl_claim",
+        [GUARD_CHECK] = "pawl_check",
+        [GUARD_CLAIM_READ] = "pawl_claim_read",
+        [GUARD_CHECK_READ] = "pawl_check_read",
+    };
+    return names[call];
+}

@@ -32,6 +32,12 @@ enum guard_outcome {
 enum guard_call {
     GUARD_CLAIM,
     GUARD_CHECK,
+    GUARD_CLAIM_READ,
+    GUARD_CHECK_READ,
+};
+
+enum {
+    GUARD_CALLS = 4,
 };
 
 enum guard_table {
@@ -76,6 +82,8 @@ struct guard_kind {
     void (*close)(struct guard_connection *connection);
 
     enum guard_outcome (*begin)(struct guard_connection *connection);
+    /* The begin of a transaction that only reads; NULL: as begin(). */
+    enum guard_outcome (*begin_read)(struct guard_connection *connection);
     enum guard_outcome (*commit)(struct guard_connection *connection);
     void (*rollback)(struct guard_connection *connection);
 
@@ -114,6 +122,17 @@ enum guard_outcome guard_claim(struct guard_connection *connection, const char *
                                int64_t token);
 enum guard_outcome guard_check(struct guard_connection *connection, const char *resource,
                                int64_t token);
+
+/* The same for a reader of a read-write lock. */
+enum guard_outcome guard_claim_read(struct guard_connection *connection, const char *resource,
+                                    int64_t token);
+enum guard_outcome guard_check_read(struct guard_connection *connection, const char *resource,
+                                    int64_t token);
+
+enum guard_outcome guard_begin_read(struct guard_connection *connection);
+
+/* The function of SQL that makes the call. */
+const char *guard_call_name(enum guard_call call);
 
 /* connect() that may not fail. */
 struct guard_connection *guard_connect(const struct guard_server *server, const char *isolation);

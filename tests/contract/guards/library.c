@@ -60,6 +60,11 @@ static enum guard_outcome begin(struct guard_connection *connection)
     return outcome_of(connection, storage_guard_begin(sqlite_of(connection)));
 }
 
+static enum guard_outcome begin_read(struct guard_connection *connection)
+{
+    return sqlite_run(connection, "BEGIN");
+}
+
 static enum guard_outcome commit(struct guard_connection *connection)
 {
     return outcome_of(connection, storage_guard_commit(sqlite_of(connection)));
@@ -85,21 +90,23 @@ static enum guard_outcome told(struct guard_connection *connection, int error,
 static enum guard_outcome judge(struct guard_connection *connection, enum guard_call call,
                                 const char *resource, int64_t token)
 {
+    static int (*const calls[GUARD_CALLS])(sqlite3 *, const char *, int64_t,
+                                           struct storage_rejection *) = {
+        [GUARD_CLAIM] = storage_guard_claim,
+        [GUARD_CHECK] = storage_guard_check,
+        [GUARD_CLAIM_READ] = storage_guard_claim_read,
+        [GUARD_CHECK_READ] = storage_guard_check_read,
+    };
     struct storage_rejection rejection;
-    sqlite3 *db = sqlite_of(connection);
-    int error = call == GUARD_CLAIM ? storage_guard_claim(db, resource, token, &rejection)
-                                    : storage_guard_check(db, resource, token, &rejection);
+    const int error = calls[call](sqlite_of(connection), resource, token, &rejection);
     return told(connection, error, &rejection);
 }
 
 static enum guard_outcome token(struct guard_connection *connection, const char *resource,
                                 int64_t *ret_token)
 {
-    char text[512];
-    snprintf(text, sizeof(text),
-             "SELECT coalesce(max(highest_token), 0) FROM pawl_guard WHERE resource = '%s'",
-             resource);
-    return sqlite_number(connection, text, ret_token);
+    return outcome_of(connection,
+                      storage_guard_highest(sqlite_of(connection), resource, ret_token));
 }
 
 const struct guard_kind guard_library = {
@@ -111,6 +118,7 @@ const struct guard_kind guard_library = {
     .connect = connect_to,
     .close = sqlite_connection_close,
     .begin = begin,
+    .begin_read = begin_read,
     .commit = commit,
     .rollback = rollback,
     .judge = judge,

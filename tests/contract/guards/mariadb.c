@@ -177,6 +177,8 @@ static void make_database(struct guard_server *server)
     assert_int_equal(mariadb_install(server, MARIADB_DATABASE), 0);
     mariadb_must_run(root, "GRANT EXECUTE ON PROCEDURE guarded.pawl_claim TO app");
     mariadb_must_run(root, "GRANT EXECUTE ON PROCEDURE guarded.pawl_check TO app");
+    mariadb_must_run(root, "GRANT EXECUTE ON PROCEDURE guarded.pawl_claim_read TO app");
+    mariadb_must_run(root, "GRANT EXECUTE ON PROCEDURE guarded.pawl_check_read TO app");
     mariadb_must_run(root, "GRANT EXECUTE ON PROCEDURE guarded.pawl_record TO app");
     mariadb_must_run(root, "GRANT EXECUTE ON FUNCTION guarded.pawl_token TO app");
     make_table(root, GUARD_PLAIN);
@@ -214,8 +216,8 @@ static enum guard_outcome judge(struct guard_connection *connection, enum guard_
     char text[TEXT_LEN], name[TEXT_LEN / 2];
     assert_true(strlen(resource) < sizeof(name) / 2);
     mysql_real_escape_string(mysql_of(connection), name, resource, strlen(resource));
-    snprintf(text, sizeof(text), "CALL %s('%s', %lld)",
-             call == GUARD_CLAIM ? "pawl_claim" : "pawl_check", name, (long long)token);
+    snprintf(text, sizeof(text), "CALL %s('%s', %lld)", guard_call_name(call), name,
+             (long long)token);
     return mariadb_run(connection, text);
 }
 

@@ -280,13 +280,12 @@ static void rollback(struct guard_connection *connection)
 static enum guard_outcome judge(struct guard_connection *connection, enum guard_call call,
                                 const char *resource, int64_t token)
 {
-    char number[24];
+    char number[24], text[64];
     int64_t ignored;
+    snprintf(text, sizeof(text), "SELECT %s($1, $2)", guard_call_name(call));
     snprintf(number, sizeof(number), "%" PRId64, token);
     const char *const values[] = {resource, number};
-    enum guard_outcome outcome = ask(
-        connection, call == GUARD_CLAIM ? "SELECT pawl_claim($1, $2)" : "SELECT pawl_check($1, $2)",
-        values, 2, &ignored);
+    enum guard_outcome outcome = ask(connection, text, values, 2, &ignored);
     /* Bytes that are no text of the database's encoding are no name either. */
     if (outcome == GUARD_FAILED && strstr(connection->error, "invalid byte sequence"))
         return GUARD_INVALID;
@@ -348,7 +347,8 @@ static void make_tables(const struct postgresql *server)
         "INSERT INTO protected SELECT * FROM plain;"
         "SELECT pawl_protect('protected', $x$'rows/' || id$x$);"
         "GRANT SELECT, INSERT, UPDATE, DELETE ON plain, protected TO app;"
-        "GRANT EXECUTE ON FUNCTION pawl_claim, pawl_check, pawl_token, pawl_record TO app;";
+        "GRANT EXECUTE ON FUNCTION pawl_claim, pawl_check, pawl_claim_read, pawl_check_read,"
+        "    pawl_token, pawl_record TO app;";
     char filled[sizeof(text) + 16];
     snprintf(filled, sizeof(filled), text, GUARD_ROWS);
     PGconn *pq = connect_as(server, "postgres", false);
