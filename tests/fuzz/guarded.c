@@ -194,16 +194,21 @@ static bool name_index(const char *name, size_t *ret_index)
     return false;
 }
 
-static void read_highest(struct guarded_file *file, int64_t highest[static GUARDED_NAMES])
+static void read_highest(struct guarded_file *file, int64_t highest[static GUARDED_NAMES],
+                         int64_t readers[static GUARDED_NAMES])
 {
     sqlite3_stmt *stmt = NULL;
     memset(highest, 0, GUARDED_NAMES * sizeof(*highest));
-    assert(sqlite3_prepare_v2(file->watcher, "SELECT resource, highest_token FROM pawl_guard", -1,
+    memset(readers, 0, GUARDED_NAMES * sizeof(*readers));
+    assert(sqlite3_prepare_v2(file->watcher,
+                              "SELECT resource, highest_token, reader_token FROM pawl_guard", -1,
                               &stmt, NULL) == SQLITE_OK);
     while (sqlite3_step(stmt) == SQLITE_ROW) {
         size_t index;
-        if (name_index((const char *)sqlite3_column_text(stmt, 0), &index))
+        if (name_index((const char *)sqlite3_column_text(stmt, 0), &index)) {
             highest[index] = sqlite3_column_int64(stmt, 1);
+            readers[index] = sqlite3_column_int64(stmt, 2);
+        }
     }
     assert(sqlite3_finalize(stmt) == SQLITE_OK);
 }
@@ -236,19 +241,23 @@ static bool has_brought(const struct guarded_writer *writer, size_t name, int64_
 
 static void look_at_file(struct guarded *guarded, struct guarded_file *file, size_t who)
 {
-    int64_t highest[GUARDED_NAMES];
+    const struct guarded_writer *writer = &guarded->writers[who];
+    int64_t highest[GUARDED_NAMES], readers[GUARDED_NAMES];
     uint64_t rows[GUARDED_NAMES] = {0};
-    read_highest(file, highest);
+    read_highest(file, highest, readers);
     if (guarded->is_protected)
         read_rows(guarded, file, rows);
     for (size_t i = 0; i < GUARDED_NAMES; i++) {
         assert(highest[i] >= file->highest[i] && "a token goes backward");
+        assert(readers[i] >= file->readers[i] && "a reader's token goes backward");
         file->highest[i] = highest[i];
+        file->readers[i] = readers[i];
         if (!guarded->is_protected || rows[i] == file->rows[i])
             continue;
-        assert((guarded->writers[who].raises_by_hand ||
-                has_brought(&guarded->writers[who], i, highest[i])) &&
+        assert((writer->raises_by_hand || has_brought(writer, i, highest[i])) &&
                "a stale write stands");
+        assert((writer->raises_by_hand || writer->reads || highest[i] > readers[i]) &&
+               "a write stands that a reader had ended");
         file->rows[i] = rows[i];
     }
 }
@@ -261,6 +270,7 @@ void guarded_look(struct guarded *guarded, size_t who)
         look_at_file(guarded, &guarded->files[i], who);
     writer->changes = changes;
     writer->raises_by_hand = false;
+    writer->reads = false;
 }
 
 /* ---- an input -------------------------------------------------------------------------------- */
@@ -273,7 +283,7 @@ void guarded_open(struct guarded *guarded)
         write_made(i);
         path_of(i, "", file->path);
         file->watcher = open_file(i, false);
-        read_highest(file, file->highest);
+        read_highest(file, file->highest, file->readers);
         read_rows(guarded, file, file->rows);
     }
     for (size_t i = 0; i < GUARDED_WRITERS; i++) {
@@ -300,6 +310,11 @@ void guarded_bring(struct guarded *guarded, size_t who, const char *name, int64_
     }
     assert(writer->count < GUARDED_BROUGHT_MAX);
     writer->brought[writer->count++] = (struct guarded_brought){.name = index, .token = token};
+}
+
+void guarded_read(struct guarded *guarded, size_t who)
+{
+    guarded->writers[who].reads = true;
 }
 
 void guarded_forget(struct guarded *guarded, size_t who)

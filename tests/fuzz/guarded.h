@@ -1,6 +1,7 @@
 /* Databases with a guard, which programs of a fuzzer write to, and what has to be true of them
- * after each statement: no token goes backward, and no write stands whose token is old or was not
- * brought. A connection of its own looks at what was committed. */
+ * after each statement: no token goes backward, and no write stands whose token is old, was not
+ * brought, or is not above those of readers. A connection of its own looks at what was committed.
+ */
 #ifndef TESTS_FUZZ_GUARDED_H
 #define TESTS_FUZZ_GUARDED_H
 
@@ -26,6 +27,7 @@ struct guarded_file {
     char path[GUARDED_PATH_MAX];
     sqlite3 *watcher;
     int64_t highest[GUARDED_NAMES];
+    int64_t readers[GUARDED_NAMES];
     uint64_t rows[GUARDED_NAMES]; /* a hash of them */
 };
 
@@ -38,6 +40,7 @@ struct guarded_writer {
     sqlite3 *db;
     int changes;         /* rows that it had written when it was looked at */
     bool raises_by_hand; /* in its transaction, maybe after a write with a token of before */
+    bool reads;          /* it was a reader in its transaction, maybe after a write */
     size_t count;
     struct guarded_brought brought[GUARDED_BROUGHT_MAX];
 };
@@ -59,6 +62,9 @@ void guarded_close(struct guarded *guarded);
 
 /* The writer @who brought @token for the resource @name. */
 void guarded_bring(struct guarded *guarded, size_t who, const char *name, int64_t token);
+
+/* The writer @who calls the guard as a reader. */
+void guarded_read(struct guarded *guarded, size_t who);
 
 /* The writer @who forgot what it brought. */
 void guarded_forget(struct guarded *guarded, size_t who);

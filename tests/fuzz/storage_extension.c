@@ -16,6 +16,7 @@ enum {
     STATEMENTS_MAX = 64,
     REJECTIONS_MAX = 4,
     CLAIMS = 2,   /* the first calls */
+    READS = 2,    /* the last calls */
     STARVED = 15, /* the upper half of a first byte */
 };
 
@@ -51,7 +52,16 @@ static const struct call calls[] = {
     {"SELECT pawl_protect('u', ?1)", "e", false},
     {"INSERT INTO u (k, r) SELECT ?1, pawl_claim(?1, ?2)", "rn", false},
     {"UPDATE t SET v = pawl_check(?1, ?2) + 100 WHERE r = ?1", "rn", false},
+    {"SELECT pawl_claim_read(?1, ?2)", "rh", true},
+    {"SELECT pawl_check_read(?1, ?2)", "rh", true},
 };
+
+/* One of the calls of writers and readers. */
+static const struct call *next_judgement(struct player *player)
+{
+    const size_t index = player_next(player) % (CLAIMS + READS);
+    return &calls[index < CLAIMS ? index : COUNT(calls) - READS + index - CLAIMS];
+}
 
 static int64_t token_of(const struct value *value)
 {
@@ -65,6 +75,10 @@ static int64_t token_of(const struct value *value)
 static void note_call(struct player *player, const struct call *call)
 {
     const struct value *first = &player->values[0];
+    if (strstr(call->text, "_read")) {
+        guarded_read(&player->guarded, player->who);
+        return;
+    }
     if (call->wanted[0] == 'r' && call->wanted[1] != '\0' && first->type == SQLITE_TEXT)
         guarded_bring(&player->guarded, player->who, first->bytes, token_of(&player->values[1]));
     if (call->wanted[0] == 't' && first->type == SQLITE_TEXT && strcasecmp(first->bytes, "t") == 0)
@@ -199,11 +213,14 @@ static void play_slip(struct player *player)
         "UPDATE pawl_guard SET highest_token = ?1 WHERE resource = ?2",
         "UPDATE OR IGNORE pawl_guard SET highest_token = highest_token - ?1",
         "REPLACE INTO pawl_guard (resource, highest_token) VALUES (?2, ?1)",
-        "INSERT INTO pawl_guard VALUES (?2, ?1) ON CONFLICT DO UPDATE SET highest_token = ?1",
+        "INSERT INTO pawl_guard VALUES (?2, ?1, ?1) ON CONFLICT DO UPDATE SET highest_token = ?1",
         "DELETE FROM pawl_guard WHERE resource = ?2 OR ?1",
         "UPDATE OR REPLACE pawl_guard SET resource = ?2 WHERE highest_token >= ?1",
         "DELETE FROM pawl_rejection",
         "INSERT INTO pawl_guard_id VALUES (?2, ?1)",
+        "UPDATE pawl_guard SET reader_token = ?1 WHERE resource = ?2",
+        "UPDATE OR IGNORE pawl_guard SET reader_token = reader_token - ?1",
+        "REPLACE INTO pawl_guard VALUES (?2, 100, ?1)",
     };
     int code;
     sqlite3_stmt *stmt = player_prepare(player, player_next_of(player, slips, COUNT(slips)), "nr");
@@ -297,15 +314,20 @@ static const char *name_of(struct player *player, struct value *value)
 
 static void play_judgement(struct player *player, sqlite3 *db)
 {
+    static int (*const judges[])(sqlite3 *, const char *, int64_t,
+                                 struct pawl_guard_rejection *) = {
+        pawl_guard_check, pawl_guard_claim, pawl_guard_check_read, pawl_guard_claim_read};
     struct pawl_guard_rejection rejection = {.token = 0};
     const char *name = name_of(player, &player->values[0]);
     player_set_wanted(player, &player->values[1], 'n');
     const int64_t token = token_of(&player->values[1]);
-    const bool claims = player_next(player) % 2;
-    const int error = claims ? pawl_guard_claim(db, name, token, &rejection)
-                             : pawl_guard_check(db, name, token, &rejection);
+    const size_t judge = player_next(player) % COUNT(judges);
+    const bool reads = judge >= CLAIMS;
+    if (reads)
+        guarded_read(&player->guarded, player->who);
+    const int error = judges[judge](db, name, token, &rejection);
     if (error == PAWL_GUARD_ESTALE) {
-        assert(rejection.token == token && rejection.highest_token > token);
+        assert(rejection.token == token && rejection.highest_token >= token + reads);
         (void)!pawl_guard_record(db, &rejection);
     }
     assert(error != 0 || (token >= 1 && token < INT64_C(1) << 53 && name));
@@ -364,7 +386,7 @@ static void look(struct player *player)
     guarded_look(&player->guarded, player->who);
 }
 
-/* Two writers claim, and the first one writes: maybe it is the one that comes too late. */
+/* Two writers or readers claim, and the first one writes: maybe it comes too late. */
 static void play_race(struct player *player)
 {
     if (player->starves)
@@ -372,7 +394,7 @@ static void play_race(struct player *player)
     const size_t who = player->who % GUARDED_LIBRARY;
     for (size_t i = 0; i < 2; i++) {
         player->who = i == 0 ? who : 1 - who;
-        play_call(player, &calls[player_next(player) % CLAIMS]);
+        play_call(player, next_judgement(player));
         look(player);
     }
     player->who = who;
@@ -412,8 +434,10 @@ static void play_one(struct player *player, unsigned byte)
         play_write(player);
         break;
     case 13:
-    case 14:
         play_call(player, &calls[player_next(player) % CLAIMS]);
+        break;
+    case 14:
+        play_call(player, next_judgement(player));
         break;
     default:
         play_call(player, &calls[player_next(player) % COUNT(calls)]);

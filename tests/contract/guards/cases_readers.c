@@ -39,10 +39,10 @@ static const struct step steps[] = {
     {'w', 35, GUARD_DONE, 35},                       /* the same writer once more */
     {'r', 34, GUARD_STALE, 35},                      /* the writer ended the readers */
     {'r', 35, GUARD_DONE, 35},                       /* S 35: a tie, which ends the writer */
-    {'w', 35, GUARD_STALE, 35},                      /* */
-    {'r', token_max - 1, GUARD_DONE, token_max - 1}, /* */
-    {'w', token_max, GUARD_DONE, token_max},         /* */
-    {'r', token_max - 1, GUARD_STALE, token_max},    /* */
+    {'w', 35, GUARD_STALE, 35},                      /* as above */
+    {'r', token_max - 1, GUARD_DONE, token_max - 1}, /* S has 53 bits, ... */
+    {'w', token_max, GUARD_DONE, token_max},         /* ... and so has X */
+    {'r', token_max - 1, GUARD_STALE, token_max},    /* as above */
 };
 
 static void each_judges(struct cases_fixture *f, cases_judge *writes, cases_judge *reads)

@@ -110,6 +110,7 @@ static void server_that_would_forget_is_refused(struct pair *pair)
 {
     mariadb_must_run(pair->root, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
     assert_refused(pair->a, "CALL pawl_claim('forgotten', 1)", "not-durable: ");
+    assert_refused(pair->a, "CALL pawl_claim_read('forgotten', 1)", "not-durable: ");
     mariadb_must_run(pair->root, "SET GLOBAL innodb_flush_log_at_trx_commit = 0");
     assert_refused(pair->a, "CALL pawl_claim('forgotten', 1)", "not-durable: ");
     mariadb_must_run(pair->root, "SET GLOBAL innodb_flush_log_at_trx_commit = 1");

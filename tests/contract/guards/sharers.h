@@ -1,0 +1,40 @@
+/* Readers and writers of a guarded database, for the race of read-write locks. A resource has two
+ * rows, which each write changes together. A writer reads, sleeps through its lease now and then,
+ * and writes both rows in one transaction. A reader reads the rows in transactions of their own,
+ * and may sleep between. */
+#ifndef TESTS_CONTRACT_GUARDS_SHARERS_H
+#define TESTS_CONTRACT_GUARDS_SHARERS_H
+
+#include "tests/contract/guards/guard.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    SHARERS_PAIRS = 2, /* the rows 1 and 2, and 3 and 4 */
+    SHARERS_READERS_MAX = 64,
+    SHARERS_WRITERS_MAX = 16,
+};
+
+struct sharers_config {
+    const struct guard_server *server;
+    unsigned readers;
+    unsigned writers;
+    bool guarded;
+    uint64_t until_ms; /* of wait_now_ms() */
+};
+
+struct sharers_tally {
+    atomic_uint written;        /* writes that were committed */
+    atomic_uint read;           /* readings of both rows that came to their end */
+    atomic_uint halves;         /* of them, those that saw a half of a write */
+    atomic_uint refused_writes; /* by the guard, and so below */
+    atomic_uint refused_reads;
+    atomic_uint again;  /* another transaction was in the way */
+    atomic_uint failed; /* anything else */
+};
+
+/* Returns when the time is over, and each has ended what it was doing. */
+void sharers_run(const struct sharers_config *config, struct sharers_tally *tally);
+
+#endif
