@@ -184,8 +184,9 @@ static void show_live(struct api_request *request, void *context)
 }
 
 #define FIND_T                                                                                     \
-    "Find T, the highest token in any guarded database (SELECT max(highest_token) FROM "           \
-    "pawl_guard; 0 if none), then run: pawld init --token-floor T --master ... for each."
+    "Find T, the highest token in any guarded database (SELECT max(max(highest_token, "            \
+    "reader_token)) FROM pawl_guard; 0 if none), then run: pawld init --token-floor T --master "   \
+    "... for each."
 
 /* No master knows what was granted. An operator who knows the guards can make the fleet go on. */
 static void answer_lost_memory(struct api_request *request, const struct fence_fleet *fleet)

@@ -184,7 +184,7 @@ static void help_and_version_are_told(void **state)
     assert_int_equal(run("pawld", "init --help"), 0);
     assert_non_null(strstr(output, "--new"));
     assert_non_null(strstr(output, "--token-floor"));
-    assert_non_null(strstr(output, "SELECT max(highest_token) FROM pawl_guard"));
+    assert_non_null(strstr(output, "SELECT max(max(highest_token, reader_token)) FROM pawl_guard"));
     assert_non_null(strstr(output, "--max-ttl-ms"));
     assert_int_equal(run("pawl-ledger", "--help"), 0);
     assert_non_null(strstr(output, "--unguarded"));
