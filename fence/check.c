@@ -1,5 +1,6 @@
 /* The invariants of the whole core, between two steps. Each has a name, which the assertion ends
  * with. */
+#include "fence/call/seating.h"
 #include "fence/core.h"
 #include "fence/rejoin/rejoin_state.h"
 #include "fence/state/state.h"
@@ -50,8 +51,12 @@ static void check_queue(const struct fence_core *core, const struct call *call)
 {
     const uint32_t me = core_index(core, call);
     const struct core_wait_queue *queue = core_wait_queues_of(&core->queues, me);
-    assert(queue && strcmp(queue->resource, call->resource) == 0 &&
+    char name[FENCE_RESOURCE_MAX + 1];
+    core_queue_name(call->resource, name);
+    assert(queue && strcmp(queue->resource, name) == 0 &&
            "an acquire of one stands in the queue of its resource");
+    assert((queue->seats != FENCE_NOBODY) == core_wants_seat(call) &&
+           "a queue for seats is for nothing else");
     if (call->state == CALL_QUEUED)
         assert(queue->first != me && "the first of a queue is never left behind");
     const uint32_t before = core_wait_queues_before(&core->queues, me);

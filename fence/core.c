@@ -14,9 +14,12 @@
 #include "fence/call/left.h"
 #include "fence/call/release.h"
 #include "fence/call/rounds.h"
+#include "fence/call/seating.h"
+#include "fence/call/show.h"
 #include "fence/call/waiting.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/owner.h"
+#include "fence/protocol/seat.h"
 #include "fence/rejoin/masters.h"
 #include "fence/rejoin/rejoin.h"
 #include "fence/state/output.h"
@@ -113,12 +116,16 @@ static void refuse_admission(struct fence_core *core, struct call *call)
     assert(call->state == CALL_ADMITTING);
     (void)core_answer(core, call, FENCE_EBUSY);
     core_finish(core, call);
+    if (core_wants_seat(call))
+        core_seat_drop(call);
 }
 
 /* NULL: @call is in none. */
 static const struct core_round_kind *round_of(const struct call *call)
 {
     switch (call->state) {
+    case CALL_SURVEYING:
+        return call->kind == FENCE_CALL_ACQUIRE ? &core_acquire_survey : &core_show_round;
     case CALL_TRYING:
     case CALL_VOTING:
     case CALL_BREAKING:
@@ -144,13 +151,27 @@ static void check_asked_group(const struct fence_group *group)
     }
 }
 
+/* Nobody takes a seat by its name. */
+static void check_asked_name(const struct fence_call *call)
+{
+    const size_t len = strlen(call->resource);
+    const bool takes = call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_COUNT;
+    assert(call->seats <= FENCE_SEATS_MAX);
+    if (call->seats > 0)
+        assert((call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_INSPECT) &&
+               !call->group && fence_seats_name_valid(call->resource, len));
+    else
+        assert(takes ? fence_resource_valid(call->resource, len)
+                     : fence_lock_name_valid(call->resource, len));
+}
+
 static void check_asked_call(const struct fence_call *call)
 {
     bool reads =
         call->kind == FENCE_CALL_INSPECT || (call->kind == FENCE_CALL_COUNT && call->count == 0);
     assert(reads || call->origin == FENCE_ORIGIN_CLIENT);
     assert(call->count <= FENCE_COUNT_MAX);
-    assert(fence_resource_valid(call->resource, strlen(call->resource)));
+    check_asked_name(call);
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND ||
         call->kind == FENCE_CALL_RELEASE)
         assert(fence_lock_id_valid(call->lock_id, strlen(call->lock_id)));
@@ -168,6 +189,8 @@ static void check_asked_call(const struct fence_call *call)
 static int refusal(const struct fence_core *core, const struct fence_call *call)
 {
     if (fence_pool_full(&core->pool) || (call->group && core_groups_full(&core->groups)))
+        return FENCE_EBUSY;
+    if (call->seats > 0 && core_seats_full(&core->seats))
         return FENCE_EBUSY;
     if (core->fleet.fleet_id[0] == '\0')
         return FENCE_ENOTREADY;
@@ -187,6 +210,7 @@ static void refuse_call(struct fence_core *core, const struct fence_call *call, 
         .origin = call->origin,
         .client = call->client,
         .resource = call->resource,
+        .seats = call->seats,
         .lock_id = "",
         .owner = "",
         .ttl_ms = call->ttl_ms,
@@ -242,6 +266,13 @@ static void trace_reply(const struct fence_core *core, enum fence_trace_kind kin
                                            .number = numbered ? reply->number : 0});
 }
 
+/* Whether @serial is of the round of @call. A survey has a serial for each seat. */
+static bool is_in_round(const struct call *call, uint64_t serial)
+{
+    const uint64_t serials = call->state == CALL_SURVEYING ? call->seats : 1;
+    return call->round.serial != 0 && serial - call->round.serial < serials;
+}
+
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
     if (reply->kind == FENCE_REPLY_STALE)
@@ -254,7 +285,7 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
     }
     const struct fence_round_masters masters = core_round_masters(core);
     fence_round_end_trial(&masters, i, round, reply->kind);
-    if (round == 0 || index >= core->config.calls || core->calls[index].round.serial != round)
+    if (round == 0 || index >= core->config.calls || !is_in_round(&core->calls[index], round))
         return; /* of a round that is over */
     struct call *call = &core->calls[index];
     const struct fence_reply late = {

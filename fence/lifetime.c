@@ -30,6 +30,8 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
     if (!error)
         error = core_groups_init(&core->groups, (uint32_t)fence_min(calls, FENCE_GROUPS_MAX));
     if (!error)
+        error = core_seats_init(&core->seats, (uint32_t)fence_min(calls, FENCE_SEAT_QUEUES_MAX));
+    if (!error)
         error = core_admission_init(&core->admission, calls,
                                     config->owed > 0 ? config->owed : FENCE_OWED_MAX);
     if (!error)
@@ -82,6 +84,7 @@ void fence_core_free(struct fence_core *core)
     core_kept_places_fini(&core->kept);
     core_clients_fini(&core->clients);
     core_groups_fini(&core->groups);
+    core_seats_fini(&core->seats);
     core_admission_fini(&core->admission);
     core_cleanups_fini(&core->cleanups);
     core_counter_hints_fini(&core->hints);

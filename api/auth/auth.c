@@ -2,6 +2,7 @@
 
 #include "api/http/problem_answer.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/seat.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -230,6 +231,20 @@ bool api_auth_sees_key(struct api_request *request, const char *key_id)
 
 /* ---- the cap on locks ------------------------------------------------------------------------ */
 
+/* A lock id has one seat of a semaphore, whichever it is: a call that asks for it again does not
+ * know which. */
+static struct api_usage_mark mark_of(const char *lock_id, const char *resource)
+{
+    char name[FENCE_RESOURCE_MAX + 1];
+    const size_t len = strlen(resource);
+    const size_t name_len = fence_seat_name_len(resource, len);
+    if (name_len == len)
+        return api_usage_mark(lock_id, resource);
+    memcpy(name, resource, name_len + 1);
+    name[name_len + 1] = '\0';
+    return api_usage_mark(lock_id, name);
+}
+
 static uint64_t end_of_lease_us(uint32_t ttl_ms)
 {
     return auth_now_us() + (uint64_t)ttl_ms * 1000;
@@ -257,7 +272,7 @@ int api_auth_reserve(struct api_request *request, const char *lock_id,
         return 0;
     assert(api_request_known(request)->reserved == 0);
     for (unsigned i = 0; i < count && lock_id != NULL; i++)
-        marks[i] = api_usage_mark(lock_id, resources[i]);
+        marks[i] = mark_of(lock_id, resources[i]);
     int result = api_usage_reserve(key->usage, lock_id != NULL ? marks : NULL, count, key->held,
                                    auth_now_us(), &held);
     if (result == 0)
@@ -276,7 +291,7 @@ void api_auth_granted(struct api_request *request, const char *lock_id, const ch
     if (caller == NULL || caller->reserved == 0)
         return;
     const struct api_key *key = caller->key;
-    api_usage_grant(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
+    api_usage_grant(key->usage, mark_of(lock_id, resource), end_of_lease_us(ttl_ms));
     caller->reserved--;
 }
 
@@ -285,14 +300,14 @@ void api_auth_extended(struct api_request *request, const char *lock_id, const c
 {
     const struct api_key *key = key_of(request);
     if (key != NULL && key->held > 0)
-        api_usage_extend(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
+        api_usage_extend(key->usage, mark_of(lock_id, resource), end_of_lease_us(ttl_ms));
 }
 
 void api_auth_ended(struct api_request *request, const char *lock_id, const char *resource)
 {
     const struct api_key *key = key_of(request);
     if (key != NULL && key->held > 0)
-        api_usage_release(key->usage, api_usage_mark(lock_id, resource));
+        api_usage_release(key->usage, mark_of(lock_id, resource));
 }
 
 /* A key of an earlier set shares its usage with the key of the same id in force. */
@@ -304,5 +319,5 @@ void api_auth_broken(struct api_request *request, const char *lock_id, const cha
     struct api_auth *auth = caller->keyring;
     assert(auth != NULL);
     refresh(auth);
-    api_keys_release(auth->keys, api_usage_mark(lock_id, resource));
+    api_keys_release(auth->keys, mark_of(lock_id, resource));
 }

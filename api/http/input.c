@@ -4,6 +4,7 @@
 #include "fence/protocol/decimal.h"
 #include "fence/protocol/limits.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/seat.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -124,13 +125,22 @@ int api_input_lock_id(struct api_request *request, const char **ret_lock_id)
     return 0;
 }
 
-static int read_name(struct api_request *request, unsigned i, const char *what,
+/* What a name in a path may be. */
+struct name_rule {
+    const char *what;
+    bool (*valid)(const char *name, size_t len);
+    unsigned len_max;
+    const char *more; /* of the sentence about a name that is not valid */
+};
+
+static int read_name(struct api_request *request, unsigned i, const struct name_rule *rule,
                      const char **ret_name)
 {
     const char *name = api_request_param(request, i);
-    if (!fence_resource_valid(name, strlen(name))) {
-        api_problem_answer_detail(request, API_PROBLEM_INVALID, "The %s must be " API_RESOURCE_RULE,
-                                  what, FENCE_RESOURCE_MAX);
+    if (!rule->valid(name, strlen(name))) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "The %s must be " API_RESOURCE_RULE "%s", rule->what,
+                                  rule->len_max, rule->more);
         return FENCE_EINVAL;
     }
     if (!api_request_permits_name(request, name))
@@ -141,10 +151,28 @@ static int read_name(struct api_request *request, unsigned i, const char *what,
 
 int api_input_resource(struct api_request *request, unsigned i, const char **ret_resource)
 {
-    return read_name(request, i, "resource", ret_resource);
+    static const struct name_rule rule = {"resource", fence_resource_valid, FENCE_RESOURCE_MAX, ""};
+    return read_name(request, i, &rule, ret_resource);
+}
+
+int api_input_lock(struct api_request *request, unsigned i, const char **ret_lock)
+{
+    static const struct name_rule rule = {
+        "resource", fence_lock_name_valid, FENCE_RESOURCE_MAX,
+        " Or the name of a semaphore, \"%23\" and the index of a seat."};
+    return read_name(request, i, &rule, ret_lock);
+}
+
+int api_input_semaphore(struct api_request *request, unsigned i, const char **ret_name)
+{
+    static const struct name_rule rule = {"name of a semaphore", fence_seats_name_valid,
+                                          FENCE_SEATS_NAME_MAX, ""};
+    return read_name(request, i, &rule, ret_name);
 }
 
 int api_input_counter(struct api_request *request, unsigned i, const char **ret_name)
 {
-    return read_name(request, i, "name of a counter", ret_name);
+    static const struct name_rule rule = {"name of a counter", fence_resource_valid,
+                                          FENCE_RESOURCE_MAX, ""};
+    return read_name(request, i, &rule, ret_name);
 }

@@ -38,6 +38,14 @@ FENCE_CHECKED int api_input_lock_id(struct api_request *request, const char **re
 FENCE_CHECKED int api_input_resource(struct api_request *request, unsigned i,
                                      const char **ret_resource);
 
+/* The same for the name of a lock that exists: a resource, or a seat of a semaphore, such as
+ * `orders#2`. Its '#' comes as %23. */
+FENCE_CHECKED int api_input_lock(struct api_request *request, unsigned i, const char **ret_lock);
+
+/* The same for the name of a semaphore, which is a little shorter. */
+FENCE_CHECKED int api_input_semaphore(struct api_request *request, unsigned i,
+                                      const char **ret_name);
+
 /* The same for the name of a counter, which keeps to the same rule. */
 FENCE_CHECKED int api_input_counter(struct api_request *request, unsigned i, const char **ret_name);
 

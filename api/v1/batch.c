@@ -26,7 +26,7 @@ struct batch_reader {
 /* Whether a call of @path costs no more than an acquire. Other calls have to come alone. */
 static bool may_be_in_a_batch(const char *path)
 {
-    static const char *const begins[] = {"/v1/locks/", "/v1/counters/"};
+    static const char *const begins[] = {"/v1/locks/", "/v1/counters/", "/v1/semaphores/"};
     bool known = false;
     for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
         known |= strncmp(path, begins[i], strlen(begins[i])) == 0;

@@ -5,6 +5,7 @@
 #include "api/http/problem_answer.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/owner.h"
+#include "fence/protocol/seat.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,14 +40,15 @@ struct acquire_params {
     int64_t ttl_ms;
     int64_t wait_ms;
     uint32_t waited_ms; /* the header's */
+    int64_t permits;    /* of a semaphore; 0: it is a lock */
     char owner[FENCE_LABEL_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1]; /* "": the client leaves it to us */
 };
 
-/* @resources: one more member, for a call whose path names no resource; NULL: none. FENCE_EINVAL:
- * answered. */
+/* @more: one more member, which the call needs beside those of all acquires; NULL: none.
+ * FENCE_EINVAL: answered. */
 static int read_acquire_params(struct api_request *request, const struct api_backend *backend,
-                               const struct api_json_member *resources,
+                               const struct api_json_member *more,
                                struct acquire_params *ret_params)
 {
     struct acquire_params params = {.ttl_ms = default_ttl_ms(backend)};
@@ -65,8 +67,8 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
         {.name = ""},
     };
     size_t count = sizeof(members) / sizeof(members[0]) - 1;
-    if (resources != NULL)
-        members[count++] = *resources;
+    if (more != NULL)
+        members[count++] = *more;
     int result = api_input_body(request, members, count);
     if (result == 0)
         result = api_input_waited(request, &params.waited_ms);
@@ -114,6 +116,12 @@ static bool reserve_locks(struct api_request *request, const struct acquire_para
 {
     const char *resources[FENCE_GROUP_MAX] = {resource};
     const unsigned count = group != NULL ? group->count : 1;
+    char seat[FENCE_RESOURCE_MAX + 1];
+    if (params->permits > 0) {
+        memcpy(seat, resource, strlen(resource) + 1);
+        fence_seat_write(seat, 0); /* each seat of a name counts as any other */
+        resources[0] = seat;
+    }
     for (unsigned k = 0; group != NULL && k < count; k++)
         resources[k] = group->locks[k].resource;
     const char *lock_id = params->lock_id[0] != '\0' ? params->lock_id : NULL;
@@ -142,6 +150,7 @@ static void call_acquire(struct api_request *request, const struct api_backend *
         .lock_id = own_id ? params->lock_id : fresh_id,
         .owner = owner,
         .group = group,
+        .seats = (unsigned)params->permits,
         .idempotent = own_id,
         .ttl_ms = (uint32_t)params->ttl_ms,
         .wait_ms = (uint32_t)params->wait_ms,
@@ -219,6 +228,44 @@ static void acquire_several(struct api_request *request, void *context)
         call_acquire(request, backend, &params, reader.group.locks[0].resource, &reader.group);
 }
 
+/* ---- semaphores ------------------------------------------------------------------------------ */
+
+static void acquire_seat(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    const char *name = NULL;
+    struct acquire_params params;
+    int64_t permits = 0;
+    const struct api_json_member member = {
+        .name = "permits",
+        .type = API_JSON_INTEGER,
+        .required = true,
+        .min = 1,
+        .max = FENCE_SEATS_MAX,
+        .integer = &permits,
+    };
+    if (api_input_semaphore(request, 0, &name) != 0 ||
+        read_acquire_params(request, backend, &member, &params) != 0)
+        return;
+    params.permits = permits;
+    call_acquire(request, backend, &params, name, NULL);
+}
+
+/* Whoever wants a seat says how many there are, so all that there can be are looked at. */
+static void inspect_seats(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    struct fence_call call = {
+        .kind = FENCE_CALL_INSPECT,
+        .client = api_request_client(request),
+        .lock_id = "",
+        .owner = "",
+        .seats = FENCE_SEATS_MAX,
+    };
+    if (api_input_semaphore(request, 0, &call.resource) == 0)
+        backend->call(backend->context, &call);
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static void extend(struct api_request *request, void *context)
@@ -229,7 +276,7 @@ static void extend(struct api_request *request, void *context)
         .client = api_request_client(request),
         .owner = "",
     };
-    if (api_input_resource(request, 0, &call.resource) != 0 ||
+    if (api_input_lock(request, 0, &call.resource) != 0 ||
         api_input_lock_id(request, &call.lock_id) != 0)
         return;
 
@@ -276,7 +323,7 @@ static void release(struct api_request *request, const struct api_backend *backe
         .client = api_request_client(request),
         .owner = "",
     };
-    if (api_input_resource(request, 0, &call.resource) != 0 || refuse_condition(request) ||
+    if (api_input_lock(request, 0, &call.resource) != 0 || refuse_condition(request) ||
         api_input_lock_id(request, &call.lock_id) != 0 || check_token(request) != 0)
         return;
     backend->call(backend->context, &call);
@@ -291,7 +338,7 @@ static void break_grant(struct api_request *request, const struct api_backend *b
         .lock_id = "",
         .owner = api_request_caller(request),
     };
-    if (api_input_resource(request, 0, &call.resource) != 0 ||
+    if (api_input_lock(request, 0, &call.resource) != 0 ||
         api_auth_require(request, API_RIGHT_ADMIN, call.resource) != 0)
         return;
     int result = api_input_if_match(request, &call.token);
@@ -329,7 +376,7 @@ static void inspect_lock(struct api_request *request, void *context)
         .lock_id = "",
         .owner = "",
     };
-    if (api_input_resource(request, 0, &call.resource) != 0)
+    if (api_input_lock(request, 0, &call.resource) != 0)
         return;
     backend->call(backend->context, &call);
 }
@@ -341,6 +388,10 @@ struct api_routes api_locks_routes(struct api_backend *backend)
          API_CHEAP},
         {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY, API_RIGHT_LOCK, "acquire_several",
          API_COSTLY},
+        {API_POST, "/v1/semaphores/{name...}", acquire_seat, API_TAKES_BODY, API_RIGHT_LOCK,
+         "acquire_seat", API_CHEAP},
+        {API_GET, "/v1/semaphores/{name...}", inspect_seats, API_TAKES_NOTHING, API_RIGHT_READ,
+         "inspect_seats", API_COSTLY},
         {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY, API_RIGHT_LOCK, "extend",
          API_CHEAP},
         {API_DELETE, "/v1/locks/{resource...}", give_free, API_TAKES_QUERY, API_RIGHT_LOCK,

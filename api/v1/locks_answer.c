@@ -5,15 +5,18 @@
 #include "fence/protocol/error.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/owner.h"
+#include "fence/protocol/seat.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     /* A resource and an owner whose every byte is escaped, and the rest. */
     BODY_MAX = 2048,
+    SEAT_BODY_MAX = 6 * FENCE_OWNER_MAX + FENCE_KEY_ID_MAX + 128,
     /* And of several: a resource needs no escapes. */
     GROUP_BODY_MAX = BODY_MAX + FENCE_GROUP_MAX * (FENCE_RESOURCE_MAX + 64),
 };
@@ -68,9 +71,18 @@ static enum api_outcome outcome_of_grant(const struct fence_answer *answer)
     return answer->found ? API_OUTCOME_FOUND : API_OUTCOME_GRANTED;
 }
 
+/* The seat of a semaphore that was granted: the answer's resource is the seat. */
+static void write_seat(struct api_writer *writer, const struct fence_answer *answer)
+{
+    unsigned seat = 0;
+    if (answer->seats > 0 && fence_seat_read(answer->resource, strlen(answer->resource), &seat))
+        api_write_integer(writer, "seat", seat);
+}
+
 static void answer_grant(struct api_request *request, struct api_writer *writer,
                          const struct fence_answer *answer)
 {
+    write_seat(writer, answer);
     api_write_string(writer, "lock_id", answer->lock_id);
     api_write_integer(writer, "token", answer->token);
     write_lease(writer, answer);
@@ -104,10 +116,10 @@ static void answer_group(struct api_request *request, const struct fence_answer 
 }
 
 /* Of the grant that has a lock; null where the masters differ. */
-static void write_token_now(struct api_writer *writer, const struct fence_answer *answer)
+static void write_token_now(struct api_writer *writer, int64_t token)
 {
-    if (answer->token > 0)
-        api_write_integer(writer, "token", answer->token);
+    if (token > 0)
+        api_write_integer(writer, "token", token);
     else
         api_write_null(writer, "token");
 }
@@ -118,10 +130,41 @@ static void write_inspection(struct api_writer *writer, struct api_request *requ
     api_write_bool(writer, "held", answer->held);
     if (!answer->held)
         return;
-    write_token_now(writer, answer);
+    write_token_now(writer, answer->token);
     write_owner(writer, request, answer->owner);
     api_write_integer(writer, "remaining_ms", (int64_t)answer->remaining_ms);
     api_write_integer(writer, "waiters", answer->waiters);
+}
+
+/* The seats of a semaphore that are held. */
+static void answer_seats(struct api_request *request, const struct fence_answer *answer)
+{
+    const struct fence_seats_shown *shown = answer->shown;
+    const size_t size = BODY_MAX + shown->count * (size_t)SEAT_BODY_MAX;
+    char *body = malloc(size);
+    if (body == NULL) {
+        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+        return;
+    }
+    struct api_writer writer;
+    api_writer_init(&writer, body, size);
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "name", answer->resource);
+    api_write_array(&writer, "held");
+    for (unsigned k = 0; k < shown->count; k++) {
+        const struct fence_seat_shown *seat = &shown->held[k];
+        api_write_object(&writer, NULL);
+        api_write_integer(&writer, "seat", seat->seat);
+        write_token_now(&writer, seat->token);
+        write_owner(&writer, request, seat->owner);
+        api_write_integer(&writer, "remaining_ms", (int64_t)seat->remaining_ms);
+        api_write_end(&writer);
+    }
+    api_write_end(&writer);
+    api_write_integer(&writer, "waiters", answer->waiters);
+    api_write_end(&writer);
+    answer_json(request, API_OUTCOME_DONE, &writer, NULL);
+    free(body);
 }
 
 static void answer_success(struct api_request *request, const struct fence_answer *answer)
@@ -256,7 +299,7 @@ static void answer_failure(struct api_request *request, const struct fence_answe
             api_write_null(&writer, "by");
         break;
     case FENCE_EMISMATCH:
-        write_token_now(&writer, answer);
+        write_token_now(&writer, answer->token);
         break;
     case FENCE_ENOQUORUM:
         api_write_parts(&writer, answer->parts, answer->total);
@@ -297,6 +340,8 @@ void api_locks_answer(const struct fence_answer *answer, bool left)
         api_problem_answer(request, API_PROBLEM_STOPPING); /* its wait was ended for it */
     else if (answer->error == 0 && answer->group)
         answer_group(request, answer);
+    else if (answer->error == 0 && answer->shown)
+        answer_seats(request, answer);
     else if (answer->error == 0)
         answer_success(request, answer);
     else if (answer->error == FENCE_ETTL)

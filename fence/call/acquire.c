@@ -3,6 +3,8 @@
 #include "fence/call/admit.h"
 #include "fence/call/attempts.h"
 #include "fence/call/call_move.h"
+#include "fence/call/seating.h"
+#include "fence/call/survey.h"
 #include "fence/call/waiting.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/lock_id.h"
@@ -13,11 +15,20 @@
 
 /* ---- endings --------------------------------------------------------------------------------- */
 
+/* What the masters said last; NULL: nothing yet. */
+static const struct fence_tally *latest_tally(const struct call *call)
+{
+    if (call->state == CALL_SURVEYING)
+        return &call->survey.tally;
+    return call->tries > 0 ? &call->taking.attempt.tally : NULL;
+}
+
 /* A freed slot keeps its strings, and its group, for the rest of the step. */
 static void answer_failed(struct fence_core *core, struct call *call, int error)
 {
-    const struct core_holder_hint *seen = core_hint(core, call);
+    const struct core_holder_hint *seen = core_first_to_end(core, call);
     const struct core_group_call *group = core_group_of(core, call);
+    const struct fence_tally *tally = latest_tally(call);
     struct fence_answer *answer = core_answer(core, call, error);
     bool obstructed = fence_error_is_obstacle(error);
     bool held = !obstructed && core_knows_held(core, call);
@@ -27,11 +38,13 @@ static void answer_failed(struct fence_core *core, struct call *call, int error)
     }
     if (group && (held || obstructed))
         answer->resource = group->group.locks[group->blocked].resource;
-    if (call->tries > 0) {
-        memcpy(answer->parts, call->taking.attempt.tally.parts, sizeof(answer->parts));
-        answer->granted = fence_tally_count(&call->taking.attempt.tally, FENCE_PART_GRANTED);
+    if (tally) {
+        memcpy(answer->parts, tally->parts, sizeof(answer->parts));
+        answer->granted = fence_tally_count(tally, FENCE_PART_GRANTED);
     }
     core_leave(core, call, false);
+    if (core_wants_seat(call) && !obstructed)
+        core_seat_drop(call);
 }
 
 static void answer_granted(struct fence_core *core, struct call *call, uint64_t validity_us)
@@ -41,6 +54,8 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     core_holder_hint_held(core_hint(core, call),
                           core->now_us + core_attempt_lease_ms(call) * UINT64_C(1000),
                           fence_lock_id_hash(call->lock_id), call->owner);
+    if (core_wants_seat(call))
+        core_seat_granted(core, call);
     core_answer_queue(core, call);
     struct fence_answer *answer = core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
@@ -78,6 +93,8 @@ static void remember_holder(struct fence_core *core, const struct call *call)
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
     core_holder_hint_held(core_hint(core, call), core->now_us + remaining_ms * 1000,
                           fence_holders_top(holders), holders->owner);
+    if (core_wants_seat(call))
+        core_seat_met(core, call);
     core_answer_queue(core, call);
     struct core_group_call *group = core_group_of(core, call);
     if (group)
@@ -113,12 +130,32 @@ static bool can_be_waited_for(int error)
     return error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW && !fence_error_is_obstacle(error);
 }
 
+static void start_attempt(struct fence_core *core, struct call *call);
+
+/* Another lock id holds the seat that @call asked for: it asks for the next one. False: there is no
+ * other one. */
+static bool ask_for_next_seat(struct fence_core *core, struct call *call)
+{
+    const bool over = call->wait_until_us && core->now_us >= call->wait_until_us;
+    if (!core_wants_seat(call) || over || core_stands_behind(core, call) ||
+        !core_seat_choose(core, call))
+        return false;
+    core_next_round(core, call);
+    call->tries--; /* all of them are one try */
+    if (core_admit(core, call))
+        start_attempt(core, call);
+    return true;
+}
+
 static void fail(struct fence_core *core, struct call *call, int error)
 {
     core_attempt_undo(core, call);
     core->counts.contended += error == FENCE_ECONTENDED;
-    if (error == FENCE_EHELD)
+    if (error == FENCE_EHELD) {
         remember_holder(core, call);
+        if (ask_for_next_seat(core, call))
+            return;
+    }
     if (!worth_another_try(core, call, error)) {
         bool waited = call->wait_until_us && can_be_waited_for(error);
         answer_failed(core, call, waited ? FENCE_EWAITTIMEOUT : error);
@@ -130,7 +167,8 @@ static void fail(struct fence_core *core, struct call *call, int error)
         return;
     }
     bool overtaken = core_holder_hint_overtaken(core_hint(core, call));
-    bool looks = error == FENCE_EHELD && !overtaken;
+    bool may_be_free = core_wants_seat(call) && !core_knows_held(core, call);
+    bool looks = error == FENCE_EHELD && !overtaken && !may_be_free;
     core_pause_until(core, call, looks ? core_next_look_us(core, call) : next_try_us(core, call));
 }
 
@@ -151,22 +189,48 @@ static void start_attempt(struct fence_core *core, struct call *call)
         fail_by_attempt(core, call);
 }
 
+static void survey(struct fence_core *core, struct call *call)
+{
+    core_survey_begin(core, call);
+    if (core_survey_result(call) == FENCE_ENOQUORUM)
+        answer_failed(core, call, FENCE_ENOQUORUM);
+}
+
+static void ask_masters(struct fence_core *core, struct call *call)
+{
+    if (core_survey_due(call))
+        survey(core, call);
+    else
+        start_attempt(core, call);
+}
+
+/* All seats are known to be held. */
+static void wait_for_seat(struct fence_core *core, struct call *call)
+{
+    if (call->wait_until_us)
+        core_pause_until(core, call, core_next_look_us(core, call));
+    else
+        answer_failed(core, call, FENCE_EHELD);
+}
+
 static void try(struct fence_core *core, struct call *call)
 {
     if (call->ttl_ms > core->fleet.ttl_max_ms) {
         answer_failed(core, call, FENCE_ETTL); /* the fleet was made anew while the call waited */
         return;
     }
-    if (core_admit(core, call))
-        start_attempt(core, call);
+    if (core_wants_seat(call) && !core_survey_due(call) && !core_seat_choose(core, call))
+        wait_for_seat(core, call);
+    else if (core_admit(core, call))
+        ask_masters(core, call);
 }
 
 void core_acquire_admitted(struct fence_core *core, struct call *call)
 {
-    if (core_stands_behind(core, call) && !core_holds_itself(core, call))
+    if (core_stands_behind(core, call) && !core_holds_itself(core, call) && !core_survey_due(call))
         step_back(core, call); /* another one came back to its place meanwhile */
     else
-        start_attempt(core, call);
+        ask_masters(core, call);
 }
 
 static void win(struct fence_core *core, struct call *call)
@@ -185,19 +249,57 @@ static void win(struct fence_core *core, struct call *call)
 
 static void stand_behind(struct fence_core *core, struct call *call)
 {
+    if (!call->wait_until_us && core_knows_held(core, call)) {
+        answer_failed(core, call, FENCE_EHELD);
+        return;
+    }
+    core_call_move(call, CALL_QUEUED);
     call->waited = true;
     core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
 
 void core_acquire_begin(struct fence_core *core, struct call *call, const struct fence_call *asked)
 {
-    if (core_stand(core, call, asked) || core_holds_itself(core, call))
+    const bool first = core_stand(core, call, asked);
+    if (first || core_holds_itself(core, call) || core_survey_due(call))
         try(core, call);
-    else if (!call->wait_until_us && core_knows_held(core, call))
-        answer_failed(core, call, FENCE_EHELD);
     else
         stand_behind(core, call);
 }
+
+/* A survey that met another view is made again under that one. */
+static void conclude_survey(struct fence_core *core, struct call *call)
+{
+    const int result = core_survey_result(call);
+    const bool outdated = call->round.generation != core->fleet.generation;
+    if (result == FENCE_EBUSY)
+        return;
+    if (result != 0 && outdated && call->tries++ < FENCE_TRIES_MAX) {
+        survey(core, call);
+        return;
+    }
+    if (result != 0) {
+        answer_failed(core, call, result);
+        return;
+    }
+    call->acquire.surveyed = true;
+    call->tries = 0;
+    core_next_round(core, call);
+    const bool behind = core_stands_behind(core, call);
+    if (behind && !core_holds_itself(core, call))
+        stand_behind(core, call);
+    else
+        try(core, call);
+}
+
+const struct core_round_kind core_acquire_survey = {
+    .tally = core_survey_tally,
+    .count = core_survey_count,
+    .wants_more = core_survey_wants_more,
+    .ask = core_survey_ask,
+    .give_up = core_survey_give_up,
+    .conclude = conclude_survey,
+};
 
 static void conclude_attempt(struct fence_core *core, struct call *call)
 {
@@ -223,6 +325,8 @@ void core_acquire_timer(struct fence_core *core, struct call *call)
         answer_failed(core, call, call->wait_until_us ? FENCE_EWAITTIMEOUT : FENCE_EBUSY);
         return;
     }
+    if (core_wants_seat(call))
+        core_seats_look(core, call);
     bool asks_once = !call->wait_until_us && call->tries == 0;
     if (call->wait_until_us && core->now_us >= call->wait_until_us)
         answer_failed(core, call, FENCE_EWAITTIMEOUT);

@@ -2,6 +2,7 @@
 
 #include "fence/call/cleanup.h"
 #include "fence/call/rounds.h"
+#include "fence/call/seating.h"
 #include "fence/protocol/lease.h"
 #include "fence/state/output.h"
 
@@ -28,7 +29,7 @@ static void undo_at(struct fence_core *core, const struct call *call, uint32_t m
 {
     const struct core_group_call *group = core_group_of(core, call);
     const struct fence_taken taken = {
-        .resource = call->resource,
+        .resource = core_wants_seat(call) ? core_seat_kept_name(core, call) : call->resource,
         .group = group ? &group->group : NULL,
         .lock_id = call->lock_id,
         .attempt = call->taking.attempt.id,

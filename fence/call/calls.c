@@ -3,10 +3,20 @@
 #include "fence/call/admit.h"
 #include "fence/call/call_move.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/seat.h"
 #include "fence/state/output.h"
 
 #include <assert.h>
 #include <string.h>
+
+/* The queue for the seats of a name has the '#', as a lock of that name may have a queue, too. */
+static void name_queue(struct call *call)
+{
+    const char mark[] = {FENCE_SEAT_MARK, '\0'};
+    const size_t len = strlen(call->resource);
+    assert(len <= FENCE_SEATS_NAME_MAX);
+    memcpy(call->resource + len, mark, sizeof(mark));
+}
 
 struct call *core_open(struct fence_core *core, const struct fence_call *asked)
 {
@@ -19,6 +29,7 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
         .kind = asked->kind,
         .origin = asked->origin,
         .slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource)),
+        .seats = (uint8_t)asked->seats,
         .ttl_ms = asked->ttl_ms,
         .token = asked->token,
         .client = asked->client,
@@ -32,6 +43,8 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
     if (call->kind == FENCE_CALL_COUNT)
         call->count.values = asked->count;
     core_copy_text(call->resource, sizeof(call->resource), asked->resource);
+    if (call->seats > 0)
+        name_queue(call);
     core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
     core_copy_text(call->owner, sizeof(call->owner), asked->owner);
     return call;

@@ -2,7 +2,9 @@
 
 #include "fence/base/set.h"
 #include "fence/call/calls.h"
+#include "fence/call/show.h"
 #include "fence/call/votes.h"
+#include "fence/call/waiting.h"
 #include "fence/state/output.h"
 
 #include <assert.h>
@@ -17,7 +19,7 @@ static void ask_to_inspect(struct fence_core *core, const struct call *call, uin
 static void answer_inspect(struct fence_core *core, const struct call *call,
                            enum fence_verdict verdict)
 {
-    const struct core_wait_queue *queue = core_wait_queues_find(&core->queues, call->resource);
+    const struct core_wait_queue *queue = core_queue_for(core, call->resource);
     struct fence_answer *answer = core_vote_answer(core, call, core_vote_error(call, verdict));
     answer->waiters = queue ? queue->length : 0;
     if (verdict != FENCE_VERDICT_YES)
@@ -41,6 +43,10 @@ static void conclude_inspect(struct fence_core *core, struct call *call)
 void core_inspect_admitted(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_INSPECT);
+    if (call->seats > 0) {
+        core_show_admitted(core, call);
+        return;
+    }
     const uint32_t active = fence_fleet_active(&core->fleet);
     core_vote_begin(core, call, active, 0);
     ask_to_inspect(core, call, active);

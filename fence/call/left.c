@@ -2,6 +2,7 @@
 
 #include "fence/call/acquire.h"
 #include "fence/call/cleanup.h"
+#include "fence/call/seating.h"
 #include "fence/call/waiting.h"
 #include "fence/state/clients.h"
 
@@ -15,10 +16,11 @@ void core_left(struct fence_core *core, uint64_t client)
 void core_left_grant(struct fence_core *core, const struct fence_taken *declined)
 {
     const struct fence_group *group = declined->group;
+    char name[FENCE_RESOURCE_MAX + 1];
     core_undo(core, declined);
+    core_queue_name(declined->resource, name);
     if (!group && core->granted_place != FENCE_NOBODY)
-        core_kept_places_declined(&core->kept, core->granted_place, declined->resource,
-                                  declined->lock_id);
+        core_kept_places_declined(&core->kept, core->granted_place, name, declined->lock_id);
     if (!group)
         core_released(core, declined->resource, declined->lock_id);
     for (unsigned k = 0; group && k < group->count; k++)

@@ -3,6 +3,7 @@
 #include "fence/base/minmax.h"
 #include "fence/call/call_move.h"
 #include "fence/call/calls.h"
+#include "fence/call/seating.h"
 #include "fence/protocol/lock_id.h"
 #include "fence/protocol/name.h"
 #include "fence/state/output.h"
@@ -23,6 +24,8 @@ static struct core_wait_queue *queue_of(const struct fence_core *core, const str
 
 struct core_holder_hint *core_hint(const struct fence_core *core, const struct call *call)
 {
+    if (core_wants_seat(call))
+        return core_seat_hint(core, call);
     return call->group != FENCE_NOBODY ? &group_call(core, call)->seen
                                        : &queue_of(core, call)->seen;
 }
@@ -34,12 +37,16 @@ static bool is_own(const struct core_holder_hint *seen, const struct call *call)
 
 bool core_knows_held(const struct fence_core *core, const struct call *call)
 {
+    if (core_wants_seat(call))
+        return core_seats_all_held(core, call);
     const struct core_holder_hint *seen = core_hint(core, call);
     return seen->held_until_us > core->now_us && !is_own(seen, call);
 }
 
 bool core_holds_itself(const struct fence_core *core, const struct call *call)
 {
+    if (core_wants_seat(call))
+        return core_seat_held_by_itself(core, call);
     const struct core_holder_hint *seen = core_hint(core, call);
     return seen->held_until_us > core->now_us && is_own(seen, call);
 }
@@ -47,6 +54,12 @@ bool core_holds_itself(const struct fence_core *core, const struct call *call)
 bool core_stands_behind(const struct fence_core *core, const struct call *call)
 {
     return call->group == FENCE_NOBODY && queue_of(core, call)->first != core_index(core, call);
+}
+
+const struct core_holder_hint *core_first_to_end(const struct fence_core *core,
+                                                 const struct call *call)
+{
+    return core_wants_seat(call) ? core_seat_first_to_end(core, call) : core_hint(core, call);
 }
 
 /* ---- pauses ---------------------------------------------------------------------------------- */
@@ -67,7 +80,7 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
  * next look comes later each time, so that nobody asks without a pause. */
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 {
-    const struct core_holder_hint *seen = core_hint(core, call);
+    const struct core_holder_hint *seen = core_first_to_end(core, call);
     if (seen->holder != call->acquire.quick_holder)
         call->acquire.quick_looks = 0;
     call->acquire.quick_holder = seen->holder;
@@ -84,7 +97,8 @@ static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 uint64_t core_next_look_us(struct fence_core *core, struct call *call)
 {
     uint64_t end_us = lease_end_us(core, call);
-    uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
+    bool soon = core_wants_seat(call) ? core_seats_unheard(core, call) : call->tries == 0;
+    uint64_t after_us = soon ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
     uint64_t spread_us = core_random(core) % (after_us * FENCE_LOOK_SPREADS);
     uint64_t look_us = core->now_us + after_us + spread_us;
     return fence_min(look_us, end_us);
@@ -140,6 +154,8 @@ bool core_stand(struct fence_core *core, struct call *call, const struct fence_c
     struct core_wait_queue *queue = core_wait_queues_join(&core->queues, me, call->resource, rank);
     queue->askers += !call->wait_until_us;
     queue->own_ids += call->idempotent;
+    if (core_wants_seat(call) && queue->seats == FENCE_NOBODY)
+        queue->seats = core_seats_open(&core->seats);
     return queue->first == me;
 }
 
@@ -176,6 +192,8 @@ void core_answer_queue(struct fence_core *core, const struct call *call)
     const struct core_wait_queue *queue = queue_of(core, call);
     if (queue->own_ids > 0)
         wake_retries(core, queue);
+    if (core_wants_seat(call) && !core_seats_all_held(core, call))
+        return;
     uint32_t who = first_asker(core, queue);
     for (; who != FENCE_NOBODY; who = core_wait_queues_behind(&core->queues, who))
         if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
@@ -186,7 +204,8 @@ void core_answer_queue(struct fence_core *core, const struct call *call)
 static void step_forward(struct fence_core *core, struct call *next)
 {
     assert(next->kind == FENCE_CALL_ACQUIRE);
-    if (next->state == CALL_TRYING || next->state == CALL_ADMITTING)
+    if (next->state == CALL_TRYING || next->state == CALL_ADMITTING ||
+        next->state == CALL_SURVEYING)
         return;
     next->tries = 0;
     bool can_wait = next->wait_until_us > core->now_us && core_knows_held(core, next);
@@ -207,8 +226,11 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
     if (call->group != FENCE_NOBODY) {
         core_groups_close(&core->groups, call->group);
     } else {
-        queue_of(core, call)->askers -= !call->wait_until_us;
-        queue_of(core, call)->own_ids -= call->idempotent;
+        struct core_wait_queue *queue = queue_of(core, call);
+        queue->askers -= !call->wait_until_us;
+        queue->own_ids -= call->idempotent;
+        if (queue->seats != FENCE_NOBODY && queue->length == 1)
+            core_seats_close(&core->seats, queue->seats);
         successor = core_wait_queues_leave(&core->queues, me);
     }
     core_finish(core, call);
@@ -225,15 +247,23 @@ static void wake_on_release(struct fence_core *core, const struct call *call,
         core_wake_at(core, call, core->now_us);
 }
 
+struct core_wait_queue *core_queue_for(const struct fence_core *core, const char *resource)
+{
+    char name[FENCE_RESOURCE_MAX + 1];
+    core_queue_name(resource, name);
+    return core_wait_queues_find(&core->queues, name);
+}
+
 void core_released(struct fence_core *core, const char *resource, const char *lock_id)
 {
-    struct core_wait_queue *queue = core_wait_queues_find(&core->queues, resource);
+    struct core_wait_queue *queue = core_queue_for(core, resource);
     if (!queue && core->groups.used_count == 0)
         return;
     uint64_t by = fence_lock_id_hash(lock_id);
     uint16_t slot = (uint16_t)fence_slot(resource, strlen(resource));
-    if (queue)
-        wake_on_release(core, &core->calls[queue->first], &queue->seen, by);
+    struct core_holder_hint *seen = queue ? core_queue_hint(core, queue, resource) : NULL;
+    if (seen)
+        wake_on_release(core, &core->calls[queue->first], seen, by);
     for (uint32_t k = 0; k < core->groups.used_count; k++) {
         struct core_group_call *group = &core->groups.calls[core->groups.used[k]];
         if (core_groups_has(group, slot, resource))

@@ -14,10 +14,15 @@ bool core_stand(struct fence_core *core, struct call *call, const struct fence_c
  * now. */
 void core_leave(struct fence_core *core, struct call *call, bool granted);
 
-/* The hint for the resource of @call; of several, for the one that was in the way last. And whether
- * another lock id is known to hold it. */
+/* The hint for the resource of @call; of several, for the one that was in the way last; of seats,
+ * for the one that it asks for. And whether another lock id is known to hold it; of seats, whether
+ * others hold all. */
 struct core_holder_hint *core_hint(const struct fence_core *core, const struct call *call);
 bool core_knows_held(const struct fence_core *core, const struct call *call);
+
+/* The hint for the lock whose lease ends first of those that @call would do with. */
+const struct core_holder_hint *core_first_to_end(const struct fence_core *core,
+                                                 const struct call *call);
 
 /* Whether @call's own lock id is known to hold it. The client repeats its request then, and the
  * calls before it in the queue wait for this very holder. */
@@ -38,6 +43,9 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
  * that somebody waits. Later it is told of a release. It also asks at the end of the lease, and now
  * and then, since that message may be lost. Random delays keep servers apart. */
 uint64_t core_next_look_us(struct fence_core *core, struct call *call);
+
+/* The queue of @resource, or of the name that it is a seat of; NULL: no call waits. */
+struct core_wait_queue *core_queue_for(const struct fence_core *core, const char *resource);
 
 /* The holder with @lock_id released @resource. */
 void core_released(struct fence_core *core, const char *resource, const char *lock_id);

@@ -3,6 +3,7 @@
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/seat.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static bool plausible(const struct fence_listing_cursor *cursor, unsigned n)
     return cursor->walking < n && cursor->walked >> n == 0 &&
            !(cursor->walked >> cursor->walking & 1) &&
            fence_set_count(cursor->walked) < fence_blocking(n) &&
-           (split ? fence_resource_valid(cursor->after, strlen(cursor->after)) : cursor->to == 0);
+           (split ? fence_lock_name_valid(cursor->after, strlen(cursor->after)) : cursor->to == 0);
 }
 
 static int digit_of(char byte)

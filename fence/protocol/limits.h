@@ -26,6 +26,10 @@ enum {
     FENCE_SLOTS = 16384,        /* token counters that a master keeps, for any number of names */
     FENCE_GROUP_MIN = 2,        /* resources acquired together, all or none */
     FENCE_GROUP_MAX = 64,
+    FENCE_SEATS_MAX = 64,       /* seats of a name, and so permits of a semaphore */
+    FENCE_SEAT_DIGITS = 2,      /* of the index of a seat */
+    FENCE_SEATS_NAME_MAX = 251, /* bytes of a name that has seats: with its '#', a kind and its
+                                 * index it is the name of a lock */
 
     FENCE_COUNT_MAX = 1000000,         /* values of a named counter that one call takes */
     FENCE_COUNT_CALLS_MAX = 256,       /* calls that one round counts for */
@@ -98,6 +102,8 @@ enum {
     FENCE_CLEANUP_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
     FENCE_GROUPS_MAX = 256,                    /* acquires of several resources under way */
     FENCE_GROUPS_KEPT_PART = 4,                /* one in so many is for those that do not wait */
+    FENCE_SEAT_QUEUES_MAX = 1024,              /* names whose seats calls want at a time */
+    FENCE_SEATS_SHOWN_MAX = 16,                /* inspections of the seats of a name under way */
     FENCE_SCAN_KEYS_MAX = 256,                 /* that a step of a scan looks at, or few more */
     FENCE_CALLS_MAX = 65536,                   /* a call's index is 16 bits of its tag */
 };

@@ -46,6 +46,8 @@ struct fence_call {
     const char *owner;        /* acquire: the label, may be "". Break: who breaks it, the same */
     const struct fence_group *group; /* acquire: all of these or none, @resource is the first; NULL:
                                       * @resource alone. Borrowed for the step */
+    unsigned seats;   /* acquire: one of so many seats of @resource (fence/protocol/seat.h), up to
+                       * FENCE_SEATS_MAX. Inspect: each of them. 0: @resource itself, or @group */
     bool idempotent;  /* acquire: @lock_id is the client's own, and this may be a retry. A lock that
                        * is there under it counts as acquired */
     int64_t token;    /* extend, break: the grant's token */
@@ -70,25 +72,39 @@ enum fence_part {
 /* The API's one word for a part. */
 const char *fence_part_name(enum fence_part part);
 
+/* The seats of a name that are held. */
+struct fence_seats_shown {
+    unsigned count;
+    struct fence_seat_shown {
+        unsigned seat;         /* its index */
+        int64_t token;         /* 0: the masters differ */
+        const char *owner;     /* the label of the one who holds it */
+        uint64_t remaining_ms; /* of its lease */
+    } held[FENCE_SEATS_MAX];   /* in the order of their indexes */
+};
+
 /* Which members mean something depends on @kind and @error; the others are 0 or "". */
 struct fence_answer {
     enum fence_call_kind kind;
     int error; /* 0 or FENCE_E... */
     enum fence_origin origin;
     uint64_t client;
-    const char *resource;            /* of an acquire of several that met a holder, or a key or
-                                      * counter that is not Pawl's: which one */
-    const char *lock_id;             /* acquire */
-    const struct fence_group *group; /* acquire of several: with the tokens; NULL otherwise */
-    const char *owner;               /* FENCE_EHELD, inspect: the label of the one who holds it;
-                                      * FENCE_EBROKEN: who broke it */
-    int64_t token;                   /* acquire, inspect (0: the masters differ), extend, break; as
-                                      * inspect for FENCE_EMISMATCH */
-    uint32_t ttl_ms;                 /* acquire, extend */
-    uint64_t validity_ms;            /* acquire, extend: rounded down */
-    uint64_t served_ms;              /* from the call's event to this answer, rounded down */
-    uint64_t served_us;              /* the same */
-    bool waited;                     /* for another call, for a holder, or after a conflict */
+    const char *resource; /* of an acquire of several that met a holder, or a key or
+                           * counter that is not Pawl's: which one */
+    unsigned seats;       /* acquire of one of so many seats, inspect of each. If one
+                           * was granted, @resource is the seat; otherwise the name */
+    const struct fence_seats_shown *shown; /* inspect of seats; NULL otherwise */
+    const char *lock_id;                   /* acquire */
+    const struct fence_group *group;       /* acquire of several: with the tokens; NULL otherwise */
+    const char *owner;     /* FENCE_EHELD, inspect: the label of the one who holds it;
+                            * FENCE_EBROKEN: who broke it */
+    int64_t token;         /* acquire, inspect (0: the masters differ), extend, break; as
+                            * inspect for FENCE_EMISMATCH */
+    uint32_t ttl_ms;       /* acquire, extend */
+    uint64_t validity_ms;  /* acquire, extend: rounded down */
+    uint64_t served_ms;    /* from the call's event to this answer, rounded down */
+    uint64_t served_us;    /* the same */
+    bool waited;           /* for another call, for a holder, or after a conflict */
     uint64_t remaining_ms; /* inspect; FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry makes sense */
     unsigned waiters;      /* inspect: calls of this server that wait for the resource */
     int64_t value;         /* count: the last of the values taken, or what was read */

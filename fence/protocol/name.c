@@ -101,7 +101,7 @@ unsigned fence_slot(const char *name, size_t len)
         0x8108, 0x9129, 0xa14a, 0xb16b, 0xc18c, 0xd1ad, 0xe1ce, 0xf1ef,
     };
     uint16_t crc = 0;
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < len && name[i] != FENCE_SEAT_MARK; i++) {
         unsigned byte = (unsigned char)name[i];
         crc = (uint16_t)((uint16_t)(crc << 4) ^ step[(crc >> 12) ^ (byte >> 4)]);
         crc = (uint16_t)((uint16_t)(crc << 4) ^ step[(crc >> 12) ^ (byte & 15)]);

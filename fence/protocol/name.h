@@ -27,8 +27,12 @@ bool fence_label_valid(const char *label, size_t len);
 #define FENCE_LOCK_KEY  "pawl:lock:"
 #define FENCE_FLEET_KEY "pawl:fleet"
 
-/* The counter slot of a resource: CRC-16/XMODEM mod FENCE_SLOTS, over the whole name. A client can
- * compute it with any library for that checksum. */
+/* Between the name of seats and the index of a seat (fence/protocol/seat.h). No resource has it. */
+#define FENCE_SEAT_MARK '#'
+
+/* The counter slot of a resource: CRC-16/XMODEM mod FENCE_SLOTS, over the whole name; of a seat,
+ * over the name before its '#' (fence/protocol/seat.h). A client can compute it with any library
+ * for that checksum. */
 unsigned fence_slot(const char *name, size_t len);
 
 /* A 64-bit hash of @len bytes that is the same in each process, also of other versions. Anybody can

@@ -83,6 +83,7 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
         .origin = call->origin,
         .client = call->client,
         .resource = call->resource,
+        .seats = call->seats,
         .lock_id = call->lock_id,
         .owner = "",
         .ttl_ms = call->ttl_ms,

@@ -2,10 +2,11 @@
  * those that act on it, each calls only what stands before it:
  *
  *     output                            effects, requests and answers of this step
- *     cleanup, admit, calls, waiting    what calls have in common
+ *     cleanup, admit, calls, seating, waiting
+ *                                       what calls have in common
  *     rounds                            the way through a round, whatever is asked
- *     attempts, votes                   what kinds of rounds have in common
- *     acquire, reacquire, extend, release, inspect, break, count
+ *     attempts, votes, survey           what kinds of rounds have in common
+ *     acquire, reacquire, extend, release, show, inspect, break, count
  *                                       a call, by its kind
  *     masters                           what is learnt of masters
  *     rejoin_steps, import, rejoin      masters that are taken back
@@ -28,6 +29,7 @@
 #include "fence/state/groups.h"
 #include "fence/state/kept_places.h"
 #include "fence/state/pending_cleanups.h"
+#include "fence/state/seats.h"
 #include "fence/state/trace.h"
 #include "fence/state/wait_queue.h"
 
@@ -41,6 +43,8 @@ struct core_rejoin; /* fence/rejoin/rejoin_state.h */
  *                             |   ^
  *           held, contended   v   | after a random delay, or a release
  *                           PAUSING
+ *
+ *   ACQUIRE of a seat, under the client's own lock id ---> SURVEYING ---> QUEUED or TRYING
  *
  *   EXTEND, RELEASE, INSPECT ---> VOTING
  *
@@ -65,6 +69,7 @@ enum call_state {
     CALL_FREE,
     CALL_QUEUED,
     CALL_ADMITTING,
+    CALL_SURVEYING,
     CALL_TRYING,
     CALL_PAUSING,
     CALL_VOTING,
@@ -79,6 +84,9 @@ struct call_acquire {
     uint32_t place;        /* in core->kept; FENCE_NOBODY: none is kept for it */
     unsigned quick_looks;  /* looks in a row that were due within a moment, ... */
     uint64_t quick_holder; /* ... at what this lock id holds */
+    uint64_t asked;        /* of seats: bits of those that it asked for since its last pause, ... */
+    uint64_t look;         /* ... and of those that it asks for although they are held */
+    bool surveyed;         /* its lock id was looked for at all seats */
 };
 
 /* What lasts of an extension from one round to the next. */
@@ -86,6 +94,12 @@ struct call_extend {
     uint64_t join_tag;   /* the attempt that locks are joined by in this round */
     uint64_t regrant_us; /* until when the lock that was acquired again is valid; 0: it was not */
     unsigned regranted;  /* masters that agreed to that */
+};
+
+/* An inspection of seats. */
+struct call_show {
+    uint32_t index; /* in core->seats.shown, of which these are the votes: */
+    struct fence_quorum_call *votes;
 };
 
 /* What lasts of a call about a named counter from one round to the next. */
@@ -96,6 +110,12 @@ struct call_count {
     int64_t hint;    /* the highest number that masters answered */
     int64_t value;   /* COUNTED: what the call is to be answered, */
     int error;       /* or why it failed */
+};
+
+/* A survey of all seats that is under way (fence/call/survey.h). */
+struct call_survey {
+    struct fence_tally tally;
+    uint64_t answered[FENCE_MASTERS_MAX]; /* bits of the seats that each master told of */
 };
 
 /* An attempt under way: of an acquire, or of an extension that acquires again. */
@@ -110,6 +130,8 @@ struct call {
     enum fence_call_kind kind;
     enum fence_origin origin;
     uint16_t slot;
+    uint8_t seats; /* acquire: of one of so many seats; inspect: of each. 0: of @resource itself */
+    uint8_t seat;  /* the one that it asks for */
     uint32_t ttl_ms;
     int64_t token;
     uint64_t client;
@@ -125,8 +147,10 @@ struct call {
         struct call_acquire acquire;
         struct call_extend extend;
         struct call_count count;
+        struct call_show show;
     };
     union {                                /* by its state: what the round under way asks */
+        struct call_survey survey;         /* SURVEYING */
         struct call_taking taking;         /* TRYING, REACQUIRING */
         struct fence_quorum_call vote;     /* VOTING */
         struct fence_breaking breaking;    /* BREAKING */
@@ -134,7 +158,7 @@ struct call {
     };
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    char resource[FENCE_RESOURCE_MAX + 1];
+    char resource[FENCE_RESOURCE_MAX + 1]; /* of seats: of the queue, then the seat */
 };
 
 struct fence_core {
@@ -149,6 +173,7 @@ struct fence_core {
     uint64_t claims_until_us;        /* until then callers tell their ranks; 0: nobody waited yet */
     struct core_clients clients;     /* acquires, by client */
     struct core_groups groups;       /* acquires of several resources */
+    struct core_seats seats;         /* what is known of names whose seats calls want */
     struct core_admission admission; /* calls that wait until the masters owe less */
     struct core_cleanups cleanups;   /* clean-ups on their way */
     struct core_rejoin *rejoins;     /* one a member */

@@ -61,6 +61,7 @@ static uint32_t open_queue(struct core_wait_queues *queues, const char *resource
     queue->length = 0;
     queue->askers = 0;
     queue->own_ids = 0;
+    queue->seats = FENCE_NOBODY;
     fence_table_add(&queues->table, hash_resource(queues, resource), at);
     return at;
 }

@@ -19,6 +19,8 @@ struct core_wait_queue {
     uint32_t length;
     uint32_t askers;  /* those in it that do not wait; the caller counts them */
     uint32_t own_ids; /* and those with a lock id of the client's own */
+    uint32_t seats; /* what is known of the seats of @resource (fence/state/seats.h); FENCE_NOBODY:
+                     * it has none. The caller's */
     struct core_holder_hint seen;
     char resource[FENCE_RESOURCE_MAX + 1];
 };

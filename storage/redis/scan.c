@@ -1,6 +1,7 @@
 #include "storage/redis/scan.h"
 
 #include "fence/protocol/name.h"
+#include "fence/protocol/seat.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/request.h"
 #include "storage/redis/text.h"
@@ -53,7 +54,7 @@ static const char *name_behind(const redisReply *text, const char *begin, size_t
 {
     if (text->type != REDIS_REPLY_STRING || text->len <= len ||
         memcmp(text->str, begin, len) != 0 ||
-        !fence_resource_valid(text->str + len, text->len - len))
+        !fence_lock_name_valid(text->str + len, text->len - len))
         return NULL;
     return text->str + len;
 }

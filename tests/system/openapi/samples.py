@@ -18,6 +18,9 @@ BODIES = [
         {"resources": "a"}, {"resources": ["a", 1]}, {"resources": []}, _SEVERAL,
         {"resources": [f"n/{i}" for i in range(64)]}, {"resources": [f"m/{i}" for i in range(65)]},
         {**_SEVERAL, "count": 1}]),
+    ("POST", "/v1/semaphores/{}", [
+        {}, {"permits": 1}, {"permits": 64}, {"permits": 0}, {"permits": 65}, {"permits": "1"},
+        {"permits": 2, "ttl_ms": 99}, {"permits": 2, "lock_id": _ID}, {"permits": 2, "seat": 1}]),
     ("POST", "/v1/counters/a", [
         {}, {"count": 1}, {"count": 0}, {"count": 1000000}, {"count": 1000001}, {"count": "1"},
         {"ttl_ms": 100}]),
@@ -28,9 +31,14 @@ _NAMES = ["a", "a/b", "a/b/c", "A-Z.a_z~0:9@x", ".a", "..a", "a.", "...", "a/...
           _LONG + "n", "a//b", "a/", "a/./b", "a/../b", "a/..", "a/.", ".", "..", "a%20b", "a%2Bb",
           "%C3%A4", "a%2Fb", "a/b%2F"]
 
+_SEATS = ["a%230", "a/b%2363", "a%2364", "a%2300", "a%23", "%231", "..%231", "a%231%231",
+          "a%23b"]
+
 # The parameter, method, path, the header where it is one, and values.
 VALUES = [
-    ("Resource", "GET", "/v1/locks/{}", None, _NAMES),
+    ("Resource", "GET", "/v1/locks/{}", None, _NAMES + _SEATS),
+    ("Semaphore", "GET", "/v1/semaphores/{}", None,
+     [_LONG[:251], _LONG[:252], *_NAMES, *_SEATS]),
     ("Counter", "POST", "/v1/counters/{}", None, _NAMES),
     ("Limit", "GET", "/v1/locks?limit={}", None, [1, 1000, 0, 1001]),
     ("Prefix", "GET", "/v1/locks?prefix={}", None,

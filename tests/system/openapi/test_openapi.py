@@ -176,6 +176,30 @@ class Answers(Case):
         call("invalid", "PATCH", "/v1/locks/orders/2", Lock_Id=LOCK_ID, Fencing_Token="01")
         call("invalid", "DELETE", "/v1/locks/orders/2")
 
+    def take_seats(self, service):
+        call = service.call
+        mine = {"permits": 2, "lock_id": LOCK_ID, "owner": "me"}
+        grant = call(201, "POST", "/v1/semaphores/seats/all", mine).body
+        again = call(200, "POST", "/v1/semaphores/seats/all", mine).body
+        self.assertEqual((again["resource"], again["token"]), (grant["resource"], grant["token"]))
+        other = call(201, "POST", "/v1/semaphores/seats/all", {"permits": 2}).body
+        self.assertEqual({grant["seat"], other["seat"]}, {0, 1})
+        self.assertGreater(other["token"], grant["token"])
+        call("held", "POST", "/v1/semaphores/seats/all", {"permits": 2})
+        call("wait-timeout", "POST", "/v1/semaphores/seats/all", {"permits": 2, "wait_ms": 100})
+        call(201, "POST", "/v1/semaphores/seats/all", {"permits": 3})
+        seats = call(200, "GET", "/v1/semaphores/seats/all").body
+        self.assertEqual([each["seat"] for each in seats["held"]], [0, 1, 2])
+        self.assertEqual(seats["held"][grant["seat"]]["token"], grant["token"])
+        seat = "/v1/locks/" + urllib.parse.quote(grant["resource"])
+        self.assertTrue(call(200, "GET", seat).body["held"])
+        call("invalid", "POST", seat)
+        held = call(200, "GET", "/v1/locks?prefix=seats/").body["locks"]
+        self.assertIn(grant["resource"], [each["resource"] for each in held])
+        call(200, "PATCH", seat, Lock_Id=LOCK_ID, Fencing_Token=grant["token"])
+        call(200, "DELETE", seat, Lock_Id=LOCK_ID)
+        call(201, "POST", "/v1/semaphores/seats/all", {"permits": 2})
+
     def count(self, service):
         call = service.call
         call(200, "POST", "/v1/counters/orders/2026")
@@ -228,6 +252,7 @@ class Answers(Case):
         service = self.pawld("--max-extensions", "1", "--max-counters", "2")
         self.take_locks(service)
         self.extend_and_end_locks(service)
+        self.take_seats(service)
         self.count(service)
         self.send_a_batch(service)
         self.keep_several(service)
@@ -334,9 +359,9 @@ class Answers(Case):
         for path, method, operation in service.contract.operations():
             if "503" in operation["responses"]:
                 path = path.replace("{resource}", "a").replace("{name}", "a")
-                several = operation["operationId"] == "acquire_several"
-                call("not-ready", method.upper(), path,
-                     {"resources": ["a", "b"]} if several else None,
+                bodies = {"acquire_several": {"resources": ["a", "b"]},
+                          "acquire_seat": {"permits": 1}}
+                call("not-ready", method.upper(), path, bodies.get(operation["operationId"]),
                      Lock_Id=LOCK_ID, Fencing_Token=1)
         self.assertIsNone(call(200, "GET", "/v1/fleet").body["fleet_id"])
 

@@ -388,6 +388,8 @@ static void bounds_are_those_of_the_code(void **state)
         {SCHEMA "Fleet/properties/ttl_max_ms/maximum", FENCE_TTL_CEILING_MS},
         {SCHEMA "WaitMs/maximum", FENCE_WAIT_MAX_MS},
         {SCHEMA "Owner/maxLength", FENCE_LABEL_MAX},
+        {SCHEMA "AcquireSeat/properties/permits/maximum", FENCE_SEATS_MAX},
+        {SCHEMA "SemaphoreName/maxLength", FENCE_SEATS_NAME_MAX},
         {SCHEMA "AcquireSeveral/properties/resources/minItems", FENCE_GROUP_MIN},
         {SCHEMA "AcquireSeveral/properties/resources/maxItems", FENCE_GROUP_MAX},
         {SCHEMA "GroupGrant/properties/grants/maxItems", FENCE_GROUP_MAX},

@@ -1,0 +1,215 @@
+#include "fence/call/seating.h"
+
+#include "fence/base/minmax.h"
+#include "fence/protocol/lock_id.h"
+#include "fence/protocol/name.h"
+#include "fence/protocol/seat.h"
+#include "fence/state/output.h"
+#include "fence/state/tag.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct core_seats_known *known_of(const struct fence_core *core, const struct call *call)
+{
+    const struct core_wait_queue *queue =
+        core_wait_queues_of(&core->queues, core_index(core, call));
+    assert(core_wants_seat(call) && queue && queue->seats != FENCE_NOBODY);
+    return &core->seats.known[queue->seats];
+}
+
+static uint64_t seat_bit(unsigned seat)
+{
+    return UINT64_C(1) << seat;
+}
+
+static bool is_held(const struct fence_core *core, const struct core_holder_hint *seen)
+{
+    return seen->held_until_us > core->now_us;
+}
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+struct core_holder_hint *core_seat_hint(const struct fence_core *core, const struct call *call)
+{
+    return &known_of(core, call)->seen[call->seat];
+}
+
+struct core_holder_hint *core_seat_first_to_end(const struct fence_core *core,
+                                                const struct call *call)
+{
+    struct core_seats_known *known = known_of(core, call);
+    unsigned first = 0;
+    for (unsigned k = 1; k < call->seats; k++)
+        if (known->seen[k].held_until_us < known->seen[first].held_until_us)
+            first = k;
+    return &known->seen[first];
+}
+
+bool core_seats_all_held(const struct fence_core *core, const struct call *call)
+{
+    return is_held(core, core_seat_first_to_end(core, call)) &&
+           !core_seat_held_by_itself(core, call);
+}
+
+/* The seat that the lock id of @call is known to hold; FENCE_NOBODY: none. */
+static unsigned own_seat(const struct fence_core *core, const struct call *call)
+{
+    const struct core_seats_known *known = known_of(core, call);
+    const uint64_t me = fence_lock_id_hash(call->lock_id);
+    for (unsigned k = 0; call->idempotent && k < call->seats; k++)
+        if (known->seen[k].holder == me && is_held(core, &known->seen[k]))
+            return k;
+    return FENCE_NOBODY;
+}
+
+bool core_seat_held_by_itself(const struct fence_core *core, const struct call *call)
+{
+    return own_seat(core, call) != FENCE_NOBODY;
+}
+
+bool core_seats_unheard(const struct fence_core *core, const struct call *call)
+{
+    return (core_seats_of(call) & ~known_of(core, call)->heard) != 0;
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+/* Repeated requests of one lock id, that come to several servers at a time, begin at one seat. */
+static unsigned begin_at(const struct core_seats_known *known, const struct call *call)
+{
+    const unsigned long own = fence_hash(call->lock_id, strlen(call->lock_id), 0);
+    return (call->idempotent ? (unsigned)(own % call->seats) : known->next % call->seats);
+}
+
+/* The first seat of @set from @from on; FENCE_NOBODY: it is empty. */
+static unsigned first_from(uint64_t set, unsigned from, unsigned seats)
+{
+    for (unsigned k = 0; k < seats; k++)
+        if (set & seat_bit((from + k) % seats))
+            return (from + k) % seats;
+    return FENCE_NOBODY;
+}
+
+static unsigned next_seat(const struct fence_core *core, const struct call *call)
+{
+    const struct core_seats_known *known = known_of(core, call);
+    const unsigned from = begin_at(known, call);
+    const unsigned own = own_seat(core, call);
+    const uint64_t left = core_seats_of(call) & ~call->acquire.asked;
+    uint64_t held = 0;
+    if (own != FENCE_NOBODY && left & seat_bit(own))
+        return own;
+    for (unsigned k = 0; k < call->seats; k++)
+        held |= is_held(core, &known->seen[k]) ? seat_bit(k) : 0;
+    const unsigned free = first_from(left & ~held, from, call->seats);
+    return free != FENCE_NOBODY ? free : first_from(left & call->acquire.look, from, call->seats);
+}
+
+bool core_seat_choose(struct fence_core *core, struct call *call)
+{
+    const unsigned seat = next_seat(core, call);
+    if (seat == FENCE_NOBODY)
+        return false;
+    call->seat = (uint8_t)seat;
+    call->acquire.asked |= seat_bit(seat);
+    fence_seat_write(call->resource, seat);
+    return true;
+}
+
+void core_seats_look(struct fence_core *core, struct call *call)
+{
+    const uint64_t unheard = core_seats_of(call) & ~known_of(core, call)->heard;
+    call->acquire.asked = 0;
+    call->acquire.look = 0;
+    if (core_seats_all_held(core, call))
+        call->acquire.look = unheard ? unheard : core_seats_of(call);
+}
+
+void core_seat_found(struct fence_core *core, const struct call *call, unsigned seat,
+                     uint64_t remaining_ms)
+{
+    const uint64_t left_ms =
+        remaining_ms < FENCE_REMAINING_MAX_MS ? remaining_ms : FENCE_REMAINING_MAX_MS;
+    core_holder_hint_held(&known_of(core, call)->seen[seat], core->now_us + left_ms * 1000,
+                          fence_lock_id_hash(call->lock_id), "");
+}
+
+void core_seat_met(struct fence_core *core, const struct call *call)
+{
+    struct core_holder_hint *seen = core_seat_hint(core, call);
+    if (core_holder_hint_overtaken(seen)) /* it was about to be free */
+        seen->held_until_us = 0;
+    if (call->wait_until_us)
+        known_of(core, call)->heard |= seat_bit(call->seat);
+}
+
+void core_seat_granted(struct fence_core *core, const struct call *call)
+{
+    struct core_seats_known *known = known_of(core, call);
+    known->heard &= ~seat_bit(call->seat);
+    known->next = call->seat + 1;
+}
+
+const char *core_seat_kept_name(struct fence_core *core, const struct call *call)
+{
+    memcpy(core->seats.undone, call->resource, sizeof(core->seats.undone));
+    return core->seats.undone;
+}
+
+/* ---- asking about all of them ---------------------------------------------------------------- */
+
+/* Each seat has a serial of its own in the round, so that a reply tells which seat it is about. */
+void core_seats_ask(struct fence_core *core, const struct call *call, uint32_t set)
+{
+    core->rounds = fence_max(core->rounds, call->round.serial + FENCE_SEATS_MAX - 1);
+    for (unsigned k = 0; set != 0 && k < call->seats; k++) {
+        char *name = core->seats.names[k];
+        core_copy_text(name, sizeof(core->seats.names[k]), call->resource);
+        fence_seat_write(name, k);
+        const struct fence_request request = {
+            .kind = FENCE_REQUEST_INSPECT,
+            .tag = core_tag(call->round.serial + k, false, core_index(core, call)),
+            .resource = name,
+            .lock_id = call->lock_id,
+            .owner = call->owner,
+            .slot = call->slot,
+        };
+        core_send(core, set, &request);
+    }
+}
+
+unsigned core_seat_of_reply(const struct call *call, const struct fence_reply *reply)
+{
+    const uint64_t seat = core_tag_serial(reply->tag) - call->round.serial;
+    assert(seat < call->seats);
+    return (unsigned)seat;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+void core_seat_drop(struct call *call)
+{
+    call->resource[fence_seat_name_len(call->resource, strlen(call->resource))] = '\0';
+}
+
+void core_queue_name(const char *resource, char ret_name[static FENCE_RESOURCE_MAX + 1])
+{
+    const size_t len = strlen(resource);
+    const size_t name_len = fence_seat_name_len(resource, len);
+    const size_t used = name_len < len ? name_len + 1 : len;
+    assert(len <= FENCE_RESOURCE_MAX);
+    memcpy(ret_name, resource, used);
+    ret_name[used] = '\0';
+}
+
+struct core_holder_hint *core_queue_hint(struct fence_core *core, struct core_wait_queue *queue,
+                                         const char *resource)
+{
+    unsigned seat = 0;
+    if (queue->seats == FENCE_NOBODY)
+        return &queue->seen;
+    return fence_seat_read(resource, strlen(resource), &seat)
+               ? &core->seats.known[queue->seats].seen[seat]
+               : NULL;
+}

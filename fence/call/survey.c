@@ -1,0 +1,83 @@
+#include "fence/call/survey.h"
+
+#include "fence/base/set.h"
+#include "fence/call/call_move.h"
+#include "fence/call/seating.h"
+#include "fence/protocol/lease.h"
+#include "fence/protocol/lock_id.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool core_survey_due(const struct call *call)
+{
+    return core_wants_seat(call) && call->idempotent && !call->acquire.surveyed;
+}
+
+void core_survey_begin(struct fence_core *core, struct call *call)
+{
+    const struct fence_round_masters masters = core_round_masters(core);
+    uint32_t spare = 0;
+    const uint32_t first = fence_round_first(&masters, call->slot, &spare);
+    core_call_move(call, CALL_SURVEYING);
+    core_round_new(core, call);
+    memset(call->survey.answered, 0, sizeof(call->survey.answered));
+    fence_tally_begin(&call->survey.tally, core->fleet.n, first, spare);
+    core_seats_ask(core, call, first);
+    core_round_begin(core, call, first, spare != 0,
+                     fence_round_timeout_us(core->fleet.deadline_us, call->ttl_ms));
+}
+
+struct fence_tally *core_survey_tally(struct call *call)
+{
+    return &call->survey.tally;
+}
+
+static void count_seat(struct fence_core *core, struct call *call, unsigned i, unsigned seat,
+                       const struct fence_reply *reply)
+{
+    call->survey.answered[i] |= UINT64_C(1) << seat;
+    if (reply->kind == FENCE_REPLY_HELD && strcmp(reply->holder, call->lock_id) == 0)
+        core_seat_found(core, call, seat, reply->remaining_ms);
+    if (call->survey.answered[i] == core_seats_of(call))
+        (void)fence_tally_record(&call->survey.tally, i, FENCE_PART_GRANTED);
+}
+
+void core_survey_count(struct fence_core *core, struct call *call, unsigned i,
+                       const struct fence_reply *reply)
+{
+    const unsigned seat = core_seat_of_reply(call, reply);
+    if (reply->kind == FENCE_REPLY_HELD || reply->kind == FENCE_REPLY_NO ||
+        reply->kind == FENCE_REPLY_FOREIGN || reply->kind == FENCE_REPLY_ENDLESS)
+        count_seat(core, call, i, seat, reply);
+    else
+        (void)fence_tally_record(&call->survey.tally, i, fence_part_of_reply(reply->kind));
+}
+
+bool core_survey_wants_more(const struct call *call)
+{
+    const struct fence_tally *tally = &call->survey.tally;
+    const unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED);
+    return answered + fence_set_count(tally->open) < fence_majority(tally->n);
+}
+
+void core_survey_ask(struct fence_core *core, struct call *call, uint32_t set, uint32_t active)
+{
+    (void)active;
+    core_seats_ask(core, call, set);
+}
+
+void core_survey_give_up(struct call *call)
+{
+    fence_tally_give_up(&call->survey.tally);
+}
+
+int core_survey_result(const struct call *call)
+{
+    const struct fence_tally *tally = &call->survey.tally;
+    const unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED);
+    if (answered >= fence_majority(tally->n))
+        return 0;
+    return answered + fence_tally_open(tally) < fence_majority(tally->n) ? FENCE_ENOQUORUM
+                                                                         : FENCE_EBUSY;
+}
