@@ -288,6 +288,26 @@ static bool has_replication_id_of_marker(const struct fence_facts *facts)
     return strncmp(facts->lineage, facts->marked_lineage, len + 1) == 0;
 }
 
+/* has_only_another_id() of storage/redis/lua/lineage.lua, of a process that did not restart. */
+static bool id_alone_changed(const struct storage_reading *reading)
+{
+    const struct fence_facts *facts = &reading->facts;
+    return facts->marked && !facts->replica && !has_replication_id_of_marker(facts) &&
+           reading->evicted == marked_evicted(facts) && !reading->promoted &&
+           reading->answers_noted && reading->answers == reading->marked_answers &&
+           reading->noted && !reading->reset_since &&
+           reading->role_changes == reading->noted_role_changes;
+}
+
+/* Such a master descends from what its marker says: a call finds the lineage of the marker. */
+static void note_other_id(struct storage_reading *reading, bool restarted)
+{
+    reading->has_other_id = !restarted && id_alone_changed(reading);
+    if (reading->has_other_id)
+        memcpy(reading->facts.lineage, reading->facts.marked_lineage,
+               sizeof(reading->facts.lineage));
+}
+
 /* A first replica, or a backlog that is freed, changes the replication id, and nothing else. So it
  * may be that nothing happened where it changed, and where statistics were reset; not where both
  * did. */
@@ -331,6 +351,7 @@ static void conclude_facts(struct storage_reading *reading)
     reading->reset_since = reading->reset_since || counts_fell(reading);
     if (facts->marked)
         note_reset(reading, restarted);
+    note_other_id(reading, restarted);
     facts->durable = reading->configured && has_complete_file(reading);
     bool kept = restarted                                            ? kept_by_its_disk(reading)
                 : strcmp(facts->lineage, facts->marked_lineage) == 0 ? true

@@ -65,6 +65,13 @@ static const char *find_change_of_marker(const struct storage_probe *probe)
     return NULL;
 }
 
+/* Whether each lineage is the one that the marker had then. A pawld has noted another replication
+ * id in between. */
+static bool has_settled_both(const struct fence_facts *was, const struct fence_facts *is)
+{
+    return !fence_facts_changed(was) && !fence_facts_changed(is);
+}
+
 /* The change that a handshake would judge differently from the last one. Scripts notice most of it
  * by themselves, but only when somebody asks for a lock. */
 static const char *find_change(const struct storage_probe *probe)
@@ -77,7 +84,7 @@ static const char *find_change(const struct storage_probe *probe)
         return change;
     if (was->replica != is->replica)
         return is->replica ? "It has become a replica." : "It is no longer a replica.";
-    if (strcmp(was->lineage, is->lineage) != 0)
+    if (strcmp(was->lineage, is->lineage) != 0 && !has_settled_both(was, is))
         return "It was a replica, or evicted keys, or its replication id changed.";
     if (probe->session->reading.server.evicts != probe->reading.server.evicts)
         return "Its maxmemory-policy changed.";

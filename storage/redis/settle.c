@@ -19,8 +19,8 @@ bool storage_settle_is_due(const struct storage_reading *reading)
     bool sets = complete && !reading->rewriting && !reading->settled;
     bool bytes = reading->bytes > 2 * reading->marked_bytes + BYTES_AT_LEAST;
     bool answers = !reading->answers_noted && reading->counts_errors;
-    return facts->marked && ((facts->marked_active && (sets || bytes)) || answers) &&
-           strcmp(facts->lineage, facts->marked_lineage) == 0;
+    bool notes = (facts->marked_active && (sets || bytes)) || answers || reading->has_other_id;
+    return facts->marked && notes && strcmp(facts->lineage, facts->marked_lineage) == 0;
 }
 
 static bool send_once(struct storage_connection *connection, const char *fleet_id, unsigned member)

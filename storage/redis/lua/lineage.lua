@@ -1,7 +1,7 @@
 -- What this master's data descend from. The marker says what it was when the master was admitted. It
 -- changes when the master becomes a replica, is promoted, restarts, or evicts a key. Its locks and
 -- counters may then be those of another time. So every script that acts for a fleet compares it, in the
--- same atomic step as its acts.
+-- same atomic step as its acts. A first replica changes the replication id too, and loses nothing.
 --
 -- KEYS[1]  the fleet hash: marker and counters, which live or die together
 
@@ -93,6 +93,19 @@ local function was_reset(info, lineage, bytes, answers)
     return bytes_in(info) < (tonumber(bytes or 0) or math.huge)
 end
 
+-- Whether the replication id changed since the marker was written, and nothing else. Redis takes another id when
+-- a first replica attaches, and when it frees its backlog. It does so as well when it is promoted: then
+-- second_repl_offset shows that until the backlog is freed, and a call that Redis counts came before, in the same
+-- process. So the counts tell, where the answers of settle.lua show for sure that no reset hid one.
+local function has_only_another_id(info, now, lineage, sets, answers)
+    local counted = answers_in(info)
+    return lineage and string.match(now, ':.*$') == string.match(lineage, ':.*$') and
+           string.find(info, '\nsecond_repl_offset:-1', 1, true) and
+           counted and counted .. '@' .. lineage == answers and
+           field_in(redis.call('INFO', 'server'), '\nrun_id:') == redis.call('HGET', fleet, 'run') and
+           string.match(config_calls(), ':.*$') == string.match(sets or '', ':.*$')
+end
+
 local function forgot(text)
     return redis.error_reply('PAWLFORGOT ' .. text)
 end
@@ -111,7 +124,7 @@ local function strayed(lineage, durable, sets, bytes, answers)
     local now = lineage_in(info)
     if not string.find(info, '\nrole:master', 1, true) then
         return forgot('It is a replica.')
-    elseif now ~= lineage then
+    elseif now ~= lineage and not has_only_another_id(info, now, lineage, sets, answers) then
         return forgot('It was a replica, restarted, or evicted keys: ' .. now .. ' is not ' ..
                       tostring(lineage))
     elseif was_reset(info, lineage, bytes, answers) then

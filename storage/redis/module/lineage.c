@@ -1,5 +1,7 @@
 #include "storage/redis/module/lineage.h"
 
+#include "storage/redis/keys.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -145,6 +147,69 @@ __attribute__((format(printf, 2, 3))) static bool forgot(char *to, const char *f
     return true;
 }
 
+/* ---- another replication id ------------------------------------------------------------------ */
+
+/* The text from the first ':' on. NULL: there is none. */
+static const char *from_colon(const char *text, size_t len)
+{
+    return text ? memchr(text, ':', len) : NULL;
+}
+
+static bool same_from_colon(struct storage_module_bytes noted, const char *now)
+{
+    const char *was = from_colon(noted.at, noted.len);
+    const char *is = from_colon(now, strlen(now));
+    const size_t len = was ? noted.len - (size_t)(was - noted.at) : 0;
+    return was && is && len == strlen(is) && memcmp(was, is, len) == 0;
+}
+
+/* Whether this process is the one that the marker names. */
+static bool is_run_of_marker(struct redis_ctx *ctx, const char *server)
+{
+    const char *run = after(server, "\nrun_id:");
+    size_t len = 0;
+    struct redis_reply *reply = redis.call(ctx, "HGET", "cc", STORAGE_FLEET_KEY, "run");
+    const char *marked = reply && redis.reply_type(reply) == REDIS_REPLY_IS_STRING
+                             ? redis.reply_bytes(reply, &len)
+                             : NULL;
+    const bool same =
+        run && marked && hex_len(run) == len && len > 0 && memcmp(run, marked, len) == 0;
+    if (reply)
+        redis.reply_free(reply);
+    return same;
+}
+
+/* Whether the calls of the roles, and the last reset of the statistics, are those of the marker. */
+static bool has_same_calls(struct redis_ctx *ctx, const struct storage_module_noted *noted)
+{
+    static struct info info;
+    char calls[CALLS_MAX];
+    if (!take_info(redis.call(ctx, "INFO", "cc", "server", "commandstats"), &info))
+        return false;
+    write_config_calls(info.text, calls);
+    return is_run_of_marker(ctx, info.text) && same_from_colon(noted->sets, calls);
+}
+
+/* Whether the answers of settle.lua show for sure that no statistics were reset. */
+static bool counts_all(const char *info, const struct storage_module_noted *noted)
+{
+    const char *now = after(info, "\nerrorstat_PAWLSTATS:count=");
+    const size_t len = now ? digits_of(now, SECTIONS_MAX) : 0;
+    char lineage[LINEAGE_MAX];
+    snprintf(lineage, sizeof(lineage), "%.*s", (int)noted->lineage.len, noted->lineage.at);
+    return len > 0 && notes(noted->answers, now, len, lineage);
+}
+
+/* has_only_another_id() of the script: a first replica, or a freed backlog, and no promotion. */
+static bool has_only_another_id(struct redis_ctx *ctx, const char *info, const char *now,
+                                const struct storage_module_noted *noted)
+{
+    return same_from_colon(noted->lineage, now) && strstr(info, "\nsecond_repl_offset:-1") &&
+           counts_all(info, noted) && has_same_calls(ctx, noted);
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
 /* A file that is rewritten after CONFIG SET may have been switched on just now. */
 static bool may_be_incomplete(struct redis_ctx *ctx, const char *info,
                               const struct storage_module_noted *noted)
@@ -209,11 +274,12 @@ bool storage_module_has_strayed(struct redis_ctx *ctx, const struct storage_modu
     write_lineage(info.text, now);
     if (!strstr(info.text, "\nrole:master"))
         return forgot(ret_why, "It is a replica.");
-    if (!equals(noted->lineage, now))
+    const bool same = equals(noted->lineage, now);
+    if (!same && !has_only_another_id(ctx, info.text, now, noted))
         return forgot(ret_why, "It was a replica, restarted, or evicted keys: %s is not %.*s", now,
                       noted->lineage.at ? (int)noted->lineage.len : (int)strlen("false"),
                       noted->lineage.at ? noted->lineage.at : "false");
-    if (was_reset(info.text, now, noted))
+    if (same && was_reset(info.text, now, noted))
         return forgot(ret_why, "Its statistics were reset, so evictions may be hidden.");
     if (!noted->durable)
         return false;

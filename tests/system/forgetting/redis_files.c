@@ -178,6 +178,30 @@ void redis_free_backlog(struct redis_fleet *fleet, unsigned i)
     wait_info(fleet, i, "second_repl_offset:-1");
 }
 
+struct known_id {
+    struct redis_fleet *fleet;
+    unsigned i;
+    const char *id;
+};
+
+static bool has_other_id(void *arg)
+{
+    const struct known_id *known = arg;
+    redisReply *reply = redis_fleet_command(known->fleet, known->i, "INFO replication");
+    const char *id = strstr(reply->str, "master_replid:");
+    const bool other =
+        id && strncmp(id + strlen("master_replid:"), known->id, strlen(known->id)) != 0;
+    freeReplyObject(reply);
+    return other;
+}
+
+void redis_wait_other_id(struct redis_fleet *fleet, unsigned i, const char *id)
+{
+    struct known_id known = {fleet, i, id};
+    if (!wait_until(has_other_id, &known, INFO_TIMEOUT_MS))
+        fail_msg("the replication id is %s for %d ms", id, INFO_TIMEOUT_MS);
+}
+
 void redis_wait_rewritten(struct redis_fleet *fleet, unsigned i)
 {
     wait_info(fleet, i, "aof_rewrite_in_progress:0");

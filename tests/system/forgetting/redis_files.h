@@ -35,6 +35,9 @@ void redis_follow(struct redis_fleet *follower, unsigned follower_i, struct redi
  * does so an hour after its last replica left. */
 void redis_free_backlog(struct redis_fleet *fleet, unsigned i);
 
+/* Waits until master @i has another replication id than @id. */
+void redis_wait_other_id(struct redis_fleet *fleet, unsigned i, const char *id);
+
 /* Waits until master @i rewrites no append-only file. A replica that was copied to does so at
  * first, and until it is done a restart finds it empty. */
 void redis_wait_rewritten(struct redis_fleet *fleet, unsigned i);

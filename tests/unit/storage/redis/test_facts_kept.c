@@ -203,6 +203,50 @@ static void fewer_answers_than_noted_are_a_reset_of_statistics(void **state)
         FACTS_LINEAGE "?");
 }
 
+/* Then the lineage that is read is the marker's, and the other id is to be noted. */
+static void lineage_is_the_markers_where_only_the_replication_id_changed(void **state)
+{
+    static const char other[] = FACTS_OTHER_ID ":3";
+    static const struct {
+        const char *more;
+        const char *sets;
+        const char *answers;
+        const char *run;
+        const char *lineage; /* of the marker */
+        bool same;
+    } rows[] = {
+        {ANSWERS("2"), "0::0", "2@" FACTS_OTHER_ID ":3", FACTS_RUN_ID, other, true},
+        {ANSWERS("2") "cmdstat_replicaof:calls=2\r\n", "-::2", "2@" FACTS_OTHER_ID ":3",
+         FACTS_RUN_ID, other, true},
+        {ANSWERS("2") "evicted_keys:4\r\n", "0::0", "2@" FACTS_OTHER_ID ":3", FACTS_RUN_ID, other,
+         false},
+        {ANSWERS("2") "second_repl_offset:1\r\n", "0::0", "2@" FACTS_OTHER_ID ":3", FACTS_RUN_ID,
+         other, false},
+        {ANSWERS("2") "role:slave\r\n", "0::0", "2@" FACTS_OTHER_ID ":3", FACTS_RUN_ID, other,
+         false},
+        {ANSWERS("2") "cmdstat_replicaof:calls=1\r\n", "0::0", "2@" FACTS_OTHER_ID ":3",
+         FACTS_RUN_ID, other, false},
+        {ANSWERS("3"), "0::0", "2@" FACTS_OTHER_ID ":3", FACTS_RUN_ID, other, false},
+        {"", "0::0", "", FACTS_RUN_ID, other, false},
+        {ANSWERS("2"), "0::0", "2@" FACTS_LINEAGE, FACTS_RUN_ID, other, false},
+        {ANSWERS("2"), "", "2@" FACTS_OTHER_ID ":3", FACTS_RUN_ID, other, false},
+        {ANSWERS("2") RESET("5"), "0::0", "2@" FACTS_OTHER_ID ":3", FACTS_RUN_ID, other, false},
+        {ANSWERS("2"), "0::0", "2@" FACTS_OTHER_ID ":3", FACTS_OTHER_ID, other, false},
+        {ANSWERS("2"), "0::0", "2@" FACTS_OTHER_ID, FACTS_RUN_ID, FACTS_OTHER_ID, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct facts_marker marker = facts_as_admitted;
+        marker.sets = rows[i].sets;
+        marker.answers = rows[i].answers;
+        marker.run = rows[i].run;
+        marker.lineage = rows[i].lineage;
+        const struct storage_reading reading = facts_reading(rows[i].more, &marker);
+        const bool same = strcmp(reading.facts.lineage, rows[i].lineage) == 0;
+        if (same != rows[i].same || storage_settle_is_due(&reading) != same)
+            fail_msg("row %zu: the lineage is %s", i, reading.facts.lineage);
+    }
+}
+
 /* What is noted is of the process before. */
 static void fewer_answers_after_a_restart_are_no_reset(void **state)
 {
@@ -236,6 +280,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(loss_is_what_no_later_start_can_undo),
     cmocka_unit_test(reset_of_statistics_is_another_lineage),
     cmocka_unit_test(fewer_answers_than_noted_are_a_reset_of_statistics),
+    cmocka_unit_test(lineage_is_the_markers_where_only_the_replication_id_changed),
     cmocka_unit_test(fewer_answers_after_a_restart_are_no_reset),
     cmocka_unit_test(answers_are_settled_where_none_are_noted_and_errors_are_counted),
     cmocka_unit_test(master_half_way_is_intact_where_it_was_when_that_began),

@@ -30,6 +30,12 @@ MUTANTS = [
     ("verdict.c", "    if (still_stands(noted, now_ms))\n        return false;\n", "many_calls_ask_once"),
     ("lineage.c", '                       has_setting(settings, "appendfsync", "always") &&\n',
      "setting_of_persistence_that_changed_is_noticed"),
+    ("lineage.c", "same_from_colon(noted->lineage, now) && ", "eviction_before_a_first_replica_is_noticed"),
+    ("lineage.c", 'strstr(info, "\\nsecond_repl_offset:-1") &&', "promotion_that_is_not_counted_is_noticed"),
+    ("lineage.c", "counts_all(info, noted) && ", "replica_before_the_answers_are_noted_is_noticed"),
+    ("lineage.c", "is_run_of_marker(ctx, info.text) && ", "replica_of_another_process_is_noticed"),
+    ("lineage.c", " && same_from_colon(noted->sets, calls)", "promotion_before_a_first_replica_is_noticed"),
+    ("lineage.c", " && !has_only_another_id(ctx, info.text, now, noted)", "first_replica_is_no_reason_to_refuse"),
 ]
 
 

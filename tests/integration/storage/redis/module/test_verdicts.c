@@ -11,6 +11,7 @@
 
 enum {
     CALLS = 200,
+    ATTACH_MS = 10000,      /* for a replica to attach */
     ROOM = 2 * 1024 * 1024, /* bytes that a server may use still, less than a large string has */
 };
 
@@ -196,29 +197,109 @@ static void reset_of_the_statistics_is_noticed_after_a_moment(void **state)
                    "PAWLFORGOT Its statistics were reset");
 }
 
-static bool is_refused(void *state)
+/* ---- another replication id ------------------------------------------------------------------ */
+
+static struct redis_fleet *replica;
+
+static int end(void **state)
 {
-    redisReply *reply = scene_call_bytes(state, inspect, sizeof(inspect) - 1, SCENE_KEY);
-    const bool refused = reply->type == REDIS_REPLY_ERROR &&
-                         strncmp(reply->str, "PAWLFORGOT It was a replica", 27) == 0;
-    freeReplyObject(reply);
-    return refused;
+    redis_fleet_free(replica);
+    replica = NULL;
+    return scene_end(state);
 }
 
-/* It brings another replication id. */
-static void first_replica_is_noticed(void **state)
+/* What settle.lua notes once its first answer was counted. */
+static void settle(struct scene *scene)
 {
-    enum {
-        PATIENCE_MS = 10000,
-    };
-    struct scene *scene = *state;
-    struct redis_fleet *replica = redis_fleet_new_mixed(1, REDIS_VOLATILE, 0);
-    assert_false(is_refused(scene));
+    redisReply *server = redisCommand(scene->redis, "INFO server");
+    redisReply *lineage = redisCommand(scene->redis, "HGET pawl:fleet lineage");
+    const char *run = strstr(server->str, "run_id:");
+    freeReplyObject(
+        redisCommand(scene->redis, "EVAL %s 0", "return redis.error_reply('PAWLSTATS x')"));
+    freeReplyObject(redisCommand(scene->redis, "HSET pawl:fleet answers 1@%s run %b sets 0::0",
+                                 lineage->str, run + strlen("run_id:"), (size_t)40));
+    freeReplyObject(lineage);
+    freeReplyObject(server);
+}
+
+/* Redis takes the new id before its child begins to copy. */
+static bool has_child(void *state)
+{
+    return number_in(state, "persistence", "rdb_bgsave_in_progress:") == 1 ||
+           number_in(state, "replication", "connected_slaves:") == 1;
+}
+
+static void attach(struct scene *scene)
+{
+    command(scene, "CONFIG SET repl-diskless-sync-delay 0");
+    replica = redis_fleet_new_mixed(1, REDIS_VOLATILE, 0);
     freeReplyObject(redis_fleet_command(replica, 0, "REPLICAOF 127.0.0.1 %u",
                                         (unsigned)scene->fleet->master[0].port));
-    assert_true(wait_until(is_refused, scene, PATIENCE_MS));
-    redis_fleet_free(replica);
+    assert_true(wait_until(has_child, scene, ATTACH_MS));
+    wait_ms(STORAGE_MODULE_VERDICT_MS + 10);
 }
+
+static redisReply *inspect_now(struct scene *scene)
+{
+    return scene_call_bytes(scene, inspect, sizeof(inspect) - 1, SCENE_KEY);
+}
+
+static void first_replica_is_no_reason_to_refuse(void **state)
+{
+    struct scene *scene = *state;
+    settle(scene);
+    expect_acts(inspect_now(scene));
+    attach(scene);
+    expect_acts(inspect_now(scene));
+}
+
+/* The words of the marker, and of the server, before a first replica comes. */
+static void expect_refuses_with_a_replica(struct scene *scene, const char *const commands[])
+{
+    settle(scene);
+    for (; *commands; commands++)
+        command(scene, *commands);
+    attach(scene);
+    expect_refuses(inspect_now(scene), "PAWLFORGOT It was a replica");
+}
+
+#define REFUSES_WITH_A_REPLICA(state, ...)                                                         \
+    expect_refuses_with_a_replica(state, (const char *const[]){__VA_ARGS__, NULL})
+
+/* The first replica has Redis forget that it was promoted: only the calls are left. */
+static void promotion_before_a_first_replica_is_noticed(void **state)
+{
+    REFUSES_WITH_A_REPLICA(*state, "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE");
+}
+
+static void eviction_before_a_first_replica_is_noticed(void **state)
+{
+    let_it_evict(*state);
+    REFUSES_WITH_A_REPLICA(*state, EVICT, "CONFIG SET maxmemory 0");
+}
+
+static void replica_of_another_process_is_noticed(void **state)
+{
+    REFUSES_WITH_A_REPLICA(*state, "HSET pawl:fleet run " SCENE_FLEET);
+}
+
+static void replica_before_the_answers_are_noted_is_noticed(void **state)
+{
+    REFUSES_WITH_A_REPLICA(*state, "HDEL pawl:fleet answers");
+}
+
+/* By calls that the server counts under other names. */
+static void promotion_that_is_not_counted_is_noticed(void **state)
+{
+    struct scene *scene = *state;
+    settle(scene);
+    command(scene, "REPLICAOF 127.0.0.1 1");
+    command(scene, "REPLICAOF NO ONE");
+    command(scene, "HSET pawl:fleet sets 0::2");
+    expect_refuses(inspect_now(scene), "PAWLFORGOT It was a replica");
+}
+
+/* ---- the module ------------------------------------------------------------------------------ */
 
 static void module_that_is_loaded_again_reads_all(void **state)
 {
@@ -254,6 +335,7 @@ static void many_calls_ask_once(void **state)
 static const struct CMUnitTest cases[] = {
 #define VOLATILE(name) cmocka_unit_test_setup_teardown(name, scene_start_volatile, scene_end)
 #define ALWAYS(name)   cmocka_unit_test_setup_teardown(name, scene_start_always, scene_end)
+#define REPLICA(name)  cmocka_unit_test_setup_teardown(name, scene_start_volatile, end)
     VOLATILE(role_that_changed_and_back_is_noticed),
     VOLATILE(replica_is_refused),
     VOLATILE(eviction_is_noticed),
@@ -265,7 +347,12 @@ static const struct CMUnitTest cases[] = {
     VOLATILE(marker_that_is_gone_is_noticed),
     VOLATILE(marker_that_is_moved_is_noticed),
     VOLATILE(reset_of_the_statistics_is_noticed_after_a_moment),
-    VOLATILE(first_replica_is_noticed),
+    REPLICA(first_replica_is_no_reason_to_refuse),
+    REPLICA(promotion_before_a_first_replica_is_noticed),
+    REPLICA(eviction_before_a_first_replica_is_noticed),
+    REPLICA(replica_of_another_process_is_noticed),
+    REPLICA(replica_before_the_answers_are_noted_is_noticed),
+    VOLATILE(promotion_that_is_not_counted_is_noticed),
     VOLATILE(module_that_is_loaded_again_reads_all),
     ALWAYS(many_calls_ask_once),
 };
