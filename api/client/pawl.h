@@ -51,6 +51,7 @@ extern "C" {
 #endif
 
 #define PAWL_SERVER_DEFAULT "http://127.0.0.1:7380"
+#define PAWL_SOCKET_DEFAULT "unix:/run/pawl/pawld.sock"
 
 enum {
     PAWL_SERVERS_MAX = 8,
@@ -95,6 +96,11 @@ PAWL_PUBLIC const char *pawl_error_name(int error);
 /* The time now on the clock of all deadlines. Any thread. */
 PAWL_PUBLIC int64_t pawl_now_ms(void);
 
+/* The server of a client that was given none, where PAWL_SERVER names none: PAWL_SOCKET_DEFAULT,
+ * where this process may connect to that socket, or else PAWL_SERVER_DEFAULT. A static string. Any
+ * thread. */
+PAWL_PUBLIC const char *pawl_default_server(void);
+
 /* ---- client ---------------------------------------------------------------------------------- */
 
 typedef struct pawl_client pawl_client;
@@ -103,7 +109,8 @@ struct pawl_options {
     const char *const *servers; /* "http://127.0.0.1:7380", say, or "unix:/run/pawl/pawld.sock": the
                                  * socket of pawld --listen. The next one is tried when one does not
                                  * answer. No proxy is ever used. Copied */
-    size_t server_count;        /* 0: those of PAWL_SERVER, with spaces between; or the default */
+    size_t server_count;        /* 0: those of PAWL_SERVER, with spaces between; or
+                                 * pawl_default_server() */
     int64_t call_timeout_ms;    /* 0: 5000. How long a call may take, beyond what it waits for */
     const char *key; /* "pawl_...", where the servers ask for one. NULL: that of PAWL_KEY,
                       * or none. Copied, and sent with each call; use https:// beyond this

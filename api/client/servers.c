@@ -1,10 +1,12 @@
 /* Which servers a client calls: URLs, and sockets of files. */
 #include "api/client/client.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 enum {
     SERVERS_TEXT_MAX = PAWL_SERVERS_MAX * CLIENT_URL_MAX,
@@ -117,6 +119,14 @@ static int add_servers_of_text(pawl_client *client, const char *text)
     return 0;
 }
 
+/* Who may write to the file of a socket may connect to it. */
+const char *pawl_default_server(void)
+{
+    static const char socket[] = PAWL_SOCKET_DEFAULT;
+    return faccessat(AT_FDCWD, client_socket(socket), W_OK, AT_EACCESS) == 0 ? socket
+                                                                             : PAWL_SERVER_DEFAULT;
+}
+
 int client_take_servers(pawl_client *client, const struct pawl_options *options)
 {
     for (size_t i = 0; i < options->server_count; i++) {
@@ -131,5 +141,6 @@ int client_take_servers(pawl_client *client, const struct pawl_options *options)
     const int error = add_servers_of_text(client, text != NULL ? text : "");
     if (error < 0 || client->server_count > 0)
         return error;
-    return add_server(client, "", PAWL_SERVER_DEFAULT, strlen(PAWL_SERVER_DEFAULT));
+    const char *usual = pawl_default_server();
+    return add_server(client, "", usual, strlen(usual));
 }

@@ -117,8 +117,7 @@ int64_t cli_wait_ms(int64_t wait_ms)
 
 static const struct argp_option globals_described[] = {
     {"server", OPTION_SERVER, "URL", 0,
-     "A pawld, or unix:/PATH; several are tried in turn (PAWL_SERVER, or " PAWL_SERVER_DEFAULT ")",
-     -1},
+     "A pawld, or unix:/PATH; several are tried in turn (PAWL_SERVER, or this machine's)", -1},
     {"ca-file", OPTION_CA_FILE, "FILE", 0, "For https://: whom to believe (PAWL_CA_FILE)", -1},
     {"cert", OPTION_CERT, "FILE", 0, "For https://: what to show (PAWL_CERT)", -1},
     {"cert-key", OPTION_CERT_KEY, "FILE", 0, "The key of --cert (PAWL_CERT_KEY)", -1},
@@ -347,5 +346,5 @@ void cli_set_servers(const struct cli_globals *globals)
     if (at > 0)
         (void)setenv("PAWL_SERVER", text, 1);
     else if (getenv("PAWL_SERVER") == NULL)
-        (void)setenv("PAWL_SERVER", PAWL_SERVER_DEFAULT, 1);
+        (void)setenv("PAWL_SERVER", pawl_default_server(), 1);
 }

@@ -64,6 +64,20 @@ static const char *default_data(void)
     return geteuid() == 0 ? "/var/lib/pawl" : "pawl-data";
 }
 
+/* Beside loopback, a socket in the folder that systemd gives a service: for callers on this
+ * machine. Nothing where its path is too long for a socket. */
+static void add_default_socket(struct server_listens *listens)
+{
+    static char address[sizeof("unix:") + API_SOCKET_PATH_MAX];
+    const char *given = getenv("RUNTIME_DIRECTORY");
+    const int len = given && given[0] == '/'
+                        ? snprintf(address, sizeof(address), "unix:%.*s/pawld.sock",
+                                   (int)strcspn(given, ":"), given)
+                        : 0;
+    if (len > 0 && (size_t)len < sizeof(address) - 1)
+        listens->address[listens->address_count++] = address;
+}
+
 /* ---- what must fit together ------------------------------------------------------------------ */
 
 static error_t check_move(const struct pawld_options *options)
@@ -310,6 +324,7 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
                  .body_ms = API_HTTP_WAIT_MS,
                  .idle_s = API_HTTP_IDLE_S},
     };
+    add_default_socket(&ret_options->http.listens);
     return read_command(argc, argv, doc, PAWLD_SERVE, ret_options);
 }
 

@@ -38,7 +38,8 @@ const struct pawld_setting pawld_settings[] = {
      .help = "Where to serve HTTP, up to 8 times: HOST:PORT with an IP address, localhost or a "
              "name, of which all addresses are taken as they are at the start; :PORT for all "
              "addresses of the machine; or unix:/PATH. Port 0 takes a free one. With --tls-cert a "
-             "port speaks TLS, unless http:// stands before it"},
+             "port speaks TLS, unless http:// stands before it. Without this setting pawld also "
+             "serves at unix:$RUNTIME_DIRECTORY/pawld.sock, where systemd sets that"},
     {.name = "metrics-listen",
      .argument = "ADDRESS",
      .kind = PAWLD_TEXTS,

@@ -23,7 +23,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { accessSync, constants as fsConstants, readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import os from 'node:os';
@@ -32,6 +32,7 @@ import process from 'node:process';
 import { checkServerIdentity, createSecureContext } from 'node:tls';
 
 const SERVER_DEFAULT = 'http://127.0.0.1:7380';
+const SOCKET_DEFAULT = 'unix:/run/pawl/pawld.sock'; // asked first, where this process may connect
 const SERVERS_MAX = 8;
 const NAMES_MAX = 64; // that one lock can have
 const NAME_MAX = 255; // bytes of a name
@@ -1366,6 +1367,15 @@ class Acquisition {
     }
 }
 
+function defaultServer() {
+    try {
+        accessSync(SOCKET_DEFAULT.slice(UNIX.length), fsConstants.W_OK);
+        return SOCKET_DEFAULT;
+    } catch {
+        return SERVER_DEFAULT;
+    }
+}
+
 /** Any number of locks may be asked for at the same time with one client. */
 export class Client {
     #servers;
@@ -1375,7 +1385,9 @@ export class Client {
      * @param {object} [options]
      * @param {string[]} [options.servers] URLs such as "http://127.0.0.1:7380", or
      *     "unix:/run/pawl/pawld.sock", the socket of pawld --listen. The next one is asked when one
-     *     does not answer. Without them: those of PAWL_SERVER, with spaces between, or the default.
+     *     does not answer. Without them: those of PAWL_SERVER, with spaces between;
+     *     or unix:/run/pawl/pawld.sock, where this process may connect to that socket; or
+     *     http://127.0.0.1:7380
      * @param {number} [options.callTimeoutMs] how long a call may take, beyond what it waits for;
      *     5000 by default
      * @param {string} [options.key] "pawl_...", where the servers ask for one. Without it: that of
@@ -1391,7 +1403,7 @@ export class Client {
         const { key = process.env.PAWL_KEY ?? '' } = options;
         if (!Array.isArray(servers)) refuse('servers is an array of URLs');
         checkMs('callTimeoutMs', callTimeoutMs, 1, CALL_TIMEOUT_MOST_MS);
-        const checked = checkServers(servers.length > 0 ? servers : [SERVER_DEFAULT]);
+        const checked = checkServers(servers.length > 0 ? servers : [defaultServer()]);
         checkKey(key);
         const secure = checked.some((server) => server.secure);
         const tls = options.tls ?? (secure ? tlsOfEnvironment() : null);

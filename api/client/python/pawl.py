@@ -62,6 +62,7 @@ __all__ = [
 ]
 
 SERVER_DEFAULT = "http://127.0.0.1:7380"
+SOCKET_DEFAULT = "unix:/run/pawl/pawld.sock"  # asked first, where this process may connect to it
 SERVERS_MAX = 8
 NAMES_MAX = 64  # that one lock can have
 NAME_MAX = 255  # bytes of a name
@@ -760,12 +761,19 @@ class _Patience:
 # ---- client -------------------------------------------------------------------------------------
 
 
+def _default_server() -> str:
+    path = SOCKET_DEFAULT.removeprefix(_UNIX)
+    effective = os.access in os.supports_effective_ids
+    return SOCKET_DEFAULT if os.access(path, os.W_OK, effective_ids=effective) else SERVER_DEFAULT
+
+
 class Client:
     """The servers of one fleet, tried in turn where one does not answer.
 
     servers: URLs such as "http://127.0.0.1:7380", up to 8. "unix:/run/pawl/pawld.sock" is the
         socket of pawld --listen. None: those of the environment's PAWL_SERVER, with spaces between;
-        or http://127.0.0.1:7380.
+        or unix:/run/pawl/pawld.sock, where this process may connect to that socket; or
+        http://127.0.0.1:7380.
     call_timeout: how long a call may take beyond what it waits for, in seconds.
     ssl_context: for https. None: the certificates in PAWL_CA_FILE are trusted, or those of the
         system; the server is shown that of PAWL_CERT, with the key in PAWL_CERT_KEY, if it is set.
@@ -777,7 +785,7 @@ class Client:
     def __init__(self, servers=None, call_timeout: float = _CALL_TIMEOUT, ssl_context=None,
                  key=None):
         if servers is None:
-            servers = os.environ.get("PAWL_SERVER", "").split() or [SERVER_DEFAULT]
+            servers = os.environ.get("PAWL_SERVER", "").split() or [_default_server()]
         elif isinstance(servers, str):
             servers = servers.split()
         elif not isinstance(servers, (list, tuple)):
