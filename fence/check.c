@@ -98,6 +98,24 @@ static void check_acquire(const struct fence_core *core, const struct call *call
         check_queue(core, call);
 }
 
+static void check_watch(const struct fence_core *core, const struct call *call)
+{
+    const uint32_t me = core_index(core, call);
+    const struct core_wait_queue *queue = core_wait_queues_of(&core->watching, me);
+    if (call->state == CALL_WATCHED) {
+        assert(!queue && is_timed(core, call) && "a watch that is over is answered at once");
+        return;
+    }
+    assert(core_clients_find(&core->clients, call->client) == me &&
+           "a watch is found by its client");
+    assert(queue && strcmp(queue->resource, call->resource) == 0 &&
+           "a watch stands in the queue of its resource");
+    if (queue->first == me || call->watch.looked)
+        assert(is_timed(core, call) && "each look ends in time, and so does each watch");
+    if (queue->first != me)
+        assert(call->state == CALL_WATCHING && "the first of a queue looks for all");
+}
+
 static void check_call(const struct fence_core *core, const struct call *call)
 {
     assert(call->round.serial <= core->rounds);
@@ -107,6 +125,8 @@ static void check_call(const struct fence_core *core, const struct call *call)
         check_acquire(core, call);
     else if (call->kind == FENCE_CALL_COUNT)
         check_count(core, call);
+    else if (call->kind == FENCE_CALL_WATCH)
+        check_watch(core, call);
     else
         check_quorum_call(core, call);
 }
@@ -140,6 +160,13 @@ static uint32_t count_admitting(const struct fence_core *core)
     return count;
 }
 
+static bool stands_in_watch(const struct fence_core *core, uint32_t i)
+{
+    const struct call *call = &core->calls[i];
+    return call->kind == FENCE_CALL_WATCH && call->state != CALL_FREE &&
+           call->state != CALL_WATCHED;
+}
+
 static void check_tables(const struct fence_core *core)
 {
     uint32_t busy = 0;
@@ -152,7 +179,7 @@ static void check_tables(const struct fence_core *core)
         check_call(core, call);
         busy += call->state != CALL_FREE;
         admitting += call->state == CALL_ADMITTING;
-        waiting += is_acquire && call->wait_until_us != 0;
+        waiting += (is_acquire && call->wait_until_us != 0) || stands_in_watch(core, i);
         groups += is_acquire && call->group != FENCE_NOBODY;
     }
     assert(busy == core->pool.used && busy + count_free(core) == core->config.calls &&

@@ -17,6 +17,8 @@
 #include "fence/call/seating.h"
 #include "fence/call/show.h"
 #include "fence/call/waiting.h"
+#include "fence/call/watch.h"
+#include "fence/core.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/owner.h"
 #include "fence/protocol/seat.h"
@@ -97,6 +99,8 @@ static const struct call_kind {
                             refuse_admission},
     [FENCE_CALL_INSPECT] = {ask_for_admission, core_inspect_admitted, &core_inspect_round,
                             refuse_admission},
+    [FENCE_CALL_WATCH] = {core_watch_begin, core_watch_admitted, &core_watch_round,
+                          core_watch_timer},
     [FENCE_CALL_COUNT] = {core_count_begin, core_count_admitted, &core_count_round,
                           core_count_timer},
     [FENCE_CALL_BREAK] = {ask_for_admission, core_break_admitted, &core_break_round,
@@ -175,6 +179,8 @@ static void check_asked_call(const struct fence_call *call)
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND ||
         call->kind == FENCE_CALL_RELEASE)
         assert(fence_lock_id_valid(call->lock_id, strlen(call->lock_id)));
+    if (call->kind == FENCE_CALL_WATCH)
+        assert(call->wait_ms > 0 && call->token >= 0 && call->token <= FENCE_TOKEN_MAX);
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_BREAK)
         assert(fence_owner_valid(call->owner, strlen(call->owner)));
     if (call->kind == FENCE_CALL_BREAK)

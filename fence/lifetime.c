@@ -23,6 +23,8 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
     if (!error)
         error = core_wait_queues_init(&core->counting, power_of_two(calls), config->seed);
     if (!error)
+        error = core_wait_queues_init(&core->watching, power_of_two(calls), config->seed);
+    if (!error)
         error =
             core_kept_places_init(&core->kept, power_of_two(core_waiters_max(core)), config->seed);
     if (!error)
@@ -81,6 +83,7 @@ void fence_core_free(struct fence_core *core)
     fence_timers_fini(&core->timers);
     core_wait_queues_fini(&core->queues);
     core_wait_queues_fini(&core->counting);
+    core_wait_queues_fini(&core->watching);
     core_kept_places_fini(&core->kept);
     core_clients_fini(&core->clients);
     core_groups_fini(&core->groups);

@@ -3,6 +3,7 @@
 #include "api/auth/auth.h"
 #include "api/http/input.h"
 #include "api/http/problem_answer.h"
+#include "fence/protocol/decimal.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/owner.h"
 #include "fence/protocol/seat.h"
@@ -11,7 +12,8 @@
 #include <string.h>
 
 enum {
-    FORCE_MAX = 16, /* bytes of the query's "force" that are looked at */
+    FORCE_MAX = 16,  /* bytes of the query's "force" that are looked at */
+    UNLESS_MAX = 20, /* bytes of the query's "unless": a token, or a word */
 };
 
 /* The TTL where the client names none: no longer than the fleet allows, if that is known by now. */
@@ -94,15 +96,16 @@ static bool refuse_while_draining(struct api_request *request, const struct api_
 {
     if (!backend->draining)
         return false;
-    api_problem_answer_detail(request, API_PROBLEM_STOPPING,
-                              "This process is shutting down and grants nothing more; nothing was "
-                              "acquired. Retry at another one.");
+    api_problem_answer_detail(
+        request, API_PROBLEM_STOPPING,
+        "This process is shutting down: it grants nothing more, and ends what "
+        "waits. Nothing was acquired. Retry at another one.");
     return true;
 }
 
-static bool refuse_wait_in_batch(struct api_request *request, const struct acquire_params *params)
+static bool refuse_wait_in_batch(struct api_request *request, int64_t wait_ms)
 {
-    if (params->wait_ms == 0 || !api_request_is_batched(request))
+    if (wait_ms == 0 || !api_request_is_batched(request))
         return false;
     api_problem_answer_detail(request, API_PROBLEM_INVALID,
                               "A call of a batch cannot wait for the lock. Leave out wait_ms, or "
@@ -134,7 +137,7 @@ static void call_acquire(struct api_request *request, const struct api_backend *
 {
     char fresh_id[FENCE_LOCK_ID_LEN + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    if (refuse_while_draining(request, backend) || refuse_wait_in_batch(request, params) ||
+    if (refuse_while_draining(request, backend) || refuse_wait_in_batch(request, params->wait_ms) ||
         !reserve_locks(request, params, resource, group))
         return;
     fence_owner_join(params->owner, api_request_caller(request), owner);
@@ -367,6 +370,53 @@ static void give_free(struct api_request *request, void *context)
                                   "force must be true; leave it out to release your own lock.");
 }
 
+/* The query's "unless": what the client knows of the lock. FENCE_EINVAL: answered. */
+static int read_unless(struct api_request *request, const char *unless, int64_t *ret_token)
+{
+    if (strcmp(unless, "free") == 0) {
+        *ret_token = FENCE_WATCH_FREE;
+        return 0;
+    }
+    uint64_t token = 0;
+    if (fence_decimal_read(unless, strlen(unless), FENCE_TOKEN_MAX, &token) && token >= 1) {
+        *ret_token = (int64_t)token;
+        return 0;
+    }
+    api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                              "unless must be the token that you know of, such as 34, or free.");
+    return FENCE_EINVAL;
+}
+
+/* FENCE_EINVAL: answered. */
+static int read_watch(struct api_request *request, struct fence_call *call)
+{
+    char unless[UNLESS_MAX + 1] = "";
+    int64_t wait_ms = 0;
+    const struct api_query_param params[] = {
+        {.name = "unless", .type = API_QUERY_TEXT, .min = 1, .max = UNLESS_MAX, .text = unless},
+        {.name = "wait_ms",
+         .type = API_QUERY_INTEGER,
+         .max = FENCE_WAIT_MAX_MS,
+         .integer = &wait_ms},
+    };
+    int result = api_input_query(request, params, sizeof(params) / sizeof(params[0]));
+    if (result == 0 && unless[0] != '\0')
+        result = read_unless(request, unless, &call->token);
+    if (result != 0)
+        return result;
+    if (wait_ms > 0 && unless[0] == '\0') {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "Say with unless what you know of the lock: wait_ms waits for a "
+                                  "change of it. Send the token, or free.");
+        return FENCE_EINVAL;
+    }
+    if (wait_ms > 0)
+        call->kind = FENCE_CALL_WATCH;
+    call->wait_ms = (uint32_t)wait_ms;
+    return 0;
+}
+
+/* An inspection, or a watch if the client waits for a change. */
 static void inspect_lock(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
@@ -376,8 +426,14 @@ static void inspect_lock(struct api_request *request, void *context)
         .lock_id = "",
         .owner = "",
     };
-    if (api_input_lock(request, 0, &call.resource) != 0)
+    if (api_input_lock(request, 0, &call.resource) != 0 || read_watch(request, &call) != 0 ||
+        refuse_wait_in_batch(request, call.wait_ms))
         return;
+    if (call.kind == FENCE_CALL_WATCH) {
+        if (refuse_while_draining(request, backend))
+            return;
+        api_request_may_wait(request, 1);
+    }
     backend->call(backend->context, &call);
 }
 
@@ -396,7 +452,7 @@ struct api_routes api_locks_routes(struct api_backend *backend)
          API_CHEAP},
         {API_DELETE, "/v1/locks/{resource...}", give_free, API_TAKES_QUERY, API_RIGHT_LOCK,
          "release", API_CHEAP},
-        {API_GET, "/v1/locks/{resource...}", inspect_lock, API_TAKES_NOTHING, API_RIGHT_READ,
+        {API_GET, "/v1/locks/{resource...}", inspect_lock, API_TAKES_QUERY, API_RIGHT_READ,
          "inspect", API_CHEAP},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};

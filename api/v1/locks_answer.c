@@ -193,6 +193,7 @@ static void answer_success(struct api_request *request, const struct fence_answe
         outcome = answer->released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD;
         break;
     case FENCE_CALL_INSPECT:
+    case FENCE_CALL_WATCH:
         write_inspection(&writer, request, answer);
         break;
     case FENCE_CALL_BREAK:

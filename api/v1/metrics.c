@@ -108,7 +108,7 @@ static void write_load(const struct api_worker_metrics *sum, struct api_metrics_
                       api_counter_get(&sum->calls_now));
     api_metrics_gauge(text, "pawl_calls_max", "Calls that may be under way at a time.",
                       api_counter_get(&sum->calls_max));
-    api_metrics_gauge(text, "pawl_waiters", "Calls that may wait for a lock.",
+    api_metrics_gauge(text, "pawl_waiters", "Calls that may wait for a lock, or watch one.",
                       api_counter_get(&sum->waiting));
     api_metrics_gauge(text, "pawl_waiters_max", "Calls that may wait at a time.",
                       api_counter_get(&sum->waiting_max));

@@ -6,6 +6,7 @@
 #include "fence/call/seating.h"
 #include "fence/call/survey.h"
 #include "fence/call/waiting.h"
+#include "fence/call/watch.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/lock_id.h"
 #include "fence/state/output.h"
@@ -47,6 +48,15 @@ static void answer_failed(struct fence_core *core, struct call *call, int error)
         core_seat_drop(call);
 }
 
+static void tell_watches(struct fence_core *core, const struct call *call,
+                         const struct core_group_call *group)
+{
+    if (!group)
+        core_watch_changed(core, call->resource);
+    for (unsigned k = 0; group && k < group->group.count; k++)
+        core_watch_changed(core, group->group.locks[k].resource);
+}
+
 static void answer_granted(struct fence_core *core, struct call *call, uint64_t validity_us)
 {
     const struct fence_attempt *attempt = &call->taking.attempt;
@@ -57,6 +67,7 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     if (core_wants_seat(call))
         core_seat_granted(core, call);
     core_answer_queue(core, call);
+    tell_watches(core, call, group);
     struct fence_answer *answer = core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
     answer->token = attempt->votes.each[0].token;

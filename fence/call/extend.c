@@ -142,7 +142,7 @@ void core_extend_admitted(struct fence_core *core, struct call *call)
     const struct fence_round_masters masters = core_round_masters(core);
     uint32_t spare = 0;
     uint32_t first = fence_round_first(&masters, call->slot, &spare);
-    core_vote_begin(core, call, first, spare);
+    core_vote_begin(core, call, call->kind, first, spare);
     call->vote.extensions_max = core_extensions_max(core);
     call->extend.join_tag = core_random(core);
     ask_to_extend(core, call, first);

@@ -2,9 +2,9 @@
 
 #include "fence/base/set.h"
 #include "fence/call/calls.h"
+#include "fence/call/seating.h"
 #include "fence/call/show.h"
 #include "fence/call/votes.h"
-#include "fence/call/waiting.h"
 #include "fence/state/output.h"
 
 #include <assert.h>
@@ -40,6 +40,15 @@ static void conclude_inspect(struct fence_core *core, struct call *call)
     core_finish(core, call);
 }
 
+void core_inspect_look(struct fence_core *core, struct call *call)
+{
+    const uint32_t active = fence_fleet_active(&core->fleet);
+    call->tries = 0;
+    core_vote_begin(core, call, FENCE_CALL_INSPECT, active, 0);
+    ask_to_inspect(core, call, active);
+    core_round_begin(core, call, active, false, core->fleet.deadline_us);
+}
+
 void core_inspect_admitted(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_INSPECT);
@@ -47,16 +56,13 @@ void core_inspect_admitted(struct fence_core *core, struct call *call)
         core_show_admitted(core, call);
         return;
     }
-    const uint32_t active = fence_fleet_active(&core->fleet);
-    core_vote_begin(core, call, active, 0);
-    ask_to_inspect(core, call, active);
-    core_round_begin(core, call, active, false, core->fleet.deadline_us);
+    core_inspect_look(core, call);
     conclude_inspect(core, call); /* at once, if too few can be asked */
 }
 
 /* Master @i is asked under the view that was learnt from it. The answers of the other masters
  * stand. */
-static bool inspect_view_refused(struct fence_core *core, struct call *call, unsigned i)
+bool core_inspect_view_refused(struct fence_core *core, struct call *call, unsigned i)
 {
     const uint32_t again = fence_fleet_active(&core->fleet) & fence_set_of(i);
     if (call->tries++ >= FENCE_TRIES_MAX)
@@ -67,7 +73,7 @@ static bool inspect_view_refused(struct fence_core *core, struct call *call, uns
 
 const struct core_round_kind core_inspect_round = {
     .tally = core_vote_tally,
-    .view_refused = inspect_view_refused,
+    .view_refused = core_inspect_view_refused,
     .count = core_vote_count,
     .give_up = core_vote_give_up,
     .conclude = conclude_inspect,

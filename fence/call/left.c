@@ -4,13 +4,19 @@
 #include "fence/call/cleanup.h"
 #include "fence/call/seating.h"
 #include "fence/call/waiting.h"
+#include "fence/call/watch.h"
 #include "fence/state/clients.h"
 
 void core_left(struct fence_core *core, uint64_t client)
 {
     uint32_t index = core_clients_find(&core->clients, client);
-    if (index != FENCE_NOBODY)
-        core_acquire_abandon(core, &core->calls[index]);
+    if (index == FENCE_NOBODY)
+        return;
+    struct call *call = &core->calls[index];
+    if (call->kind == FENCE_CALL_WATCH)
+        core_watch_abandon(core, call);
+    else
+        core_acquire_abandon(core, call);
 }
 
 void core_left_grant(struct fence_core *core, const struct fence_taken *declined)

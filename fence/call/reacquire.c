@@ -3,6 +3,7 @@
 #include "fence/call/attempts.h"
 #include "fence/call/call_move.h"
 #include "fence/call/calls.h"
+#include "fence/call/watch.h"
 #include "fence/protocol/lease.h"
 #include "fence/state/output.h"
 
@@ -44,6 +45,7 @@ static void keep_reacquired(struct fence_core *core, struct call *call)
     int64_t validity_us =
         fence_validity_us(core_attempt_lease_ms(call), call->taking.attempt.began_us, core->now_us);
     core_attempt_settle(core, call);
+    core_watch_changed(core, call->resource);
     call->token = call->taking.attempt.votes.each[0].token;
     call->extend.regrant_us = core->now_us + (validity_us > 0 ? (uint64_t)validity_us : 0);
     call->extend.regranted = fence_tally_count(&call->taking.attempt.tally, FENCE_PART_GRANTED);

@@ -213,3 +213,10 @@ struct core_holder_hint *core_queue_hint(struct fence_core *core, struct core_wa
                ? &core->seats.known[queue->seats].seen[seat]
                : NULL;
 }
+
+struct core_wait_queue *core_queue_for(const struct fence_core *core, const char *resource)
+{
+    char name[FENCE_RESOURCE_MAX + 1];
+    core_queue_name(resource, name);
+    return core_wait_queues_find(&core->queues, name);
+}

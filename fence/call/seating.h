@@ -70,4 +70,7 @@ void core_queue_name(const char *resource, char ret_name[static FENCE_RESOURCE_M
 struct core_holder_hint *core_queue_hint(struct fence_core *core, struct core_wait_queue *queue,
                                          const char *resource);
 
+/* The queue of @resource, or of the name that it is a seat of; NULL: no call waits. */
+struct core_wait_queue *core_queue_for(const struct fence_core *core, const char *resource);
+
 #endif

@@ -3,7 +3,6 @@
 #include "fence/call/call_move.h"
 #include "fence/call/calls.h"
 #include "fence/call/seating.h"
-#include "fence/call/waiting.h"
 #include "fence/state/output.h"
 
 #include <assert.h>

@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-void core_vote_begin(struct fence_core *core, struct call *call, uint32_t first, uint32_t spare)
+void core_vote_begin(struct fence_core *core, struct call *call, enum fence_call_kind kind,
+                     uint32_t first, uint32_t spare)
 {
     core_call_move(call, CALL_VOTING);
-    fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, first, spare);
+    fence_quorum_call_begin(&call->vote, kind, core->fleet.n, first, spare);
     core_round_new(core, call);
 }
 

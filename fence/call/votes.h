@@ -5,8 +5,10 @@
 
 #include "fence/call/rounds.h"
 
-/* The round of @call begins: the masters in @first are to be asked, those in @spare may be. */
-void core_vote_begin(struct fence_core *core, struct call *call, uint32_t first, uint32_t spare);
+/* The round of @call begins, which asks what a call of @kind asks: the masters in @first are to be
+ * asked, those in @spare may be. */
+void core_vote_begin(struct fence_core *core, struct call *call, enum fence_call_kind kind,
+                     uint32_t first, uint32_t spare);
 
 /* What the round does (fence/call/rounds.h). */
 struct fence_tally *core_vote_tally(struct call *call);

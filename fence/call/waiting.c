@@ -4,6 +4,7 @@
 #include "fence/call/call_move.h"
 #include "fence/call/calls.h"
 #include "fence/call/seating.h"
+#include "fence/call/watch.h"
 #include "fence/protocol/lock_id.h"
 #include "fence/protocol/name.h"
 #include "fence/state/output.h"
@@ -247,15 +248,9 @@ static void wake_on_release(struct fence_core *core, const struct call *call,
         core_wake_at(core, call, core->now_us);
 }
 
-struct core_wait_queue *core_queue_for(const struct fence_core *core, const char *resource)
-{
-    char name[FENCE_RESOURCE_MAX + 1];
-    core_queue_name(resource, name);
-    return core_wait_queues_find(&core->queues, name);
-}
-
 void core_released(struct fence_core *core, const char *resource, const char *lock_id)
 {
+    core_watch_changed(core, resource);
     struct core_wait_queue *queue = core_queue_for(core, resource);
     if (!queue && core->groups.used_count == 0)
         return;

@@ -44,9 +44,6 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
  * and then, since that message may be lost. Random delays keep servers apart. */
 uint64_t core_next_look_us(struct fence_core *core, struct call *call);
 
-/* The queue of @resource, or of the name that it is a seat of; NULL: no call waits. */
-struct core_wait_queue *core_queue_for(const struct fence_core *core, const char *resource);
-
 /* The holder with @lock_id released @resource. */
 void core_released(struct fence_core *core, const char *resource, const char *lock_id);
 

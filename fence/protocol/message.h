@@ -25,6 +25,11 @@ enum fence_call_kind {
     FENCE_CALL_INSPECT,
     FENCE_CALL_COUNT, /* a named counter: the next values, or the last one */
     FENCE_CALL_BREAK, /* take the lock from the grant with @token, whoever holds it */
+    FENCE_CALL_WATCH, /* inspect, once the lock is no longer held under @token */
+};
+
+enum {
+    FENCE_WATCH_FREE = 0, /* in place of a token */
 };
 
 /* Who asks, and gets the answer. */
@@ -50,9 +55,11 @@ struct fence_call {
                        * FENCE_SEATS_MAX. Inspect: each of them. 0: @resource itself, or @group */
     bool idempotent;  /* acquire: @lock_id is the client's own, and this may be a retry. A lock that
                        * is there under it counts as acquired */
-    int64_t token;    /* extend, break: the grant's token */
+    int64_t token;    /* extend, break, watch: the grant's token. Watch: FENCE_WATCH_FREE waits
+                       * until the lock is held */
     uint32_t ttl_ms;  /* acquire, extend */
-    uint32_t wait_ms; /* acquire: 0 asks once */
+    uint32_t wait_ms; /* acquire: 0 asks once. Watch: at least 1; then it is answered with what was
+                       * seen last */
     uint32_t waited_ms; /* acquire: how long its client says that it has waited under @lock_id, up
                          * to FENCE_WAITED_MAX_MS. It counts in a new process only */
     uint32_t count;     /* count: how many values, 1 .. FENCE_COUNT_MAX; 0 reads the last one */
@@ -96,19 +103,20 @@ struct fence_answer {
     const struct fence_seats_shown *shown; /* inspect of seats; NULL otherwise */
     const char *lock_id;                   /* acquire */
     const struct fence_group *group;       /* acquire of several: with the tokens; NULL otherwise */
-    const char *owner;     /* FENCE_EHELD, inspect: the label of the one who holds it;
+    const char *owner;     /* FENCE_EHELD, inspect, watch: the label of the one who holds it;
                             * FENCE_EBROKEN: who broke it */
-    int64_t token;         /* acquire, inspect (0: the masters differ), extend, break; as
+    int64_t token;         /* acquire, inspect and watch (0: the masters differ), extend, break; as
                             * inspect for FENCE_EMISMATCH */
     uint32_t ttl_ms;       /* acquire, extend */
     uint64_t validity_ms;  /* acquire, extend: rounded down */
     uint64_t served_ms;    /* from the call's event to this answer, rounded down */
     uint64_t served_us;    /* the same */
     bool waited;           /* for another call, for a holder, or after a conflict */
-    uint64_t remaining_ms; /* inspect; FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry makes sense */
-    unsigned waiters;      /* inspect: calls of this server that wait for the resource */
+    uint64_t remaining_ms; /* inspect, watch; FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry makes
+                              sense */
+    unsigned waiters;      /* inspect, watch: calls of this server that wait for the resource */
     int64_t value;         /* count: the last of the values taken, or what was read */
-    bool held;             /* inspect */
+    bool held;             /* inspect, watch */
     bool released;         /* release, break: false if it was no longer held */
     const char *broken_id; /* break that @released: the lock id of that grant, for this server's own
                             * accounts. No caller is told */

@@ -2,11 +2,12 @@
  * those that act on it, each calls only what stands before it:
  *
  *     output                            effects, requests and answers of this step
- *     cleanup, admit, calls, seating, waiting
- *                                       what calls have in common
+ *     cleanup, admit, calls             what calls have in common
  *     rounds                            the way through a round, whatever is asked
- *     attempts, votes, survey           what kinds of rounds have in common
- *     acquire, reacquire, extend, release, show, inspect, break, count
+ *     votes, show, inspect, watch       looks at a lock, which other calls bring about
+ *     seating, waiting, attempts, survey
+ *                                       what acquires have in common
+ *     acquire, reacquire, extend, release, break, count
  *                                       a call, by its kind
  *     masters                           what is learnt of masters
  *     rejoin_steps, import, rejoin      masters that are taken back
@@ -55,6 +56,9 @@ struct core_rejoin; /* fence/rejoin/rejoin_state.h */
  *   COUNT, first of its queue:  COUNTING <---> PAUSING, when masters differ.
  *   COUNT, behind the first:    QUEUED ---> COUNTING ---> COUNTED. The first asks for it, too.
  *
+ *   WATCH, first of its queue:  VOTING <---> WATCHING ---> WATCHED, when the lock has changed.
+ *   WATCH, behind the first:    WATCHING ---> WATCHED. The first looks for it, too.
+ *
  * An acquire of several resources stands in no queue: it is TRYING at once.
  *
  * A call that comes back to its place may become the first. The first before it ends its attempt,
@@ -77,6 +81,8 @@ enum call_state {
     CALL_BREAKING,
     CALL_COUNTING,
     CALL_COUNTED,
+    CALL_WATCHING,
+    CALL_WATCHED,
 };
 
 /* What lasts of an acquire from one attempt to the next. */
@@ -118,6 +124,20 @@ struct call_survey {
     uint64_t answered[FENCE_MASTERS_MAX]; /* bits of the seats that each master told of */
 };
 
+/* What lasts of a watch from one look to the next. */
+struct call_watch {
+    uint64_t arrived;   /* looks up to this round began before the call arrived */
+    uint64_t looked_us; /* when the last look that counts for the call ended, ... */
+    uint64_t until_us;  /* ... the end of the lease that it saw, ... */
+    int64_t token;      /* ... and the token; 0: the masters differed */
+    int error;          /* why the last look failed; 0: it did not */
+    bool looked;        /* a look has counted, ... */
+    bool asked;         /* ... in which masters were asked */
+    bool knows;         /* a look has found how the lock is */
+    bool held;
+    bool again; /* the first of a queue: the lock was changed while the look was under way */
+};
+
 /* An attempt under way: of an acquire, or of an extension that acquires again. */
 struct call_taking {
     struct fence_attempt attempt;
@@ -136,7 +156,7 @@ struct call {
     int64_t token;
     uint64_t client;
     uint64_t arrived_us;
-    uint64_t wait_until_us; /* acquire; 0: it does not wait */
+    uint64_t wait_until_us; /* acquire, watch; 0: it does not wait */
     uint32_t group;         /* acquire: of several, in core->groups; FENCE_NOBODY: of one */
     bool idempotent;        /* the lock id is the client's own; may be a retry */
     bool waited;            /* acquire: it stood behind another, or paused */
@@ -148,11 +168,12 @@ struct call {
         struct call_extend extend;
         struct call_count count;
         struct call_show show;
+        struct call_watch watch;
     };
     union {                                /* by its state: what the round under way asks */
         struct call_survey survey;         /* SURVEYING */
         struct call_taking taking;         /* TRYING, REACQUIRING */
-        struct fence_quorum_call vote;     /* VOTING */
+        struct fence_quorum_call vote;     /* VOTING; WATCHING, WATCHED: of the last look */
         struct fence_breaking breaking;    /* BREAKING */
         struct fence_counter_call counter; /* COUNTING, COUNTED */
     };
@@ -167,11 +188,12 @@ struct fence_core {
     struct fence_timers timers;       /* one a call */
     struct core_wait_queues queues;   /* acquires, by resource */
     struct core_wait_queues counting; /* calls about named counters, by their names */
+    struct core_wait_queues watching; /* watches, by resource */
     struct core_kept_places kept;     /* places of acquires that wait, in @queues */
     uint32_t granted_place;           /* of the latest grant, in @kept; FENCE_NOBODY: it had none */
     uint64_t ranks;                   /* the latest rank in @queues */
     uint64_t claims_until_us;        /* until then callers tell their ranks; 0: nobody waited yet */
-    struct core_clients clients;     /* acquires, by client */
+    struct core_clients clients;     /* acquires and watches, by client */
     struct core_groups groups;       /* acquires of several resources */
     struct core_seats seats;         /* what is known of names whose seats calls want */
     struct core_admission admission; /* calls that wait until the masters owe less */
@@ -185,7 +207,7 @@ struct fence_core {
     bool some_are_back; /* masters are active that were not: rejoins may read on */
     struct call *calls;
     struct fence_pool pool; /* of these */
-    uint32_t waiting;       /* of those in use, acquires that wait */
+    uint32_t waiting;       /* of those in use, acquires that wait, and watches */
     uint64_t rounds;
 
     struct fence_tracer tracer;

@@ -13,6 +13,7 @@ static const char *const call_words[] = {
     [FENCE_CALL_ACQUIRE] = "acquire", [FENCE_CALL_EXTEND] = "extend",
     [FENCE_CALL_RELEASE] = "release", [FENCE_CALL_INSPECT] = "inspect",
     [FENCE_CALL_COUNT] = "count",     [FENCE_CALL_BREAK] = "break",
+    [FENCE_CALL_WATCH] = "watch",
 };
 
 /* ---- text ------------------------------------------------------------------------------------ */

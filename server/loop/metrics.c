@@ -83,6 +83,7 @@ void server_metrics_answered(struct server_metrics *metrics, const struct fence_
             api_counter_add(&metrics->counters.of.broken, 1);
         break;
     case FENCE_CALL_INSPECT:
+    case FENCE_CALL_WATCH:
     case FENCE_CALL_COUNT:
         break;
     }

@@ -18,6 +18,7 @@ static void done(struct stats *stats, const struct fence_answer *answer)
         stats->released_lost += !answer->released;
         break;
     case FENCE_CALL_INSPECT:
+    case FENCE_CALL_WATCH:
         stats->inspected++;
         break;
     case FENCE_CALL_COUNT:

@@ -64,6 +64,10 @@ void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer
         stats->released_lost += answer->error == 0 && !answer->released;
         stats->release_unknown += answer->error == FENCE_ENOQUORUM;
         break;
+    case FENCE_CALL_WATCH: /* promises/watched.c counts the others */
+        stats->watch_unknown += answer->error == FENCE_ENOQUORUM;
+        stats->left += answer->error == FENCE_ELEFT;
+        break;
     case FENCE_CALL_INSPECT:
         stats->inspected_held += answer->held;
         stats->inspected_free += answer->error == 0 && !answer->held;
