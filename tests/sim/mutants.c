@@ -31,6 +31,7 @@ enum {
 #define COMING  "P3"                                  /* what comes back, and in time */
 #define WAITING "W1 W2 W3 W4"                         /* waiters.h */
 #define LISTED  "L1 L2 L3"                            /* listed.h */
+#define WATCHED "T1 T2 T3"                            /* watched.h */
 #define COUNTED "C1 C2 C3"                            /* counted.h */
 #define BROKEN  "B1 B2 B3 B4 P2"                      /* broken.h, and exclusion */
 #define UNFOUND "P1 P2 P4 C1 C2 C3 L1 L2 L3 B1 B2 B3" /* it is looked for by name only */
@@ -180,6 +181,11 @@ static const struct mutant {
      ON(MUTANT_BREAK_UNNOTED)},
     {"broken-reacquired", "one note ends an extension, and nothing is acquired again", BROKEN,
      ON(MUTANT_BROKEN_REACQUIRED)},
+    {"watch-look-too-old", "a look counts for watches that came before it", WATCHED,
+     ON(MUTANT_WATCH_LOOK_TOO_OLD)},
+    {"watch-change-missed", "a watch compares each look with what its client knows", WATCHED,
+     ON(MUTANT_WATCH_CHANGE_MISSED)},
+    {"watch-no-looks", "a watch looks now and then", WATCHED, ON(MUTANT_WATCH_NO_LOOKS)},
     {"break-by-name", "a break takes no other lock id's lock", BROKEN, ON(MUTANT_BREAK_BY_NAME)},
     {"break-by-id", "nor a later grant of the lock id", BROKEN, ON(MUTANT_BREAK_BY_ID)},
     {"break-others-unseen", "a lock of another id with such a number does not count as broken",

@@ -78,7 +78,9 @@ static bool error_fits(const struct sim_call *call, int error)
         return call->left;
     case FENCE_EWAITTIMEOUT:
     case FENCE_EWAITERS:
-        return call->kind == FENCE_CALL_ACQUIRE && call->wait_ms > 0;
+        return (call->kind == FENCE_CALL_ACQUIRE ||
+                (call->kind == FENCE_CALL_WATCH && error == FENCE_EWAITERS)) &&
+               call->wait_ms > 0;
     case FENCE_ETOOSLOW:
         return call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND;
     case FENCE_ELOCKLOST:
@@ -188,6 +190,15 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
     } else if (call->kind == FENCE_CALL_COUNT) {
         sim_counted_answered(check, call, answer->value);
     }
+}
+
+unsigned sim_check_unheard(const struct fence_answer *answer)
+{
+    unsigned unheard = 0;
+    for (unsigned i = 0; i < answer->total; i++)
+        unheard += answer->parts[i] == FENCE_PART_DOWN || answer->parts[i] == FENCE_PART_TIMEOUT ||
+                   answer->parts[i] == FENCE_PART_REFUSED;
+    return unheard;
 }
 
 /* ---- masters and the account ----------------------------------------------------------------- */

@@ -29,7 +29,7 @@ struct sim_call {
     enum fence_call_kind kind;
     unsigned client;
     unsigned server;
-    struct sim_set set; /* its tokens: acquire: granted; extend: the grant's */
+    struct sim_set set; /* its tokens: acquire: granted; extend: the grant's; watch: known */
     uint32_t lock;
     uint32_t ttl_ms;
     uint32_t wait_ms;
@@ -55,7 +55,8 @@ struct sim_call {
     bool left;                     /* its client has gone, and its server knows */
     bool waited;                   /* acquire: behind others, or for a holder */
     bool no_room;                  /* acquire: when it came, as many waited as may */
-    uint64_t came_us;              /* acquire: true time */
+    uint64_t came_us;              /* acquire, watch: true time */
+    uint64_t came_local_us;        /* watch: by its server's clock */
     uint64_t asked_us;             /* acquire: when it last asked masters, or came */
     bool asked;                    /* acquire: it did */
     uint64_t attempt;              /* acquire: the one under way, 0: none; sent to these masters, */
@@ -109,6 +110,9 @@ void sim_check_account(struct sim_check *check, const struct sim_account *accoun
 
 /* By now every call that reached a server must have its answer. */
 void sim_check_all_answered(struct sim_check *check);
+
+/* How many masters said nothing to the call that @answer is for. */
+unsigned sim_check_unheard(const struct fence_answer *answer);
 
 /* Records a violation; only the first one is kept. */
 void sim_check_fail(struct sim_check *check, const char *format, ...)

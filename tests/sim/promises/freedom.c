@@ -21,6 +21,7 @@ void sim_freedom_note(struct sim_world *world, unsigned machine, uint32_t resour
 {
     world->freedom.held_until_us[machine][resource] = held_until_us(world, machine, resource);
     sim_listed_note(world, machine, resource);
+    sim_watched_note(world, machine, resource);
 }
 
 void sim_freedom_note_all(struct sim_world *world, unsigned machine)

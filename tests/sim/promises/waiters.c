@@ -212,6 +212,21 @@ void sim_waiters_crashed(struct sim_world *world, unsigned s)
     world->waiters.places[s] = (struct sim_places){.count = 0};
 }
 
+void sim_waiters_watch_comes(struct sim_world *world, struct sim_call *call)
+{
+    call->no_room = has_no_room(world, call);
+    call->turned_away = is_turned_away(world, call);
+    is_here(world, call);
+    if (!call->turned_away)
+        (void)sim_places_come(world, call, world->waiters.waiting[call->server]);
+}
+
+void sim_waiters_watch_goes(struct sim_world *world, const struct sim_call *call)
+{
+    check_turned_away(world, call);
+    is_gone(world, call);
+}
+
 /* ---- W1 and W2: who asks --------------------------------------------------------------------- */
 
 /* Whether it is the turn of @call to ask. */

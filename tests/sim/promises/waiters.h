@@ -75,4 +75,8 @@ void sim_waiters_crashed(struct sim_world *world, unsigned s);
 /* Server @s sends @request. */
 void sim_waiters_sent(struct sim_world *world, unsigned s, const struct fence_request *request);
 
+/* A watch comes to its server, and goes: it counts as one that waits, and stands in no line. */
+void sim_waiters_watch_comes(struct sim_world *world, struct sim_call *call);
+void sim_waiters_watch_goes(struct sim_world *world, const struct sim_call *call);
+
 #endif

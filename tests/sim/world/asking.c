@@ -94,6 +94,14 @@ static void complete_acquire(struct sim_world *world, unsigned c, struct sim_cal
             call->idempotent ? ", its own" : "", call->ttl_ms, call->wait_ms);
 }
 
+static void perhaps_leave(struct sim_world *world, unsigned c, enum sim_client_state state)
+{
+    if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_LEAVES))
+        sim_asking_pause(
+            world, c, state,
+            1 + sim_chaos_pick(&world->chaos, SIM_FAULT_CLIENT_LEAVES, world->plan.think_us));
+}
+
 void sim_asking_acquire(struct sim_world *world, unsigned c)
 {
     struct sim_client *client = &world->clients[c];
@@ -108,10 +116,22 @@ void sim_asking_acquire(struct sim_world *world, unsigned c)
             client->awaited[1] = (uint32_t)(other - world->check.calls);
         }
     }
-    if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_LEAVES))
-        sim_asking_pause(
-            world, c, SIM_CLIENT_ACQUIRING,
-            1 + sim_chaos_pick(&world->chaos, SIM_FAULT_CLIENT_LEAVES, world->plan.think_us));
+    perhaps_leave(world, c, SIM_CLIENT_ACQUIRING);
+}
+
+void sim_asking_watch(struct sim_world *world, unsigned c, int64_t known)
+{
+    struct sim_client *client = &world->clients[c];
+    struct sim_call *call = ask(world, c, FENCE_CALL_WATCH, SIM_CLIENT_WATCHING);
+    if (!call)
+        return;
+    call->set.token[0] = known;
+    call->wait_ms = sim_rng_between(&client->rng, 1, world->plan.watch_high_ms);
+    SIM_SAY(world,
+            "client %u asks server %u to watch r%" PRIu32 ", knows token %" PRId64
+            ", waits %" PRIu32 " ms",
+            c, call->server, call->set.resource[0], known, call->wait_ms);
+    perhaps_leave(world, c, SIM_CLIENT_WATCHING);
 }
 
 void sim_asking_release(struct sim_world *world, unsigned c)

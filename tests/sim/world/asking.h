@@ -17,6 +17,9 @@ void sim_asking_send(struct sim_world *world, unsigned c, enum fence_call_kind k
 /* Asks for this round's locks: with a lock id that it has already, again. */
 void sim_asking_acquire(struct sim_world *world, unsigned c);
 
+/* Watches the first of its resources, of which it knows the token @known. */
+void sim_asking_watch(struct sim_world *world, unsigned c, int64_t known);
+
 /* Gives up the one that it works at. */
 void sim_asking_release(struct sim_world *world, unsigned c);
 

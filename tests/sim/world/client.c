@@ -20,6 +20,8 @@ enum {
 
     VALUES_MAX = 3, /* of one call that counts */
     AGAINS_MAX = 3, /* times that it asks with one lock id, beyond the first */
+    KNOWS_A_TOKEN = 600,
+    WATCHED_OF = 2, /* the latest tokens of a resource, of which one is known */
     BROKEN_OF = 3,  /* the latest grants of a resource, of which one is broken */
 };
 
@@ -102,6 +104,18 @@ static bool break_one(struct sim_world *world, unsigned c)
     return true;
 }
 
+/* Watches a lock that it knows to be free, or held under one of the latest tokens. */
+static void watch(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    const struct sim_grants *grants = &world->check.grants[client->set.resource[0]];
+    uint32_t latest = grants->count < WATCHED_OF ? grants->count : WATCHED_OF;
+    int64_t known = FENCE_WATCH_FREE;
+    if (latest > 0 && sim_rng_chance(&client->rng, KNOWS_A_TOKEN))
+        known = grants->grants[grants->count - 1 - sim_rng_below(&client->rng, latest)].token;
+    sim_asking_watch(world, c, known);
+}
+
 static void begin_round(struct sim_world *world, unsigned c)
 {
     struct sim_client *client = &world->clients[c];
@@ -119,6 +133,8 @@ static void begin_round(struct sim_world *world, unsigned c)
         return;
     if (world->plan.counts && sim_rng_chance(&client->rng, world->plan.counts))
         count(world, c);
+    else if (world->plan.watches && sim_rng_chance(&client->rng, world->plan.watches))
+        watch(world, c);
     else if (sim_rng_chance(&client->rng, INSPECTS))
         sim_asking_send(world, c, FENCE_CALL_INSPECT, SIM_CLIENT_INSPECTING);
     else
@@ -207,6 +223,10 @@ void sim_client_act(struct sim_world *world, unsigned c)
     case SIM_CLIENT_ACQUIRING:
         sim_asking_leave(world, c);
         end_or_ask_again(world, c);
+        break;
+    case SIM_CLIENT_WATCHING:
+        sim_asking_leave(world, c);
+        go_on(world, c, SIM_CLIENT_IDLE);
         break;
     case SIM_CLIENT_TO_ASK_AGAIN:
         sim_asking_acquire(world, c);

@@ -8,7 +8,7 @@
  *   IDLE --> ACQUIRING --granted--> CLAIMING --> (EXTENDING)* --> WRITING --> RELEASING --> IDLE
  *    |           |                   ^  |                                      |             ^
  *    |           |                   '--|---------- the next of several -------'             |
- *    '--> INSPECTING --------------- stale, refused, tired of waiting -----------------------' */
+ *    '--> INSPECTING, WATCHING ----- stale, refused, tired of waiting -----------------------' */
 #ifndef TESTS_SIM_WORLD_CLIENT_H
 #define TESTS_SIM_WORLD_CLIENT_H
 
@@ -31,6 +31,7 @@ enum sim_client_state {
     SIM_CLIENT_WRITING,
     SIM_CLIENT_RELEASING,
     SIM_CLIENT_INSPECTING,
+    SIM_CLIENT_WATCHING,
     SIM_CLIENT_DONE,
 };
 

@@ -290,18 +290,9 @@ void sim_listing_tick(struct sim_world *world, unsigned s)
     step(world, s, &event);
 }
 
-static unsigned count_unheard(const struct fence_answer *answer)
-{
-    unsigned unheard = 0;
-    for (unsigned i = 0; i < answer->total; i++)
-        unheard += answer->parts[i] == FENCE_PART_DOWN || answer->parts[i] == FENCE_PART_TIMEOUT ||
-                   answer->parts[i] == FENCE_PART_REFUSED;
-    return unheard;
-}
-
 void sim_listing_inspected(struct sim_world *world, unsigned s, const struct fence_answer *answer)
 {
-    sim_listed_inspected(world, sim_resource_number(answer->resource), count_unheard(answer));
+    sim_listed_inspected(world, sim_resource_number(answer->resource), sim_check_unheard(answer));
     struct fence_listing_event event = {
         .kind = FENCE_LISTING_EVENT_INSPECTED,
         .answer = answer,

@@ -32,7 +32,11 @@ enum {
     BREAK_WORLD = 3,
     BREAKS = 250,        /* and so many turns there; */
     BREAK_EXTENDS = 800, /* and of the turns of a holder so many are extensions */
-    LIST_WORLDS = 4,     /* one seed in so many, of this remainder, has listings */
+    WATCH_WORLDS = 6,    /* the same of those in which locks are watched; */
+    WATCH_WORLD = 2,
+    WATCHES = 300, /* and so many turns there */
+    WATCH_WAIT_MS = 3000,
+    LIST_WORLDS = 4, /* one seed in so many, of this remainder, has listings */
     LIST_WORLD = 3,
 };
 
@@ -533,6 +537,29 @@ static void draw_breaks(struct sim_plan *plan, uint64_t seed)
     plan->extends = BREAK_EXTENDS;
 }
 
+/* In every other of these worlds nothing goes wrong but clients: there a watch is told in time. */
+static void draw_watches(struct sim_plan *plan, uint64_t seed)
+{
+    static const enum sim_fault of_clients[] = {SIM_FAULT_CLIENT_PAUSE, SIM_FAULT_CLIENT_LEAVES,
+                                                SIM_FAULT_ANSWER_LOST};
+    uint32_t permille[SIM_FAULTS] = {0};
+    if (seed % WATCH_WORLDS != WATCH_WORLD)
+        return;
+    plan->watches = WATCHES;
+    plan->watch_high_ms = WATCH_WAIT_MS;
+    plan->clear = seed / WATCH_WORLDS % 2 == 0;
+    if (!plan->clear)
+        return;
+    for (unsigned k = 0; k < sizeof(of_clients) / sizeof(of_clients[0]); k++)
+        permille[of_clients[k]] = plan->permille[of_clients[k]];
+    memcpy(plan->permille, permille, sizeof(permille));
+    plan->kind = SIM_MIXED;
+    plan->sane = true;
+    plan->partial = plan->blank = plan->early = plan->maintains = false;
+    plan->owed = 0;
+    plan->slowness = 0;
+}
+
 struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
 {
     struct sim_plan plan = {.kind = SIM_MIXED};
@@ -546,6 +573,7 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
     plan.counts = seed % COUNT_WORLDS == COUNT_WORLD ? COUNTS : 0;
     draw_breaks(&plan, seed);
     draw_listings(&plan, seed);
+    draw_watches(&plan, seed);
     return plan;
 }
 

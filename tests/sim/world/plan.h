@@ -88,14 +88,16 @@ struct sim_plan {
     uint32_t ttl_high_ms;
     uint32_t waits; /* per mille of the acquires, so long at most */
     uint32_t wait_high_ms;
-    uint32_t extends;    /* per mille of the turns of a holder */
-    uint32_t own_ids;    /* per mille of the acquires: with a lock id of the client's own, */
-    uint32_t twice;      /* of those: the client asks twice at once, */
-    uint32_t groups;     /* and where there are several resources, of more than one of them */
-    uint32_t counts;     /* per mille of the turns of a client: it counts instead, */
-    uint32_t breaks;     /* and it breaks a grant instead */
-    uint32_t words_lost; /* per mille of what masters publish when a lock is given up */
-    uint32_t think_us;   /* at most, between two acts of a client */
+    uint32_t extends;       /* per mille of the turns of a holder */
+    uint32_t own_ids;       /* per mille of the acquires: with a lock id of the client's own, */
+    uint32_t twice;         /* of those: the client asks twice at once, */
+    uint32_t groups;        /* and where there are several resources, of more than one of them */
+    uint32_t counts;        /* per mille of the turns of a client: it counts instead, */
+    uint32_t breaks;        /* and it breaks a grant instead, */
+    uint32_t watches;       /* and it watches a lock instead, */
+    uint32_t watch_high_ms; /* for so long at most */
+    uint32_t words_lost;    /* per mille of what masters publish when a lock is given up */
+    uint32_t think_us;      /* at most, between two acts of a client */
     uint32_t delay_low_us;
     uint32_t delay_high_us;
     unsigned slowness;  /* some connections are slower than others: 2 to at most this power */
@@ -108,6 +110,7 @@ struct sim_plan {
      * exclusion hold. Elsewhere clocks run as they like, and only the order of tokens is left. */
     bool sane;
     enum fence_ask ask;
+    bool clear;     /* nothing goes wrong but clients */
     bool lists;     /* somebody lists the held locks */
     bool maintains; /* at the end, masters are replaced while a lock is kept by extension */
     bool calm; /* QUEUE: clocks are sane, all words arrive, and nothing goes wrong but clients */

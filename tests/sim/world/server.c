@@ -84,6 +84,8 @@ static void drop_calls(struct sim_world *world, unsigned s)
         sim_check_dropped(&world->check, call);
         if (call->kind == FENCE_CALL_ACQUIRE)
             sim_waiters_dropped(world, call);
+        else if (call->kind == FENCE_CALL_WATCH)
+            sim_watched_dropped(world, call);
         answer_leaves(world, call);
     }
 }
@@ -154,6 +156,8 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
         sim_waiters_answered(world, call);
         sim_attempts_answered(world, call);
     }
+    if (call->kind == FENCE_CALL_WATCH && sim_check_ok(&world->check))
+        sim_watched_answered(world, call, answer);
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
         sim_lease_check(world, call, world->now_us + valid_us);
     sim_stats_answer(&world->stats, answer, call->set.count > 1, call->confirming,
@@ -277,7 +281,9 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
 {
     bool has_lock = call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND ||
                     call->kind == FENCE_CALL_RELEASE;
-    bool has_token = call->kind == FENCE_CALL_EXTEND || call->kind == FENCE_CALL_BREAK;
+    bool has_token = call->kind == FENCE_CALL_EXTEND || call->kind == FENCE_CALL_BREAK ||
+                     call->kind == FENCE_CALL_WATCH;
+    bool has_ttl = has_lock || call->kind == FENCE_CALL_INSPECT;
     bool several = call->set.count > 1;
     uint32_t id = (uint32_t)(call - world->check.calls);
     if (several)
@@ -296,9 +302,7 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
                 .group = several ? &world->group : NULL,
                 .idempotent = call->idempotent,
                 .token = has_token ? call->set.token[0] : 0,
-                .ttl_ms = call->kind == FENCE_CALL_COUNT || call->kind == FENCE_CALL_BREAK
-                              ? 0
-                              : call->ttl_ms,
+                .ttl_ms = has_ttl ? call->ttl_ms : 0,
                 .count = call->count,
                 .wait_ms = call->wait_ms,
                 .waited_ms = call->waited_ms,
@@ -307,6 +311,8 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
     sim_check_begun(&world->check, call);
     if (call->kind == FENCE_CALL_ACQUIRE)
         sim_waiters_come(world, call);
+    else if (call->kind == FENCE_CALL_WATCH)
+        sim_watched_come(world, call);
     sim_server_step(world, s, &event);
     if (call->kind == FENCE_CALL_ACQUIRE && sim_check_ok(&world->check))
         sim_waiters_came(world, call);

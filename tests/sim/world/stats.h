@@ -38,6 +38,11 @@
     X(inspected_held)                                                                              \
     X(inspected_free)                                                                              \
     X(inspect_unknown)                                                                             \
+    X(watched_held)                                                                                \
+    X(watched_free)                                                                                \
+    X(watched_over) /* their wait was */                                                           \
+    X(watch_unknown)                                                                               \
+    X(longest_watch_us) /* not summed: a change that lasted, in clear worlds */                    \
     X(broken)                                                                                      \
     X(break_free) /* nobody had the lock any more */                                               \
     X(break_mismatch)                                                                              \

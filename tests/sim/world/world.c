@@ -120,6 +120,7 @@ static void start(struct sim_world *world, uint64_t seed, FILE *out)
     sim_heap_init(&world->heap);
     sim_check_init(&world->check, &world->plan);
     sim_waiters_init(&world->waiters);
+    sim_watched_init(&world->watched);
     memset(&world->freedom, 0, sizeof(world->freedom));
     memset(world->accounts, 0, sizeof(world->accounts));
     memset(world->admitted, 0, sizeof(world->admitted));

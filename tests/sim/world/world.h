@@ -12,6 +12,7 @@
 #include "tests/sim/promises/check.h"
 #include "tests/sim/promises/freedom.h"
 #include "tests/sim/promises/waiters.h"
+#include "tests/sim/promises/watched.h"
 #include "tests/sim/world/chaos.h"
 #include "tests/sim/world/client.h"
 #include "tests/sim/world/heap.h"
@@ -53,6 +54,7 @@ struct sim_world {
     struct sim_check check;
     struct sim_waiters waiters;
     struct sim_freedom freedom;
+    struct sim_watched watched;
     struct sim_network network;
     struct sim_link links[SIM_SERVERS_MAX][FENCE_MASTERS_MAX];
     unsigned machines_count;
