@@ -19,12 +19,9 @@ struct acquisition {
     char lock_id[PAWL_LOCK_ID_MAX + 1];
     char path[CLIENT_PATH_MAX];
     int64_t began_ms; /* the first attempt with this lock id */
-    int64_t until_ms; /* the end of the wait; INT64_MAX: none */
-    bool told;        /* the next attempt waits: who holds the lock was said, or is not wanted */
-    bool in_doubt;    /* an attempt may have left the lock behind */
-    bool answered;    /* a pawld or its gateway did: then it is worth to wait for it */
-    int64_t asked_ms; /* when the last attempt began */
-    int64_t wait_ms;  /* that it was to wait */
+    struct client_wait wait;
+    bool told;     /* the next attempt waits: who holds the lock was said, or is not wanted */
+    bool in_doubt; /* an attempt may have left the lock behind */
 };
 
 static int make_lock_id(char ret_id[static PAWL_LOCK_ID_MAX + 1])
@@ -60,11 +57,6 @@ static json_t *body_of(const struct acquisition *acquisition, int64_t wait_ms)
         (void)json_object_set_new(body, "resources", names);
     }
     return body;
-}
-
-static int64_t nearer_ms(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* ---- a grant --------------------------------------------------------------------------------- */
@@ -114,8 +106,7 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
  * there are several servers: it finds out soon which of them answers. */
 static int64_t wait_of(const struct acquisition *acquisition)
 {
-    const int64_t left_ms = acquisition->until_ms - pawl_now_ms();
-    return left_ms <= 0 || !acquisition->told ? 0 : nearer_ms(left_ms, WAIT_STEP_MS);
+    return acquisition->told ? client_wait_left_ms(&acquisition->wait, WAIT_STEP_MS) : 0;
 }
 
 static void tell_holder(struct acquisition *acquisition, const struct client_answer *answer)
@@ -135,21 +126,11 @@ static void tell_holder(struct acquisition *acquisition, const struct client_ans
         });
 }
 
-/* Whether the last attempt waited at a pawld. What ends such a wait is a gateway that cuts it. */
-static bool did_wait(const struct acquisition *acquisition)
-{
-    return acquisition->wait_ms > 0 && pawl_now_ms() - acquisition->asked_ms >= CLIENT_CUT_LEAST_MS;
-}
-
 static int read_problem(pawl_client *client, struct acquisition *acquisition,
                         const struct client_answer *answer)
 {
-    const bool is_foreign = client_is_foreign(answer);
-    int error = client_problem(client, answer);
-    if (is_foreign && error == PAWL_EPROTOCOL && (acquisition->answered || did_wait(acquisition)))
-        error = PAWL_EUNAVAILABLE; /* a page of a gateway */
-    acquisition->answered |= !is_foreign || error == PAWL_EUNAVAILABLE;
-    if (error == PAWL_EHELD && acquisition->until_ms > pawl_now_ms())
+    const int error = client_wait_problem(client, &acquisition->wait, answer);
+    if (error == PAWL_EHELD && acquisition->wait.until_ms > pawl_now_ms())
         tell_holder(acquisition, answer);
     return error;
 }
@@ -157,8 +138,6 @@ static int read_problem(pawl_client *client, struct acquisition *acquisition,
 static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lock **ret_lock)
 {
     const int64_t wait_ms = wait_of(acquisition);
-    acquisition->asked_ms = pawl_now_ms();
-    acquisition->wait_ms = wait_ms;
     json_t *json = body_of(acquisition, wait_ms);
     char *body = json_dumps(json, JSON_COMPACT);
     json_decref(json);
@@ -168,20 +147,14 @@ static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lo
     }
 
     struct client_answer answer = {.json = NULL};
-    client->attempting = true;
-    int error =
-        client_ask(client,
-                   &(struct client_request){.method = "POST",
-                                            .path = acquisition->path,
-                                            .body = body,
-                                            .waited_ms = pawl_now_ms() - acquisition->began_ms,
-                                            .timeout_ms = wait_ms + client_attempt_ms(client)},
-                   &answer);
-    client->attempting = false;
+    struct client_request request = {.method = "POST",
+                                     .path = acquisition->path,
+                                     .body = body,
+                                     .waited_ms = pawl_now_ms() - acquisition->began_ms};
+    int error = client_wait_ask(client, &acquisition->wait, &request, wait_ms, &answer);
     free(body);
     if (error < 0) {
         acquisition->in_doubt |= client->reached;
-        acquisition->answered |= client->cut && did_wait(acquisition);
         return error;
     }
     const bool is_grant = (answer.status == 200 || answer.status == 201) && answer.json != NULL;
@@ -193,22 +166,10 @@ static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lo
     return error;
 }
 
-/* Pauses before the next attempt. False: there is none. A wait that a gateway cut at its very end
- * is followed by one more attempt, which says who holds the lock. */
-static bool goes_on(const struct acquisition *acquisition, struct client_patience *patience)
-{
-    const bool did = did_wait(acquisition);
-    if (did)
-        patience->pause_ms = 0; /* it was no hot loop, and its place is kept for a moment */
-    return client_pause(patience) || (did && acquisition->answered);
-}
-
-/* One attempt after the other. Somebody else's lock, or a server that answered before, is waited
- * for until the end of the wait. No answer from the start on: only for a call's timeout. */
+/* One attempt after the other. Somebody else's lock is waited for as a server that answered. */
 static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_lock **ret_lock)
 {
-    const int64_t first_ms = pawl_now_ms() + client->call_timeout_ms;
-    struct client_patience patience = client_patience(first_ms);
+    client_wait_restart(client, &acquisition->wait);
     for (;;) {
         const bool told = acquisition->told;
         const int error = attempt(client, acquisition, ret_lock);
@@ -217,17 +178,15 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
             return PAWL_ECANCELLED;
         }
         if (error == PAWL_EHELD) {
-            if (pawl_now_ms() >= acquisition->until_ms)
+            if (pawl_now_ms() >= acquisition->wait.until_ms)
                 return error;
             if (!told && acquisition->told)
                 continue; /* it did not wait: the next one does */
-            patience.pause_ms = CLIENT_PAUSE_LEAST_MS;
+            acquisition->wait.patience.pause_ms = CLIENT_PAUSE_LEAST_MS;
         } else if (!client_may_repeat(error)) {
             return error;
         }
-        if (acquisition->answered && acquisition->until_ms > first_ms)
-            patience.until_ms = acquisition->until_ms;
-        if (!goes_on(acquisition, &patience))
+        if (!client_wait_goes_on(&acquisition->wait))
             return error;
     }
 }
@@ -276,10 +235,9 @@ static int check_request(pawl_client *client, const struct pawl_request *request
         client_say(client, "ttl_ms is negative");
         return PAWL_EINVAL;
     }
-    if (request->wait_ms < PAWL_NO_WAIT) {
-        client_say(client, "wait_ms is negative; give PAWL_NO_WAIT, PAWL_WAIT or milliseconds");
-        return PAWL_EINVAL;
-    }
+    const int wrong = client_wait_check(client, request->wait_ms);
+    if (wrong < 0)
+        return wrong;
     for (size_t i = request->name_count; i-- > 0;) {
         const int error = client_path(client, "/v1/locks/", request->names[i], ret_path);
         if (error < 0)
@@ -288,19 +246,6 @@ static int check_request(pawl_client *client, const struct pawl_request *request
     if (request->name_count > 1)
         (void)snprintf(ret_path, CLIENT_PATH_MAX, "/v1/locks");
     return 0;
-}
-
-static int64_t end_of_wait(int64_t wait_ms)
-{
-    const int64_t now_ms = pawl_now_ms();
-    if (wait_ms == PAWL_NO_WAIT)
-        return now_ms;
-    return wait_ms <= 0 || wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + wait_ms;
-}
-
-void pawl_cancel(pawl_client *client)
-{
-    atomic_store(&client->cancelled, true);
 }
 
 /* A client serves one thread at a time: while it waits, nobody can release its own lock. */
@@ -336,7 +281,8 @@ static int acquire_valid(pawl_client *client, struct acquisition *acquisition, p
         error = attempts(client, acquisition, &lock);
         if (error < 0 ? acquisition->in_doubt : pawl_lock_left_ms(lock) == 0)
             clean_up(client, acquisition);
-    } while (error == 0 && pawl_lock_left_ms(lock) == 0 && pawl_now_ms() < acquisition->until_ms);
+    } while (error == 0 && pawl_lock_left_ms(lock) == 0 &&
+             pawl_now_ms() < acquisition->wait.until_ms);
     if (error == 0 && pawl_lock_left_ms(lock) == 0) {
         client_say(client, "the lock was granted, but its validity had ended when the answer came");
         pawl_lock_free(lock);
@@ -351,7 +297,7 @@ int pawl_acquire(pawl_client *client, const struct pawl_request *request, pawl_l
 {
     struct acquisition acquisition = {
         .request = request,
-        .until_ms = end_of_wait(request->wait_ms),
+        .wait = client_wait(client, request->wait_ms),
         .told = request->waiting == NULL && client->server_count == 1,
     };
     int error = client_check_owner(client);

@@ -30,6 +30,8 @@ const char *pawl_error_name(int error)
         return "forked";
     case PAWL_NEW_GRANT:
         return "new-grant";
+    case PAWL_UNCHANGED:
+        return "unchanged";
     default:
         return error == 0 ? "done" : "unknown";
     }

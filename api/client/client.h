@@ -53,9 +53,9 @@ struct pawl_client {
     int64_t call_timeout_ms;
     char key[PAWL_KEY_MAX + 1]; /* "": none */
     _Atomic int64_t give_up_ms; /* a call that is under way then is ended; INT64_MAX: none */
-    _Atomic bool cancelled;     /* the attempts of the acquisition that is under way are */
+    _Atomic bool cancelled;     /* the attempts of the wait that is under way are */
     bool asks_one_by_one;       /* a server did not know a request about several names */
-    bool attempting;            /* an attempt of an acquisition is under way */
+    bool attempting;            /* an attempt of a wait is under way */
     char reason[CLIENT_REASON_MAX];
     bool is_named;                     /* @reason has the name of the lock */
     char problem[CLIENT_PROBLEM_MAX];  /* that @reason is of, as JSON; "": of none */
@@ -197,6 +197,46 @@ struct client_group client_group_ask(pawl_client *client, const pawl_lock *lock,
 bool client_group_answer(const struct client_group *group, size_t index,
                          struct client_answer *ret_answer);
 void client_group_free(struct client_group *group);
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+/* A call that waits at a pawld: attempts, until one ends it or its time is over. A server that
+ * answered before is waited for until the end of the wait. No answer from the start on: only for a
+ * call's timeout. */
+struct client_wait {
+    int64_t until_ms; /* the end of the wait; INT64_MAX: none */
+    int64_t first_ms; /* the end of it where no server answers */
+    bool answered;    /* a pawld or its gateway did: then it is worth to wait for it */
+    int64_t asked_ms; /* when the last attempt began */
+    int64_t step_ms;  /* that it was to wait */
+    struct client_patience patience;
+};
+
+/* @wait_ms: PAWL_WAIT, PAWL_NO_WAIT or milliseconds. */
+struct client_wait client_wait(const pawl_client *client, int64_t wait_ms);
+
+/* The last attempt was of another wait: gives the servers a call's timeout to answer. */
+void client_wait_restart(const pawl_client *client, struct client_wait *wait);
+
+/* PAWL_EINVAL: @wait_ms is no wait. */
+PAWL_CHECKED int client_wait_check(pawl_client *client, int64_t wait_ms);
+
+/* How long an attempt may wait now, @most_ms at the most. */
+int64_t client_wait_left_ms(const struct client_wait *wait, int64_t most_ms);
+
+/* client_ask() for an attempt that waits for @step_ms; pawl_cancel() ends it. */
+PAWL_CHECKED int client_wait_ask(pawl_client *client, struct client_wait *wait,
+                                 struct client_request *request, int64_t step_ms,
+                                 struct client_answer *ret_answer);
+
+/* client_problem() of the answer to an attempt. PAWL_EUNAVAILABLE, too, where a gateway answered in
+ * place of a pawld. */
+PAWL_CHECKED int client_wait_problem(pawl_client *client, struct client_wait *wait,
+                                     const struct client_answer *answer);
+
+/* Pauses before the next attempt. False: there is none. A wait that a gateway cut at its very end
+ * is followed by one more attempt, which says how the lock is. */
+bool client_wait_goes_on(struct client_wait *wait);
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 

@@ -59,10 +59,11 @@ enum {
     PAWL_NAME_MAX = 255,  /* bytes of a name */
     PAWL_OWNER_MAX = 128, /* bytes of a label */
     PAWL_LOCK_ID_MAX = 64,
-    PAWL_KEY_MAX = 127, /* bytes of a key */
+    PAWL_KEY_MAX = 127,    /* bytes of a key */
+    PAWL_HOLDER_MAX = 255, /* bytes of a holder's label with the key behind it; the rest is cut */
 };
 
-/* How long an acquisition waits, beside a number of milliseconds. */
+/* How long an acquisition or a watch waits, beside a number of milliseconds. */
 enum {
     PAWL_WAIT = 0,     /* without end. The default, as in all clients. -1 is the same */
     PAWL_NO_WAIT = -2, /* not at all */
@@ -78,7 +79,7 @@ enum pawl_error {
     PAWL_EREFUSED = -6,     /* refused for a reason that waiting does not mend: read the reason */
     PAWL_EEXHAUSTED = -7,   /* extended as often as is allowed: acquire anew */
     PAWL_EPROTOCOL = -8,    /* the answer is not one of a pawld: check the address */
-    PAWL_ECANCELLED = -9,   /* pawl_cancel() ended the acquisition */
+    PAWL_ECANCELLED = -9,   /* pawl_cancel() ended the wait */
     PAWL_EFORKED = -10, /* the client or the lock belongs to the process that this one was forked
                          * from: make a new client in this process */
 };
@@ -179,10 +180,10 @@ struct pawl_request {
 PAWL_PUBLIC PAWL_CHECKED int pawl_acquire(pawl_client *client, const struct pawl_request *request,
                                           pawl_lock **ret_lock);
 
-/* Cancels the pawl_acquire() of @client that is under way, and does nothing where none is. That
- * call then releases what it may have been granted, and returns PAWL_ECANCELLED. It returns within
- * a second where servers answer, and at once where a signal interrupts the thread that waits; an
- * acquisition that succeeds at the same moment stands. Any thread. */
+/* Cancels the pawl_acquire() or pawl_watch() of @client that is under way, and does nothing where
+ * none is. That call then releases what it may have been granted, and returns PAWL_ECANCELLED. It
+ * returns within a second where servers answer, and at once where a signal interrupts the thread
+ * that waits; an acquisition that succeeds at the same moment stands. Any thread. */
 PAWL_PUBLIC void pawl_cancel(pawl_client *client);
 
 /* A lock that was acquired before, by another process say. */
@@ -221,6 +222,38 @@ PAWL_PUBLIC int64_t pawl_lock_ttl_ms(const pawl_lock *lock);
 PAWL_PUBLIC size_t pawl_lock_count(const pawl_lock *lock);
 PAWL_PUBLIC const char *pawl_lock_name(const pawl_lock *lock, size_t index);
 PAWL_PUBLIC const char *pawl_lock_id(const pawl_lock *lock);
+
+/* ---- watching -------------------------------------------------------------------------------- */
+
+/* How a lock is, as far as its watcher knows. All zero: nothing is known yet. */
+struct pawl_state {
+    bool known;
+    bool held;
+    int64_t token;                   /* of the grant that has the lock; 0: no grant has */
+    char owner[PAWL_HOLDER_MAX + 1]; /* the holder's label; "": none */
+};
+
+/* A result of pawl_watch() that is no error: its wait ended, and the lock is as *state says. */
+enum {
+    PAWL_UNCHANGED = 2
+};
+
+/* Waits until the lock @name is not as *@state says, and writes there how the lock is then. Takes
+ * no lock. A state that knows nothing is answered at once. Begin with such a state, and pass it on
+ * from call to call:
+ *
+ *     struct pawl_state state = {.known = false};
+ *     while ((error = pawl_watch(client, "leader", PAWL_WAIT, &state)) == 0)
+ *         follow(state.held ? state.token : 0);
+ *
+ * Only the last change is told where several came at once. A lock that was released and is held
+ * again has a higher token. The holder may be gone when the call returns: a resource that checks
+ * tokens tells for sure. Once a server has answered, failures of servers and gateways end no wait.
+ * @wait_ms: PAWL_WAIT, PAWL_NO_WAIT or milliseconds.
+ * 0, PAWL_UNCHANGED, PAWL_EUNAVAILABLE (no server answers; *@state stands, and the call may be
+ * repeated), PAWL_EREFUSED, PAWL_EINVAL, PAWL_ENOMEM, PAWL_EPROTOCOL, PAWL_ECANCELLED. */
+PAWL_PUBLIC PAWL_CHECKED int pawl_watch(pawl_client *client, const char *name, int64_t wait_ms,
+                                        struct pawl_state *state);
 
 /* ---- counters, and what a server shows ------------------------------------------------------- */
 

@@ -177,6 +177,15 @@ def waiters:
            .lost, .twice])
     | table;
 
+def watches:
+    def milli($quantile): .[$quantile] / 1000 | fixed(2);
+    [["persistence", "watching", "changes a second", "each p50 ms", "each p99 ms", "last p50 ms",
+      "last p99 ms", "pawld CPU %", "masters CPU %", "untold", "wrong"]]
+    + map([.persistence, (.watches | commas), .per_second, (.each_us | milli("p50")),
+           (.each_us | milli("p99")), (.last_us | milli("p50")), (.last_us | milli("p99")),
+           (.cpu_percent[0] | fixed(1)), (.cpu_percent[1:] | add | fixed(1)), .untold, .wrong])
+    | table;
+
 def attacked:
     def of($what): map(select(.what == $what));
     [["persistence", "calm", "attacked", "p50 ratio", "p99 ratio", "masters silent",
@@ -298,6 +307,7 @@ def by_part($kinds; kind; value; $digits):
             of("keys"); keys),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
+    section("From a grant until watches of its name are told"; of("watches"); watches),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";
             of("attacked"); attacked),
     section("Acquire of one client while others flood the service, p50 / p99 in microseconds";

@@ -109,5 +109,6 @@ int cli_list(struct cli_globals *globals, int argc, char **argv);
 int cli_lock(struct cli_globals *globals, int argc, char **argv);
 int cli_release(struct cli_globals *globals, int argc, char **argv);
 int cli_show(struct cli_globals *globals, int argc, char **argv);
+int cli_watch(struct cli_globals *globals, int argc, char **argv);
 
 #endif

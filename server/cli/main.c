@@ -13,7 +13,7 @@
 const char *argp_program_version = "pawl " PAWL_VERSION;
 
 static const char *const names[] = {"acquire", "break", "counter", "extend",  "fleet", "guard",
-                                    "key",     "list",  "lock",    "release", "show"};
+                                    "key",     "list",  "lock",    "release", "show",  "watch"};
 
 enum {
     VERBS = sizeof(names) / sizeof(names[0]),
@@ -22,7 +22,7 @@ enum {
 /* In the order of @names. */
 static int (*const verbs[VERBS])(struct cli_globals *globals, int argc, char **argv) = {
     cli_acquire, cli_break, cli_counter, cli_extend,  cli_fleet, cli_guard,
-    cli_key,     cli_list,  cli_lock,    cli_release, cli_show,
+    cli_key,     cli_list,  cli_lock,    cli_release, cli_show,  cli_watch,
 };
 
 struct input {
@@ -60,6 +60,7 @@ static const struct argp parser = {
            "  pawl release [NAME...]       releases it\n"
            "  pawl break NAME              gives it free, whoever holds it\n"
            "  pawl show NAME               who holds it\n"
+           "  pawl watch NAME              who holds it, and each change\n"
            "  pawl list [PREFIX]           the locks that are held\n"
            "  pawl fleet                   which masters vote, and why others do not\n"
            "  pawl counter next NAME       a number that nobody else gets; also show, list\n"

@@ -53,6 +53,7 @@ const LATE_MS = 500; // to release a lock whose validity has ended
 const PAUSE_LEAST_MS = 50; // between two attempts, doubled each time
 const PAUSE_MOST_MS = 1000;
 const WAIT_STEP_MS = 60000; // what one request waits at the most: a stopped server is noticed then
+const LOOK_STEP_MS = 50000; // what one look of a watch waits; proxies cut after 60 s, commonly
 const WATCH_STEP_MS = 500; // timers stop in suspend; so soon after it a lock is looked at again
 const ALIVE_STEP_MS = 60000;
 const CALLS_AT_ONCE = 8; // about the names of one lock
@@ -88,7 +89,8 @@ const NO_TEXT = /\0|\p{Surrogate}/u; // no pawld writes them
 const INTEGER_LENGTH_MAX = 20; // of 64 bits, with a sign
 
 /**
- * A string or a number of an answer. A number with a fraction becomes null. Throws SyntaxError
+ * A string or a number of an answer. A number with a fraction becomes an empty object, which means
+ * nothing anywhere; null and false do. Throws SyntaxError
  * where all clients refuse the answer: numbers that have no room in 64 bits, and half characters.
  */
 function checkPart(part) {
@@ -98,7 +100,7 @@ function checkPart(part) {
         throw new SyntaxError('a string or a number that no pawld writes');
     if (isInteger && (part.length > INTEGER_LENGTH_MAX || BigInt.asIntN(64, BigInt(part)) !== BigInt(part)))
         throw new SyntaxError('an integer of more than 64 bits');
-    return isText || isInteger || /^-?0\d/.test(part) ? part : 'null';
+    return isText || isInteger || /^-?0\d/.test(part) ? part : '{}';
 }
 
 /** An answer as JSON with plain strings; null: it is none. */
@@ -603,7 +605,7 @@ function send(server, agent, { method, path, headers, body, signal }) {
 
 /** A call as part of a batch, in JSON; undefined: it comes alone, as it may wait for a lock. */
 function batchedCall({ method, path, headers, body }) {
-    const isOfOne = path.startsWith('/v1/locks/');
+    const isOfOne = path.startsWith('/v1/locks/') && !path.includes('?');
     if (!isOfOne || body?.wait_ms > 0) return undefined;
     const token = headers?.['Fencing-Token'];
     return JSON.stringify({
@@ -1231,24 +1233,86 @@ function checkOwn(servers, { names, waitMs }) {
     }
 }
 
+/**
+ * A call that waits at a server: attempts, until one ends it or its time is over. A server that
+ * answered before is waited for until the end of the wait. No answer from the start on: only for a
+ * call's timeout.
+ */
+class Waiting {
+    #servers;
+    #signal;
+    #firstMs; // the end of it where no server answers
+    #askedMs = 0; // when the last attempt began
+    #waitMs = 0; // what it was to wait
+    answered = false; // a pawld or its gateway did: then it is worth to wait for it
+
+    constructor(servers, untilMs, signal) {
+        this.#servers = servers;
+        this.untilMs = untilMs;
+        this.#signal = signal;
+        this.#firstMs = steadyMs() + servers.callTimeoutMs;
+        this.patience = new Patience(this.#firstMs);
+    }
+
+    /** How long an attempt may wait now, `mostMs` at the most. */
+    leftMs(mostMs) {
+        return Math.min(Math.max(Math.ceil(this.untilMs - steadyMs()), 0), mostMs);
+    }
+
+    /** Whether the last attempt waited at a pawld. What ends such a wait is a gateway. */
+    #didWait() {
+        return this.#waitMs > 0 && steadyMs() - this.#askedMs >= CUT_LEAST_MS;
+    }
+
+    /** One attempt, which waits for `waitMs`. Throws what an answer without a `fine` status is. */
+    async ask(request, waitMs, fine) {
+        this.#waitMs = waitMs;
+        this.#askedMs = steadyMs();
+        const timeoutMs = waitMs + this.#servers.attemptMs(this.#servers.callTimeoutMs);
+        let answer;
+        try {
+            answer = await this.#servers.ask({ ...request, timeoutMs, signal: this.#signal });
+        } catch (error) {
+            this.answered ||= error?.cut === true && this.#didWait();
+            throw error;
+        }
+        const foreign = isForeign(answer);
+        const isFine = !foreign && fine.includes(answer.status);
+        let problem = isFine ? undefined : problemOf(answer);
+        if (foreign && problem instanceof ProtocolError && (this.answered || this.#didWait()))
+            problem = new Unavailable(problem.message, { code: 'no-answer' }); // of a gateway
+        this.answered ||= !foreign || problem instanceof Unavailable;
+        if (problem !== undefined) throw problem;
+        return answer;
+    }
+
+    /**
+     * Pauses before the next attempt. False: there is none. A wait that a gateway cut at its very
+     * end is followed by one more attempt, which says how the lock is.
+     */
+    async goesOn() {
+        const did = this.#didWait();
+        if (did) this.patience.pauseMs = 0; // it was no hot loop, and its place is kept for a moment
+        if (this.answered) this.patience.untilMs = Math.max(this.#firstMs, this.untilMs);
+        return (await this.patience.pause(this.#signal)) || (did && this.answered);
+    }
+}
+
 /** One acquisition: attempts under one lock id, until one is granted or the time is over. */
 class Acquisition {
     #servers;
     #wanted;
-    #untilMs;
+    #waiting;
     #lockId = randomBytes(LOCK_ID_BYTES).toString('base64url');
     #beganMs = steadyMs();
     #inDoubt = false; // an attempt may have left the lock behind
     #told; // the next attempt waits: who holds the lock was said, or is not wanted
-    #answered = false; // a pawld or its gateway did: then it is worth to wait for it
-    #askedMs = 0; // when the last attempt began
-    #lastWaitMs = 0; // what it was to wait
     #asked; // ends with the last request
 
     constructor(servers, wanted, untilMs) {
         this.#servers = servers;
         this.#wanted = wanted;
-        this.#untilMs = untilMs;
+        this.#waiting = new Waiting(servers, untilMs, wanted.signal);
         this.#told = wanted.onWaiting === undefined && servers.count === 1;
     }
 
@@ -1275,75 +1339,45 @@ class Acquisition {
         await releaseAll(this.#servers, this.#wanted.names, this.#lockId, leftMs).catch(() => {});
     }
 
-    /* Somebody else's lock, or a server that answered before, is waited for until the end of the
-     * wait. No answer from the start on: only for a call's timeout. */
+    /* Somebody else's lock is waited for as a server that answered. */
     async #attempts() {
-        const firstMs = steadyMs() + this.#servers.callTimeoutMs;
-        const patience = new Patience(firstMs);
         for (;;) {
             this.#wanted.signal?.throwIfAborted();
             try {
                 return await this.#attempt();
             } catch (error) {
                 if (error instanceof Held) {
-                    if (steadyMs() >= this.#untilMs) throw error;
-                    patience.pauseMs = PAUSE_LEAST_MS;
+                    if (steadyMs() >= this.#waiting.untilMs) throw error;
+                    this.#waiting.patience.pauseMs = PAUSE_LEAST_MS;
                     if (this.#tellHolder(error)) continue;
                 } else if (!(error instanceof Unavailable)) {
                     throw error;
                 }
-                if (this.#answered) patience.untilMs = Math.max(firstMs, this.#untilMs);
-                if (!(await this.#goesOn(patience))) throw error;
+                if (!(await this.#waiting.goesOn())) throw error;
             }
         }
     }
 
-    /** Whether the last attempt waited at a pawld. What ends such a wait is a gateway. */
-    #didWait() {
-        return this.#lastWaitMs > 0 && steadyMs() - this.#askedMs >= CUT_LEAST_MS;
-    }
-
-    /**
-     * Pauses before the next attempt. False: there is none. A wait that a gateway cut at its very
-     * end is followed by one more attempt, which says who holds the lock.
-     */
-    async #goesOn(patience) {
-        const did = this.#didWait();
-        if (did) patience.pauseMs = 0; // it was no hot loop, and its place is kept for a moment
-        return (await patience.pause(this.#wanted.signal)) || (did && this.#answered);
-    }
-
     async #attempt() {
-        const { ttlMs: ttl_ms, owner, names, path, signal } = this.#wanted;
+        const { ttlMs: ttl_ms, owner, names, path } = this.#wanted;
         const waitMs = this.#waitMs();
-        this.#lastWaitMs = waitMs;
-        this.#askedMs = steadyMs();
         const resources = names.length > 1 ? names : undefined;
+        const request = {
+            method: 'POST',
+            path,
+            headers: { 'Waited-Ms': Math.floor(steadyMs() - this.#beganMs) },
+            body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, owner, resources },
+            onAsked: (asked) => (this.#asked = asked),
+        };
         let answer;
         try {
-            answer = await this.#servers.ask({
-                method: 'POST',
-                path,
-                headers: { 'Waited-Ms': Math.floor(steadyMs() - this.#beganMs) },
-                body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, owner, resources },
-                timeoutMs: waitMs + this.#servers.attemptMs(this.#servers.callTimeoutMs),
-                signal,
-                onAsked: (asked) => (this.#asked = asked),
-            });
+            answer = await this.#waiting.ask(request, waitMs, [200, 201]);
         } catch (error) {
-            this.#inDoubt ||= error?.reached ?? true;
-            this.#answered ||= error?.cut === true && this.#didWait();
+            const isTold = error instanceof PawlError && !(error instanceof Unavailable);
+            if (!isTold || error instanceof ProtocolError) this.#inDoubt ||= error?.reached ?? true;
             throw error;
         }
-        const foreign = isForeign(answer);
-        const granted = !foreign && (answer.status === 200 || answer.status === 201);
-        let problem = granted ? undefined : problemOf(answer);
-        if (foreign && problem instanceof ProtocolError && (this.#answered || this.#didWait()))
-            problem = new Unavailable(problem.message, { code: 'no-answer' }); // of a gateway
-        this.#answered ||= !foreign || problem instanceof Unavailable;
-        if (granted || problem instanceof Unavailable || problem instanceof ProtocolError)
-            this.#inDoubt = true;
-        if (!granted) throw problem;
+        this.#inDoubt = true;
         return new Lock(this.#servers, this.#wanted, this.#lockId, answer);
     }
 
@@ -1352,8 +1386,7 @@ class Acquisition {
      * there are several servers: it finds out soon which of them answers.
      */
     #waitMs() {
-        const leftMs = Math.ceil(this.#untilMs - steadyMs());
-        return leftMs <= 0 || !this.#told ? 0 : Math.min(leftMs, WAIT_STEP_MS);
+        return this.#told ? this.#waiting.leftMs(WAIT_STEP_MS) : 0;
     }
 
     /** False: it was told before. */
@@ -1373,6 +1406,63 @@ function defaultServer() {
         return SOCKET_DEFAULT;
     } catch {
         return SERVER_DEFAULT;
+    }
+}
+
+/* ---- watching -------------------------------------------------------------------------------- */
+
+/**
+ * How a lock is. `token` is that of the grant that has the lock, and `owner` its holder's label;
+ * both are undefined where nobody holds the lock.
+ * @typedef {{held: boolean, token?: number, owner?: string}} State
+ */
+
+/**
+ * The lock as an answer tells it. Undefined: the masters differ on the holder's token, as a grant is
+ * on its way, or ended halfway.
+ */
+function stateOf({ server, json }) {
+    if (json?.held === false) return { held: false };
+    if (json?.held === true && json.token === null) return undefined;
+    if (json?.held !== true || !isToken(json.token))
+        throw new ProtocolError(
+            `${server} tells of a lock without a holder or a token that makes sense`,
+            { code: 'protocol' },
+        );
+    return { held: true, token: json.token, owner: textOf(json.owner) ?? '' };
+}
+
+function lookPath(path, known, waitMs) {
+    return known === undefined ? path : `${path}?unless=${known.token ?? 'free'}&wait_ms=${waitMs}`;
+}
+
+/**
+ * The first state of a lock that is not `known`; undefined: the time is over. A server that answers
+ * sooner than it was asked to, and with nothing new, is asked again after a pause, as one that fails.
+ */
+async function look(servers, path, known, untilMs, signal) {
+    const waiting = new Waiting(servers, untilMs, signal);
+    let told = servers.count === 1; // the next attempt waits: which server answers is known
+    waiting.answered = known !== undefined;
+    for (;;) {
+        const waits = told && known !== undefined;
+        const waitMs = waits ? waiting.leftMs(LOOK_STEP_MS) : 0;
+        let failure;
+        try {
+            const request = { method: 'GET', path: lookPath(path, known, waitMs) };
+            const state = stateOf(await waiting.ask(request, waitMs, [200]));
+            told = true;
+            const isNew = known === undefined || state?.token !== known.token;
+            if (state !== undefined && isNew) return state;
+            if (steadyMs() >= untilMs) return undefined;
+            if (known !== undefined && !waits) continue; // it did not wait: the next one does
+        } catch (error) {
+            if (!(error instanceof Unavailable)) throw error;
+            failure = error;
+        }
+        if (await waiting.goesOn()) continue;
+        if (failure !== undefined) throw failure;
+        return undefined;
     }
 }
 
@@ -1456,6 +1546,44 @@ export class Client {
                 throw new Unavailable('its validity had ended when the answer came', {
                     code: 'too-late',
                 });
+        }
+    }
+
+    /**
+     * The states of a lock, for `for await (const state of client.watch('leader'))`. The first one is
+     * how the lock is now, and the next ones come as soon as it changes. No lock is taken.
+     *
+     * Only the last change is told where several came at once. A lock that was released and is held
+     * again has a higher token. The holder may be gone when its state is told: a resource that checks
+     * tokens tells for sure.
+     *
+     * Once a server has answered, failures of servers and gateways end no watch. Throws Invalid.
+     * Iterating throws Unavailable, Refused, Invalid, ProtocolError, or the reason of `signal`.
+     * @param {string} name
+     * @param {object} [options]
+     * @param {number} [options.waitMs] how long to watch; Infinity by default: without end; 0: the
+     *     state now, and no more
+     * @param {AbortSignal} [options.signal] ends the watch
+     * @returns {AsyncGenerator<State, void, void>}
+     */
+    watch(name, options = {}) {
+        checkOptions(options, ['waitMs', 'signal']);
+        checkMs('waitMs', options.waitMs, 0, Infinity);
+        checkSignal(options.signal);
+        return this.#states(name, pathOf(name), options);
+    }
+
+    async *#states(name, path, { waitMs = Infinity, signal }) {
+        const untilMs = steadyMs() + waitMs;
+        let known;
+        for (;;) {
+            try {
+                known = await look(this.#servers, path, known, untilMs, signal);
+            } catch (error) {
+                throw about(error, 'watch', [name]);
+            }
+            if (known === undefined) return;
+            yield known;
         }
     }
 

@@ -42,6 +42,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import collections
 import contextlib
 import http.client
 import io
@@ -57,8 +58,9 @@ import urllib.parse
 import weakref
 
 __all__ = [
-    "AsyncLock", "Client", "Error", "Exhausted", "Forked", "Held", "Invalid", "InvalidType",
-    "Lock", "LockLost", "NewGrant", "ProtocolError", "Refused", "Unavailable", "now",
+    "AsyncLock", "AsyncWatch", "Client", "Error", "Exhausted", "Forked", "Held", "Invalid",
+    "InvalidType", "Lock", "LockLost", "NewGrant", "ProtocolError", "Refused", "State",
+    "Unavailable", "Watch", "now",
 ]
 
 SERVER_DEFAULT = "http://127.0.0.1:7380"
@@ -77,6 +79,7 @@ TTL_MAX = 24 * 3600.0  # no fleet allows a longer lease
 _CALL_TIMEOUT = 5.0
 _CONNECT_TIMEOUT = 2.0
 _WAIT_STEP = 60.0  # what one request waits at the most: a stopped server is noticed then
+_WATCH_STEP = 50.0  # what one look of a watch waits; proxies cut after 60 s, commonly
 _PAUSE_LEAST = 0.05  # between two attempts, doubled each time
 _PAUSE_MOST = 1.0
 _CUT_LEAST = 0.5  # a request that waited so long was one to a pawld, or a gateway
@@ -880,6 +883,27 @@ class Client:
         _note_own(lock)
         return AsyncLock(lock)
 
+    def watch(self, name, wait=None) -> Watch:
+        """The states of the lock @name, for `for state in client.watch("leader"):`. The first State
+        is how the lock is now, and the next ones come as soon as it changes. No lock is taken.
+
+        wait: how long to watch. None: without end; 0: the state now, and no more. Watch.close()
+            ends it from another thread.
+
+        Only the last change is told where several came at once. A lock that was released and is
+        held again has a higher token. The holder may be gone when its state is told: a resource
+        that checks tokens tells for sure.
+
+        Once a server has answered, failures of servers and gateways end no watch. Iterating raises
+        Unavailable (it may go on then), Refused, Invalid, ProtocolError, Forked."""
+        self._owner.check()
+        return Watch(self, name, wait)
+
+    def awatch(self, name, wait=None) -> AsyncWatch:
+        """watch() for `async for`. Cancelling the task ends the wait for the next state."""
+        self._owner.check()
+        return AsyncWatch(Watch(self, name, wait))
+
     # -- for this file --
 
     def _ask(self, call: _Call, timeout: float, abort: _Abort) -> _Answer:
@@ -999,28 +1023,76 @@ def _check_own(client: Client, request: _Request):
 # ---- acquiring ----------------------------------------------------------------------------------
 
 
-class _Acquisition:
-    """Attempts under one lock id, until one is granted or the time is over."""
+class _Waiting:
+    """A call that waits at a server: attempts, until one ends it or its time is over. A server that
+    answered before is waited for until the end of the wait. No answer from the start on: only for a
+    call's timeout."""
 
-    def __init__(self, client: Client, request: _Request, until: float, abort: _Abort):
+    def __init__(self, client: Client, until: float, abort: _Abort):
         self.client = client
-        self.request = request
         self.until = until  # the end of the wait
         self.abort = abort
-        self.lock_id = base64.urlsafe_b64encode(os.urandom(21)).decode()
-        self.began = now()
-        self.told = request.on_wait is None and len(client._servers) == 1
-        self.in_doubt = False  # an attempt may have left the lock behind
+        self.told = len(client._servers) == 1  # the next attempt waits
         self.answered = False  # a pawld or its gateway did: then it is worth to wait for it
         self.asked = 0.0  # when the last attempt began
         self.waits = 0.0  # what it was to wait
+        self.first = now() + client._call_timeout
+        self.patience = _Patience(self.first, abort)
 
-    def wait(self) -> float:
-        """The first attempt waits for nothing where somebody wants to hear who is in the way, and
-        where there are several servers: it finds out soon which of them answers."""
-        if not self.told:
-            return 0.0
-        return min(max(self.until - now(), 0.0), _WAIT_STEP)
+    def left(self, most: float) -> float:
+        """How long an attempt may wait now. The first one waits for nothing where it is not known
+        which of several servers answers."""
+        return min(max(self.until - now(), 0.0), most) if self.told else 0.0
+
+    def did_wait(self) -> bool:
+        """Whether the last attempt waited at a pawld. What ends such a wait is a gateway that cuts
+        it."""
+        return self.waits > 0 and now() - self.asked >= _CUT_LEAST
+
+    def ask(self, call: _Call, wait: float) -> _Answer:
+        self.asked, self.waits = now(), wait
+        client = self.client
+        try:
+            answer = client._ask(call, wait + client._call_timeout / len(client._servers),
+                                 self.abort)
+        except (Held, Refused, Exhausted, LockLost):
+            self.answered = True
+            raise
+        except ProtocolError as error:
+            if call.answer is not None and call.answer.is_foreign \
+                    and (self.answered or self.did_wait()):
+                self.answered = True
+                raise Unavailable(str(error)) from error  # a page of a gateway
+            raise
+        except BaseException:
+            self.answered = self.answered or call.answer is not None \
+                or (call.cut and self.did_wait())
+            raise
+        self.answered = True
+        return answer
+
+    def goes_on(self) -> bool:
+        """Pauses before the next attempt. False: there is none. A wait that a gateway cut at its
+        very end is followed by one more attempt, which says how the lock is."""
+        did = self.did_wait()
+        if did:
+            self.patience.seconds = 0.0  # it was no hot loop, and its place is kept for a moment
+        if self.answered and self.until > self.first:
+            self.patience.until = self.until
+        return self.patience.pause() or (did and self.answered)
+
+
+class _Acquisition(_Waiting):
+    """Attempts under one lock id, until one is granted or the time is over."""
+
+    def __init__(self, client: Client, request: _Request, until: float, abort: _Abort):
+        super().__init__(client, until, abort)
+        self.request = request
+        self.lock_id = base64.urlsafe_b64encode(os.urandom(21)).decode()
+        self.began = now()
+        # Where somebody wants to hear who is in the way, the first attempt waits for nothing.
+        self.told = self.told and request.on_wait is None
+        self.in_doubt = False  # an attempt may have left the lock behind
 
     def call(self, wait: float) -> _Call:
         request = self.request
@@ -1035,60 +1107,30 @@ class _Acquisition:
         body["resources"] = list(request.names)
         return _Call("POST", "/v1/locks", body, headers)
 
-    def did_wait(self) -> bool:
-        """Whether the last attempt waited at a pawld. What ends such a wait is a gateway that cuts
-        it."""
-        return self.waits > 0 and now() - self.asked >= _CUT_LEAST
-
     def attempt(self) -> _Answer:
-        self.asked, self.waits = now(), self.wait()
-        call = self.call(self.waits)
-        client = self.client
+        wait = self.left(_WAIT_STEP)
+        call = self.call(wait)
         try:
-            answer = client._ask(call, self.waits + client._call_timeout / len(client._servers),
-                                 self.abort)
+            answer = self.ask(call, wait)
             if answer.status not in (200, 201):
                 raise answer.error()
         except (Held, Refused, Exhausted, LockLost):
-            self.answered = True
-            raise
-        except ProtocolError as error:
-            self.in_doubt = True
-            if call.answer is not None and call.answer.is_foreign \
-                    and (self.answered or self.did_wait()):
-                self.answered = True
-                raise Unavailable(str(error)) from error  # a page of a gateway
             raise
         except BaseException:
-            self.answered = self.answered or call.answer is not None \
-                or (call.cut and self.did_wait())
             self.in_doubt = self.in_doubt or call.reached
             raise
-        self.answered = True
         self.in_doubt = True  # until the answer is understood, and its lock is somebody's
         return answer
 
-    def goes_on(self, patience: _Patience) -> bool:
-        """Pauses before the next attempt. False: there is none. A wait that a gateway cut at its
-        very end is followed by one more attempt, which says who holds the lock."""
-        did = self.did_wait()
-        if did:
-            patience.seconds = 0.0  # it was no hot loop, and its place is kept for a moment
-        return patience.pause() or (did and self.answered)
-
     def attempts(self) -> _Answer:
-        """One attempt after the other. Another one's lock, or a server that answered before, is
-        waited for until the end of the wait. No answer from the start on: only for a call's
-        timeout."""
-        first = now() + self.client._call_timeout
-        patience = _Patience(first, self.abort)
+        """One attempt after the other. Another one's lock is waited for as a server that answered."""
         while True:
             try:
                 return self.attempt()
             except Held as held:
                 if now() >= self.until:
                     raise
-                patience.seconds = _PAUSE_LEAST
+                self.patience.seconds = _PAUSE_LEAST
                 if not self.told:
                     self.told = True
                     if self.request.on_wait is not None:
@@ -1097,9 +1139,7 @@ class _Acquisition:
                 error = held
             except Unavailable as unavailable:
                 error = unavailable
-            if self.answered and self.until > first:
-                patience.until = self.until
-            if not self.goes_on(patience):
+            if not self.goes_on():
                 raise error
 
     def run(self, take_new_grant: bool) -> Lock:
@@ -1167,6 +1207,98 @@ def _release(client: Client, names, lock_id: str, until: float) -> bool:
     if error is not None:
         raise error
     return released
+
+
+# ---- watching -----------------------------------------------------------------------------------
+
+
+class State(collections.namedtuple("State", ("held", "token", "owner"))):
+    """How a lock is. `token` is that of the grant that has the lock, and `owner` its holder's
+    label. Both are None where nobody holds the lock."""
+
+    __slots__ = ()
+
+
+def _state_of(answer: _Answer):
+    """The lock as @answer tells it. None: the masters differ on the holder's token, as a grant is
+    on its way, or ended halfway."""
+    held = answer.json.get("held")
+    if answer.status != 200 or not isinstance(held, bool):
+        raise ProtocolError(f"{answer.server} tells of a lock without a holder that makes sense")
+    if not held:
+        return State(False, None, None)
+    if "token" in answer.json and answer.json["token"] is None:
+        return None
+    return State(True, answer.integer("token", 1, TOKEN_MAX), answer.text("owner") or "")
+
+
+def _look_path(name: str, known, wait: float) -> str:
+    if known is None:
+        return _path(name)
+    return f"{_path(name)}?unless={known.token or 'free'}&wait_ms={int(wait * 1000)}"
+
+
+def _look(client: Client, name: str, known, until: float, abort: _Abort):
+    """The first state that is not @known (None: nothing is). None: the wait is over. A server that
+    answers sooner than it was asked to, and with nothing new, is asked again after a pause, as one
+    that fails."""
+    waiting = _Waiting(client, until, abort)
+    waiting.answered = known is not None
+    while True:
+        told = waiting.told
+        wait = waiting.left(_WATCH_STEP) if known is not None else 0.0
+        error = None
+        try:
+            state = _state_of(waiting.ask(_Call("GET", _look_path(name, known, wait)), wait))
+            waiting.told = True
+            if state is not None and (known is None or state.token != known.token):
+                return state
+            if now() >= until:
+                return None
+            if known is not None and not told:
+                continue  # it did not wait: the next one does
+        except Unavailable as unavailable:
+            error = unavailable
+        except Error as failed:
+            raise _about(failed, "watch", [name])
+        if not waiting.goes_on():
+            if error is None:
+                return None
+            raise _about(error, "watch", [name])
+
+
+class Watch:
+    """The states of a lock, for a `for` statement. Client.watch() makes it. One thread at a time
+    may iterate."""
+
+    def __init__(self, client: Client, name: str, wait):
+        _bytes_of("a name", name)
+        self._client = client
+        self._name = _Request([name], None, wait, None, None).names[0]
+        self._until = now() + (_FOREVER if wait is None else float(wait))
+        self._state = None  # that was told last
+        self._abort = _Abort()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self) -> State:
+        try:
+            self._abort.check()
+            state = self._look(self._abort)
+        except _Aborted:
+            raise StopIteration from None
+        if state is None:
+            raise StopIteration
+        self._state = state
+        return state
+
+    def close(self):
+        """Ends the iteration. Any thread, also while another one waits in it."""
+        self._abort.set()
+
+    def _look(self, abort: _Abort):
+        return _look(self._client, self._name, self._state, self._until, abort)
 
 
 # ---- the lock -----------------------------------------------------------------------------------
@@ -1609,6 +1741,24 @@ class AsyncLock:
         self._stopped.set()
         if self._on_stop is not None:
             self._on_stop(self)
+
+
+class AsyncWatch:
+    """A Watch for `async for`. Client.awatch() makes it."""
+
+    def __init__(self, watch: Watch):
+        self._watch = watch
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self) -> State:
+        abort = _Abort()
+        state = await _in_thread(lambda: self._watch._look(abort), abort.set)
+        if state is None:
+            raise StopAsyncIteration
+        self._watch._state = state  # not where the task was cancelled: nobody was told
+        return state
 
 
 class _AsyncBlock:

@@ -2,7 +2,7 @@
 # the lock's name is a command, and is completed as one.
 
 set -g __pawl_valued --server --key-file --ca-file --cert --cert-key --wait -w --ttl --exit-code -E --why \
-    --signal --kill-after
+    --signal --kill-after --until
 
 # The place of the verb among the words before the cursor; 0 where none was said yet.
 function __pawl_verb_at
@@ -96,4 +96,5 @@ complete -c pawl -f -a '(__pawl_complete)'
 for file in key-file ca-file cert cert-key file
     complete -c pawl -l $file -r -F
 end
+complete -c pawl -l until -x -a 'free held'
 complete -c pawl -l signal -x -a 'TERM INT HUP QUIT USR1 USR2 KILL'

@@ -177,6 +177,38 @@ static void lock_is_shown_with_its_holder(void **state)
                   "NAME  TOKEN  LEFT  HELD BY  WAITING\nfree               nobody\n");
 }
 
+/* The lines come one by one, through a pipe. */
+static void watch_prints_who_holds_a_lock_and_each_change(void **state)
+{
+    expect_exit("mkfifo lines; \"$PAWL\" watch a >lines & exec 5<lines; read -r line <&5; "
+                "echo \"$line\"; \"$PAWL\" acquire --shell --why me a >grant; read -r line <&5; "
+                "echo \"$line\"; eval \"$(cat grant)\"; \"$PAWL\" release; read -r line <&5; "
+                "echo \"$line\"; kill $!; wait $!; [ $? = 143 ]",
+                0);
+    locking_expect_text("out", "a: free\na: held under token 1 by me\na: free\n");
+}
+
+static void watch_of_a_machine_is_a_line_of_json_for_each_change(void **state)
+{
+    expect_exit("\"$PAWL\" watch --json --until held a >seen & "
+                "until [ -s seen ]; do sleep 0.02; done; "
+                "\"$PAWL\" acquire --json --why me a >grant && wait $! && cat seen",
+                0);
+    locking_expect_text("out", "{\"resource\":\"a\",\"held\":false}\n"
+                               "{\"resource\":\"a\",\"held\":true,\"token\":1,"
+                               "\"owner\":\"me\"}\n");
+}
+
+static void watch_ends_as_soon_as_the_lock_is_as_asked(void **state)
+{
+    expect_output("\"$PAWL\" watch --until free a", "a: free\n");
+    expect_output("\"$PAWL\" acquire --ttl 300ms --why me a >grant; "
+                  "\"$PAWL\" watch --until free a",
+                  "a: held under token 1 by me\na: free\n");
+    expect_refused("watch --until gone a", "pawl: --until is free or held, and not 'gone'\n");
+    expect_refused("watch a 3>/dev/full >&3", "pawl: cannot write to standard output");
+}
+
 static void locks_are_listed_beyond_one_page(void **state)
 {
     enum {
@@ -233,19 +265,13 @@ static void refusals_are_told_in_words_of_the_command_line(void **state)
 
 static void names_that_none_can_have_are_called_names(void **state)
 {
-    static const char *const words[] = {"lock $n true",
-                                        "lock --all a $n -- true",
-                                        "acquire $n",
-                                        "acquire a $n",
-                                        "show $n",
-                                        "break $n",
-                                        "release $n",
-                                        "extend $n",
-                                        "counter next $n",
-                                        "counter show $n",
-                                        "list $n",
-                                        "counter list $n",
-                                        "lock --why $n a true"};
+    static const char *const words[] = {"lock $n true",    "lock --all a $n -- true",
+                                        "acquire $n",      "acquire a $n",
+                                        "show $n",         "watch $n",
+                                        "break $n",        "release $n",
+                                        "extend $n",       "counter next $n",
+                                        "counter show $n", "list $n",
+                                        "counter list $n", "lock --why $n a true"};
     char script[LOCKING_SCRIPT_BYTES];
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         snprintf(script, sizeof(script), "n=$(printf '\\377'); \"$PAWL\" %s", words[i]);
@@ -334,6 +360,8 @@ static void mistakes_are_one_sentence(void **state)
         "release",
         "show",
         "show a b",
+        "watch",
+        "watch a b",
         "list a b",
         "fleet a",
         "counter",
@@ -379,9 +407,10 @@ static void help_and_version_are_verbs_too(void **state)
 
 static void help_of_every_verb_fits_a_screen(void **state)
 {
-    expect_exit("for verb in '' acquire break counter extend fleet list lock release show; do "
-                "[ $(\"$PAWL\" $verb --help | wc -l) -le 35 ] || exit 1; done",
-                0);
+    expect_exit(
+        "for verb in '' acquire break counter extend fleet list lock release show watch; do "
+        "[ $(\"$PAWL\" $verb --help | wc -l) -le 35 ] || exit 1; done",
+        0);
 }
 
 static void guard_of_a_database_is_printed_without_a_server(void **state)
@@ -428,6 +457,9 @@ static const struct CMUnitTest cases[] = {
     CASE(break_of_another_token_breaks_nothing),
     CASE(holder_of_a_broken_lock_is_told),
     CASE(lock_is_shown_with_its_holder),
+    CASE(watch_prints_who_holds_a_lock_and_each_change),
+    CASE(watch_of_a_machine_is_a_line_of_json_for_each_change),
+    CASE(watch_ends_as_soon_as_the_lock_is_as_asked),
     CASE(locks_are_listed_beyond_one_page),
     CASE(counter_gives_each_value_once),
     CASE(fleet_is_shown_with_its_masters),

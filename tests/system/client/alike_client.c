@@ -1,6 +1,6 @@
 /* Does one thing with the client for C, as all clients in alike.json do, and prints what came of
  * it: the kind, the sentence and a number, NUL behind each. The servers are those of the
- * environment. usage: CALL NAME WAIT_MS ("-": the default) | urls SERVERS...
+ * environment. usage: CALL NAME WAIT_MS ("-": the default) | watch NAME STATES | urls SERVERS...
  */
 #include "api/client/pawl.h"
 
@@ -64,6 +64,25 @@ static void lose(pawl_client *client, const char *name)
     pawl_lock_free(lock);
 }
 
+/* The first @count states of a lock, in a sentence. */
+static void watch(pawl_client *client, const char *name, long count)
+{
+    struct pawl_state state = {.known = false};
+    char seen[512] = "";
+    int error = 0;
+    for (long i = 0; i < count && error == 0; i++) {
+        const size_t len = strlen(seen);
+        error = pawl_watch(client, name, PAWL_WAIT, &state);
+        if (error == 0 && state.held)
+            (void)snprintf(seen + len, sizeof(seen) - len, "held under %lld by %s. ",
+                           (long long)state.token, state.owner);
+        else if (error == 0)
+            (void)snprintf(seen + len, sizeof(seen) - len, "free. ");
+    }
+    (void)printf("%s%c%s%c0%c", error == 0 ? "granted" : pawl_error_name(error), '\0',
+                 error == 0 ? seen : pawl_client_reason(client), '\0', '\0');
+}
+
 /* Makes a client of each text. */
 static int try_urls(char **texts, int count)
 {
@@ -91,6 +110,8 @@ int main(int argc, char **argv)
         return 1;
     if (loses)
         lose(client, argv[2]);
+    else if (strcmp(argv[1], "watch") == 0)
+        watch(client, argv[2], strtol(argv[3], NULL, 10));
     else
         acquire(client, argv[1], argv[2], argv[3]);
     pawl_client_free(client);

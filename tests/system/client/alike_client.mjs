@@ -28,6 +28,15 @@ async function lose(client, name) {
     });
 }
 
+async function watch(client, name, count) {
+    let seen = '';
+    for await (const { held, token, owner } of client.watch(name)) {
+        seen += held ? `held under ${token} by ${owner}. ` : 'free. ';
+        if (--count === 0) return seen;
+    }
+    return seen;
+}
+
 function tryUrl(text) {
     process.env.PAWL_SERVER = text;
     try {
@@ -47,7 +56,9 @@ let said = '';
 try {
     const client = new Client({ callTimeoutMs: call === 'lose' ? 5000 : 3000 });
     const options = wait === '-' ? {} : { waitMs: Number(wait) };
-    await (call === 'lose' ? lose(client, name) : run(client, call, name, options));
+    if (call === 'lose') await lose(client, name);
+    else if (call === 'watch') said = await watch(client, name, Number(wait));
+    else await run(client, call, name, options);
 } catch (error) {
     kind = KINDS[error.name] ?? `another error: ${error.stack}`;
     said = error.message;

@@ -1,7 +1,8 @@
 """As alike_client.c, with the client for Python. usage: {threads|asyncio} CALL NAME WAIT_MS
-| {threads|asyncio} urls SERVERS..."""
+| {threads|asyncio} watch NAME STATES | {threads|asyncio} urls SERVERS..."""
 
 import asyncio
+import itertools
 import os
 import pathlib
 import sys
@@ -34,6 +35,23 @@ def lose_in_thread(client, name, noted):
             raise AssertionError("told late")
 
 
+def said_of(states):
+    return "".join(f"held under {token} by {owner}. " if held else "free. "
+                   for held, token, owner in states)
+
+
+def watch_in_thread(client, name, count):
+    return said_of(itertools.islice(client.watch(name), count))
+
+
+async def watch_in_task(client, name, count):
+    states = []
+    async for state in client.awatch(name):
+        states.append(state)
+        if len(states) == count:
+            return said_of(states)
+
+
 async def in_tasks(client, call, name, wait):
     async with client.alock(name, **options_of(wait)):
         if call == "nested":
@@ -50,17 +68,22 @@ async def lose_in_task(client, name, noted):
 
 def run(how, call, name, wait):
     noted = []
+    said = ""
     try:
         client = pawl.Client(call_timeout=5 if call == "lose" else 3)
         if how == "threads" and call == "lose":
             lose_in_thread(client, name, noted)
+        elif how == "threads" and call == "watch":
+            said = watch_in_thread(client, name, int(wait))
         elif how == "threads":
             in_threads(client, call, name, wait)
         elif call == "lose":
             asyncio.run(lose_in_task(client, name, noted))
+        elif call == "watch":
+            said = asyncio.run(watch_in_task(client, name, int(wait)))
         else:
             asyncio.run(in_tasks(client, call, name, wait))
-        kind, said = "granted", ""
+        kind = "granted"
     except Exception as error:
         kind, said = KINDS.get(type(error), f"{type(error).__name__}"), str(error)
     number = int((pawl.now() - noted[-1]) * 1000) if noted else 0

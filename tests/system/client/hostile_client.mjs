@@ -14,6 +14,12 @@ async function run(url, call, name) {
     let said = '';
     try {
         const client = new Client({ servers: [url], callTimeoutMs: 1500 });
+        if (call === 'watch') {
+            const { value } = await client.watch(name, { waitMs: 0 }).next();
+            kind = value === undefined ? 'unchanged' : 'granted';
+            said = value?.owner ?? '';
+        }
+        if (call === 'watch') return process.stdout.write(`${name}\0${kind}\0${said}\0`);
         const lock = await client.acquire(name, { ttlMs: 5000, waitMs: 0 });
         if (call === 'extend') await lock.extend({ ttlMs: 5000 });
     } catch (error) {

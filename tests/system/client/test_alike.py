@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 
 from python_service import (_PAWLD, PATIENCE, Listener, Process, free_port, is_ready, pawl,
                             read_request, until)
@@ -50,6 +51,8 @@ def environment(servers, more=None):
 def words_of(client, call, name, wait):
     if client != "pawl":
         return PROGRAMS[client] + [call, name, wait]
+    if call == "watch":
+        return [PAWL, "watch", "--until", "free", name]
     waits = [] if wait == "-" else ["--wait", f"{wait}ms"]
     inner = ["true"] if call == "acquire" else [PAWL, "lock", *waits, name, "--", "true"]
     return [PAWL, "lock", *waits, name, "--", *inner]
@@ -83,6 +86,9 @@ class Service:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.socket = f"unix:{self.folder}/pawld.sock"
+        self.start()
+
+    def start(self):
         self.process = Process([_PAWLD, "--data", f"{self.folder}/data", "--listen",
                                 f"127.0.0.1:{self.port}", "--listen", self.socket],
                                f"{self.folder}/log")
@@ -98,7 +104,7 @@ class Gateway(Listener):
     requests of @unknown, methods and paths, as a pawld does that is older than these requests."""
 
     def __init__(self, service, cut="", unknown=()):
-        self.asks = []  # the lock ids
+        self.asks = []  # the lock ids; "": of a watch
         self.kept = []  # methods and paths of the other requests
         self.cut = cut.encode()
         self.unknown = unknown
@@ -110,6 +116,8 @@ class Gateway(Listener):
         head, body = read_request(connection)
         if head.startswith(b"POST"):
             self.asks.append(json.loads(body)["lock_id"])
+        elif head.startswith(b"GET"):
+            self.asks.append("")
         else:
             self.kept.append(" ".join(head.decode().split(" ")[:2]))
         if self.kept and self.kept[-1] in self.unknown:
@@ -260,6 +268,49 @@ class Alike(unittest.TestCase):
         self.expect(self.run_everyone(self.service.url, "acquire", "default"), "granted")
         self.assertGreater(time.monotonic() - began, 1.4)
 
+    # -- watching --
+
+    def test_watch_goes_on_behind_a_gateway_that_cuts_it(self):
+        def watch(row, client):
+            gateway = Gateway(self.service, row["answer"])
+            name = f"watched/{row['name']}/{client}"
+            lock = self.client.acquire(name, ttl=PATIENCE, owner="worker-7")
+
+            def release_later():
+                until(lambda: gateway.asks, f"{name}: a look")
+                time.sleep(HOLD)
+                lock.release()
+            threading.Thread(target=release_later, daemon=True).start()
+            kind, said = run(client, gateway.url, "watch", name, "2")
+            gateway.close()
+            if not 2 < len(gateway.asks) <= ASKS_MOST:
+                kind = f"{kind}, {len(gateway.asks)} looks"
+            if client != "pawl" and said != f"held under {lock.token} by worker-7. free. ":
+                kind = f"{kind}, {said}"
+            return kind, said
+        jobs = {f"{client} {row['name']}": lambda row=row, client=client: watch(row, client)
+                for row in ROWS["gateways"][:1] + ROWS["gateways"][5:7] for client in EVERYONE}
+        self.expect(run_all(jobs), "granted")
+
+    def test_watch_goes_on_while_its_server_is_gone(self):
+        service = Service()
+        self.addCleanup(service.end)
+        client = pawl.Client(service.url)
+        locks = [client.acquire(f"gone/{one}", ttl=PATIENCE, owner="b") for one in EVERYONE]
+
+        dead = f"http://127.0.0.1:{free_port()}"
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            watches = pool.submit(self.run_everyone, f"{dead} {service.url}", "watch", "gone", "2")
+            until(lambda: watching(service.url) == len(locks), "all watches")
+            service.process.kill()
+            time.sleep(1)
+            service.start()
+            for lock in locks:
+                lock.release()
+            results = watches.result()
+        self.expect(results, "granted")
+        self.expect({one: results[one] for one in LANGUAGES}, "granted", ["held under 1 by b. free."])
+
     # -- what they say --
 
     def test_errors_have_the_name_of_the_lock(self):
@@ -272,7 +323,11 @@ class Alike(unittest.TestCase):
         dead = f"http://127.0.0.1:{free_port()}"
         self.expect(self.run_everyone(dead, "acquire", "dead", clients=LANGUAGES), "unavailable",
                     ["cannot acquire dead/", f"{dead} does not answer"])
-        self.expect(self.run_everyone(self.service.url, "acquire", "a b"), "invalid", ["a b/"])
+        self.expect(self.run_everyone(dead, "watch", "dead", "1", clients=LANGUAGES), "unavailable",
+                    ["cannot watch dead/", f"{dead} does not answer"])
+        for call, last in (("acquire", "0"), ("watch", "1")):
+            self.expect(self.run_everyone(self.service.url, call, "a b", last), "invalid",
+                        ["a b/"])
 
     def keep_several(self, unknown):
         """The requests of pawl that keep three locks and release them."""
@@ -315,6 +370,13 @@ class Alike(unittest.TestCase):
             return kind, "in time" if int(late_ms) < 1000 else f"{late_ms} ms late"
         self.expect(run_all({client: lambda client=client: lose(client) for client in LANGUAGES}),
                     "lost", ["in time"])
+
+
+def watching(url):
+    """How many calls wait at the pawld of @url."""
+    with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE) as answer:
+        return sum(int(line.split()[-1]) for line in answer.read().decode().splitlines()
+                   if line.startswith("pawl_waiters "))
 
 
 def got_by_pawl(got):

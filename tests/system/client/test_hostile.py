@@ -42,6 +42,8 @@ MUTATIONS = 250
 PARTS = [b"-", b"0", b"9" * 20, b".5", b"e5", b"null", b"true", b'"', b"\\u001b", b"\\ud800", b"{", b"}",
          b"[", b",", b"\x1b", b"\xc2\x9b", b"\xe2\x80\xae", b"\xff", b"\x00", b"9007199254740992", b" "]
 SEEDS = [(text.encode(), status) for text, status in (
+    ('{"resource": "a", "held": true, "token": 5, "owner": "b", "remaining_ms": 5}', 200),
+    ('{"resource": "a", "held": false}', 200),
     FINE,
     ('{"resource": "a", "token": 9007199254740991, "ttl_ms": 4000, "validity_ms": 3900, '
      '"served_ms": 0, "masters": {"granted": 1, "total": 1}}', 200),
@@ -55,6 +57,7 @@ def mutated(number: int):
     """The answer @number: a good one with a few bytes changed, always the same."""
     draw = random.Random(number)
     text, status = draw.choice(SEEDS)
+    call = "watch" if b"held\": " in text else "acquire"
     for _ in range(draw.randint(1, 3)):
         at = draw.randrange(len(text) + 1)
         how = draw.randrange(4)
@@ -66,7 +69,7 @@ def mutated(number: int):
             text = text[:at] + bytes([draw.randrange(256)]) + text[at + 1:]
         else:
             text = text[:at] + draw.choice(PARTS) + text[at + draw.randint(1, 4):]
-    return {"name": f"mutated-{number}", "call": "acquire", "body": text.decode("latin-1"),
+    return {"name": f"mutated-{number}", "call": call, "body": text.decode("latin-1"),
             "status": status}
 
 
@@ -103,7 +106,11 @@ class Server(Listener):
 def python_case(url, case):
     """The kind, and all that a program may show of the error."""
     try:
-        lock = pawl.Client(url, call_timeout=CALL_TIMEOUT).acquire(case["name"], ttl=5, wait=0)
+        client = pawl.Client(url, call_timeout=CALL_TIMEOUT)
+        if case["call"] == "watch":
+            state = next(client.watch(case["name"], wait=0), None)
+            return ("unchanged", "") if state is None else ("granted", str(state.owner))
+        lock = client.acquire(case["name"], ttl=5, wait=0)
         if case["call"] == "extend":
             lock.extend()
         return "granted", ""
@@ -169,7 +176,7 @@ class Hostile(unittest.TestCase):
             results = {client: told[client].get(name, ("none", "")) for client in told}
             kinds = {kind for kind, _ in results.values()}
             shown = any(ODD.search(shown) for _, shown in results.values())
-            if len(kinds) > 1 or shown or not kinds <= {"granted", *KINDS.values()}:
+            if len(kinds) > 1 or shown or not kinds <= {"granted", "unchanged", *KINDS.values()}:
                 wrong.append(f"{name}: {case['status']} {case['body']!r}: {results}")
         self.assertEqual([], wrong, "\n" + "\n".join(wrong))
 
@@ -178,12 +185,15 @@ class Hostile(unittest.TestCase):
             if not case["name"].startswith(("text-", "head-")) or case["kind"] == "unavailable":
                 continue
             for words in (["acquire", case["name"], "--nonblock", "--ttl=5s"],
-                          ["show", case["name"]]):
+                          ["show", case["name"]], ["watch", "--until=held", case["name"]]):
+                if (case["call"] == "watch") != (words[0] == "watch"):
+                    continue
                 done = subprocess.run([PAWL, "--server", self.url] + words, capture_output=True,
                                       timeout=60, check=False)
                 shown = (done.stdout + done.stderr).decode("utf-8", "replace")
                 self.assertIsNone(ODD.search(shown), f"{words}: {shown!r}")
-                self.assertTrue(done.returncode in (1, 123, 124, 125), (words, done))
+                expected = (0,) if words[0] == "watch" else (1, 123, 124, 125)
+                self.assertIn(done.returncode, expected, (words, done))
 
 
 class Urls(unittest.TestCase):

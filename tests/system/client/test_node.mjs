@@ -134,6 +134,50 @@ test('wait ends in time', async (t) => {
     assert.ok(performance.now() - beganMs >= 295);
 });
 
+testAside('states of a watched lock are told as they change', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    const states = client.watch('a');
+    assert.deepEqual((await states.next()).value, { held: false });
+    const lock = await client.acquire('a', { owner: 'worker-7' });
+    const held = { held: true, token: lock.token, owner: 'worker-7' };
+    assert.deepEqual((await states.next()).value, held);
+    setTimeout(() => lock.release(), 300);
+    assert.deepEqual((await states.next()).value, { held: false });
+});
+
+testAside('watch ends after its time, and with its signal', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    const seen = [];
+    for await (const { held } of client.watch('a', { waitMs: 700 })) seen.push(held);
+    for await (const { held } of client.watch('a', { waitMs: 0 })) seen.push(held);
+    assert.deepEqual(seen, [false, false]);
+    const watching = (async () => {
+        for await (const { held } of client.watch('a', { signal: AbortSignal.timeout(500) }))
+            seen.push(held);
+    })();
+    await assert.rejects(watching, { name: 'TimeoutError' });
+    assert.equal(seen.length, 3);
+    assert.throws(() => client.watch('a', { unless: 5 }), pawl.Invalid);
+    assert.throws(() => client.watch(['a']), pawl.Invalid);
+});
+
+testAside('server that does not wait is not asked in a hot loop', async (t) => {
+    let looks = 0;
+    const server = http.createServer((request, response) => {
+        looks++;
+        response.end('{"held": false}');
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    t.after(() => server.close().closeAllConnections());
+    const client = new Client({ servers: [`http://127.0.0.1:${server.address().port}`] });
+    let seen = 0;
+    for await (const state of client.watch('a', { waitMs: 1000 })) seen += !state.held;
+    assert.equal(seen, 1);
+    assert.ok(looks < 10, `${looks} looks`);
+});
+
 testAside('several names are acquired all or none', async (t) => {
     const service = await Service.start(t);
     const client = clientOf(service);

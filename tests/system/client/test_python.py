@@ -5,6 +5,7 @@ import ssl
 import threading
 import time
 import unittest
+import unittest.mock
 
 from python_service import EXTENSIONS_MAX, PATIENCE, Case, certificate, first, pawl, until
 
@@ -116,6 +117,40 @@ class Acquiring(Case):
                 lock.token
         for name in names:
             self.expect_free(name)
+
+    def test_states_of_a_watched_lock_are_told_as_they_change(self):
+        watch = self.client.watch(self.name)
+        self.assertEqual(next(watch), (False, None, None))
+        lock = self.client.acquire(self.name, ttl=5, owner="worker-7")
+        self.assertEqual(next(watch), pawl.State(True, lock.token, "worker-7"))
+        threading.Timer(0.3, lock.release).start()
+        self.assertEqual(next(watch), pawl.State(False, None, None))
+
+    def test_watch_ends_after_its_time(self):
+        began = time.monotonic()
+        states = list(self.client.watch(self.name, wait=0.7))
+        self.assertEqual([state.held for state in states], [False])
+        self.assertTrue(0.6 < time.monotonic() - began < 3)
+        self.assertEqual(len(list(self.client.watch(self.name, wait=0))), 1)
+
+    def test_watch_is_closed_by_another_thread(self):
+        watch = self.client.watch(self.name)
+        next(watch)
+        threading.Timer(0.3, watch.close).start()
+        self.assertEqual(list(watch), [])
+        self.assertEqual(list(watch), [])
+
+    def test_watch_looks_anew_before_a_proxy_cuts(self):
+        relay = self.relay(lambda method, before: None)
+        with unittest.mock.patch.object(pawl, "_WATCH_STEP", 0.4):
+            self.assertEqual(len(list(pawl.Client(relay.url).watch(self.name, wait=1))), 1)
+        self.assertTrue(3 <= len(relay.requests) <= 5, relay.requests)
+
+    def test_server_that_does_not_wait_is_not_asked_in_a_hot_loop(self):
+        relay = self.relay(lambda method, before: lambda answer: b"HTTP/1.1 200 OK\r\n"
+                           b'Content-Length: 15\r\n\r\n{"held": false}')
+        self.assertEqual(len(list(pawl.Client(relay.url).watch(self.name, wait=1))), 1)
+        self.assertLess(len(relay.requests), 10)
 
     def test_wrong_arguments_are_refused(self):
         for names, options in (((), {}), (("",), {}), (("a" * 256,), {}), (("a", "a"), {}),

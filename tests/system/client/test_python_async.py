@@ -100,6 +100,22 @@ class Async(Case):
         except pawl.Held:
             return True
 
+    def test_watch_tells_each_change_and_loses_none_where_it_is_cancelled(self):
+        async def main():
+            watch = self.client.awatch(self.name)
+            self.assertEqual(await anext_of(watch), (False, None, None))
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(anext_of(watch), 0.5)
+            async with self.client.alock(self.name, ttl=5, owner="worker-7") as lock:
+                self.assertEqual(await anext_of(watch), pawl.State(True, lock.token, "worker-7"))
+            self.assertFalse((await anext_of(watch)).held)
+            self.assertEqual([state.held async for state in self.client.awatch(self.name, wait=0.2)],
+                             [False])
+
+        def anext_of(watch):  # anext() is new in Python 3.10
+            return watch.__anext__()
+        asyncio.run(main())
+
     def test_block_is_cancelled_where_the_lock_is_lost(self):
         async def main():
             async with self.client.alock(self.name, ttl=2) as lock:
