@@ -1,6 +1,6 @@
 /* The audit in /v1/fleet and in the log: what is wrong with masters that vote all the same. */
-#include "tests/chaos/clock.h"
 #include "tests/lib/case.h"
+#include "tests/lib/redis_clock.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
@@ -8,12 +8,9 @@
 #include "tests/system/masters.h"
 #include "tests/system/workdir.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
     MASTERS = 3,
@@ -234,33 +231,13 @@ static void master_that_refuses_config_from_the_first_is_not_taken_for_durable(v
     assert_int_equal(masters_active(port), MASTERS);
 }
 
-/* Restarts master @i, empty, under a wall clock of its own, which the caller sets. */
-static struct chaos_clock *restart_under_a_clock(unsigned i)
-{
-    char path[512];
-    snprintf(path, sizeof(path), "%s/clock", fleet->dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, sizeof(struct chaos_clock)), 0);
-    void *clock = mmap(NULL, sizeof(struct chaos_clock), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_true(clock != MAP_FAILED);
-    close(fd);
-    redis_fleet_kill(fleet, i);
-    setenv(CHAOS_CLOCK_VARIABLE, path, 1);
-    setenv("LD_PRELOAD", PAWL_CLOCK_SHIM, 1);
-    redis_fleet_restart(fleet, i, false);
-    unsetenv("LD_PRELOAD");
-    unsetenv(CHAOS_CLOCK_VARIABLE);
-    return clock;
-}
-
 static void clock_that_is_stepped_is_found_with_its_step(void **state)
 {
-    struct chaos_clock *clock = restart_under_a_clock(1);
+    struct redis_clock clock = {0};
+    redis_clock_restart(&clock, fleet, 1, false);
     uint16_t port = serve_new();
     wait_ms(6 * FLEET_PROBE_MS); /* each was looked at once */
-    clock->setting[1].offset_us = -STEP_MS * INT64_C(1000);
-    atomic_store(&clock->turn, 1);
+    redis_clock_set(&clock, -STEP_MS);
     await(port, 1, "clock");
     const json_t *found = finding(show_master(port, 1), "clock");
     json_int_t strayed_ms = json_integer_value(json_object_get(found, "strayed_ms"));
@@ -270,7 +247,7 @@ static void clock_that_is_stepped_is_found_with_its_step(void **state)
     wait_ms(12 * FLEET_PROBE_MS);
     assert_non_null(finding(show_master(port, 1), "clock")); /* one probe later it still is */
     assert_logged("clock (-", 1);
-    munmap(clock, sizeof(*clock));
+    redis_clock_fini(&clock);
 }
 
 #define DURABLE(name)  FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
