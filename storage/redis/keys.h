@@ -33,7 +33,14 @@
  * (storage/redis/module/README.md), and the version of what the two say to each other. Whoever
  * changes letters, keys, values, answers or rules raises it. */
 #define STORAGE_MODULE_COMMAND "PAWL.BATCH"
-#define STORAGE_MODULE_VERSION 1
+#define STORAGE_MODULE_VERSION 2
+
+/* The commands by which scripts ask the module for the rest of a lease, and have it write a lock
+ * (storage/redis/module/scripted.h). And the value of the marker's field "leases" where a master
+ * has the module. */
+#define STORAGE_MODULE_LEFT      "PAWL.LEFT"
+#define STORAGE_MODULE_KEEP      "PAWL.KEEP"
+#define STORAGE_MODULE_MONOTONIC "monotonic"
 
 /* Before a resource: its lock. */
 #define STORAGE_LOCK_KEY FENCE_LOCK_KEY

@@ -101,12 +101,26 @@ static void on_scan_reply(redisAsyncContext *context, void *data, void *privdata
     free((void *)names);
 }
 
+/* The lock in a value, behind what an import or the module wrote before it
+ * (storage/redis/lua/install.lua, storage/redis/module/value.h). */
+static const char *lock_in(const redisReply *value)
+{
+    static const char from[] = "@001@";
+    const char *text = value->type == REDIS_REPLY_STRING ? value->str : "";
+    if (text[0] == '@' && value->len > IMPORTED_LEN)
+        return text + IMPORTED_LEN;
+    if (text[0] != '=')
+        return text;
+    text += 1 + strspn(text + 1, "0123456789");
+    if (*text == '@')
+        return strlen(text) >= sizeof(from) ? text + sizeof(from) - 1 : "";
+    return *text == '=' ? text + 1 : "";
+}
+
 uint64_t storage_scan_holder(const redisReply *value)
 {
     char lock_id[FENCE_LOCK_ID_MAX + 1];
-    const char *text = value->type == REDIS_REPLY_STRING ? value->str : "";
-    if (text[0] == '@' && value->len > IMPORTED_LEN)
-        text += IMPORTED_LEN;
+    const char *text = lock_in(value);
     size_t len = strcspn(text, ".:");
     if (len == 0 || len > FENCE_LOCK_ID_MAX)
         return 0;

@@ -153,7 +153,8 @@ static void redis_harm(struct contract_master *master, const struct contract_har
         freeReplyObject(redis_fleet_command(fleet, 0, "SET pawl:lock:%s x", harming->resource));
         break;
     case CONTRACT_ENDLESS_LOCK:
-        freeReplyObject(redis_fleet_command(fleet, 0, "PERSIST pawl:lock:%s", harming->resource));
+        freeReplyObject(redis_fleet_command(fleet, 0, "EVAL %s 1 pawl:lock:%s", REDIS_FLEET_PERSIST,
+                                            harming->resource));
         break;
     case CONTRACT_MISCOUNT:
         freeReplyObject(

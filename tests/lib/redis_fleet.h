@@ -17,6 +17,13 @@ enum redis_persistence {
     REDIS_VOLATILE, /* nothing is kept */
 };
 
+/* A script that takes the end away from the lock of KEYS[1]: its expiry, or its lease, which the
+ * module keeps (storage/redis/module/value.h). */
+#define REDIS_FLEET_PERSIST                                                                        \
+    "local lock = redis.call('TYPE', KEYS[1]).ok == 'string' and "                                 \
+    "string.match(redis.call('GET', KEYS[1]), '^=%d+=(.*)$') "                                     \
+    "return lock and redis.call('SET', KEYS[1], lock) or redis.call('PERSIST', KEYS[1])"
+
 struct redis_master {
     uint16_t port;
     char *url;               /* redis://127.0.0.1:PORT */

@@ -7,7 +7,7 @@
 -- Answers  the next cursor, '0' when all are done; nothing where another incarnation stands, or other
 --          steps were done: a late copy must not touch what was imported since
 local call = redis.call
-local marker = call('HMGET', fleet, 'next', 'intact', 'max_ttl_ms', 'progress')
+local marker = call('HMGET', fleet, 'next', 'intact', 'max_ttl_ms', 'progress', 'leases')
 if marker[1] ~= ARGV[1] or marker[4] ~= ARGV[5] then
     return false
 end
@@ -23,26 +23,32 @@ end
 
 local time = call('TIME')
 local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
+local BEGIN, FROM_MS = '@%013d', NOW_MS -- as install.lua says
+if marker[5] then
+    BEGIN, FROM_MS = '=%013d', 0
+end
 local values, written, foreign = call('MGET', unpack(keys)), {}, {}
 for i, key in ipairs(keys) do
     local value = values[i] or ''
+    local plain, lease_ms = unlease(value)
     local expiry_ms, lock = string.match(value, '^@(%d+)@%d+@([^:]+:%d+:%d+::.*)$')
+    local left_ms = expiry_ms and math.max(expiry_ms - NOW_MS, 0)
     if not lock then
-        local head, tail = string.match(value, '^([^:]+:%d+:%d+:)%d*(:.*)$')
-        local left_ms = call('PTTL', key)
+        local head, tail = string.match(plain or value, '^([^:]+:%d+:%d+:)%d*(:.*)$')
+        left_ms = lease_ms and lease_left(key, lease_ms) or call('PTTL', key)
         left_ms = left_ms >= 0 and left_ms or tonumber(marker[3])
         lock = head and head .. tail
-        expiry_ms = string.format('%013d', NOW_MS + left_ms)
     end
     if lock then
         written[#written + 1] = key
-        written[#written + 1] = '@' .. expiry_ms .. '@000@' .. lock
+        written[#written + 1] = string.format(BEGIN, FROM_MS + left_ms) .. '@000@' .. lock
     else
         foreign[#foreign + 1] = key
     end
 end
 if #written > 0 then
     call('MSET', unpack(written))
+    begin_leases(keys)
 end
 if #foreign > 0 then
     call('UNLINK', unpack(foreign)) -- install.lua has no place for what Pawl did not write

@@ -12,7 +12,7 @@ local call, match, find, sub, format = redis.call, string.match, string.find, st
 local bor = bit.bor
 
 local marker = call('HMGET', fleet, 'state', 'next', 'lineage', 'durable', 'sets', 'bytes',
-                    'max_ttl_ms', 'progress', 'answers')
+                    'max_ttl_ms', 'progress', 'answers', 'leases')
 if marker[1] ~= 'joining' or marker[2] ~= ARGV[1] or
    strayed(marker[3], marker[4], marker[5], marker[6], marker[9]) then
     return 0
@@ -71,11 +71,16 @@ end
 -- yet, but name it: "@<expiry>@<from>@" before the lock as a page has it. The expiry is in milliseconds
 -- of this master's wall clock, of 13 digits. From is the set of masters, of 3 digits. requests.lua and
 -- sweep.lua make an ordinary lock of it. What comes before the lock is put together of two pieces,
--- "@<expiry>" and "@<from>@".
+-- "@<expiry>" and "@<from>@". Where the module keeps leases, the first piece is "=<lease>": what is left of
+-- the lease, which begins when the lock is looked at. No mark but mark.lua's changes which of them it is.
 local EXPIRY_END, FROM_AT, FROM_END, LOCK_AT = 14, 15, 19, 20
 local time = call('TIME')
 local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
 local LONGEST_MS = tonumber(marker[7]) -- of all leases
+local BEGIN, FROM_MS = '@%013d', NOW_MS
+if marker[10] then
+    BEGIN, FROM_MS = '=%013d', 0
+end
 local NONE, SOURCE = '@000@', format('@%03d@', ARGV[2])
 local UNIONS = {[NONE] = {}, [SOURCE] = {}} -- few are met
 
@@ -120,7 +125,7 @@ local function merge(had, lock, from, left_ms)
     if left_ms < 0 or left_ms > LONGEST_MS then
         left_ms = LONGEST_MS -- a clock jumped there, or it was done by hand
     end
-    local expiry = format('@%013d', NOW_MS + left_ms + 1)
+    local expiry = format(BEGIN, FROM_MS + left_ms + 1)
     local set = counts(from) and SOURCE or NONE
     if had then
         if #had ~= LOCK_AT - 1 + #lock or not find(had, lock, LOCK_AT, true) then
@@ -146,6 +151,7 @@ local function merge_locks(page)
         written[2 * k] = merge(own[k], page[at + 1], page[at + 2], page[at + 3])
     end
     call('MSET', unpack(written))
+    begin_leases(keys)
 end
 
 local page = cmsgpack.unpack(ARGV[4])

@@ -15,8 +15,11 @@ local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
 local longest_ms = 0
 for _, key in ipairs(found[2]) do
     -- An imported lock has its expiry in its value; a key without an expiry is none that Pawl wrote.
-    local imported_ms = string.match(redis.call('GET', key) or '', '^@(%d+)@')
-    local left_ms = imported_ms and imported_ms - NOW_MS or redis.call('PTTL', key)
+    local value = redis.call('GET', key) or ''
+    local imported_ms = string.match(value, '^@(%d+)@')
+    local _, lease_ms = unlease(value)
+    local left_ms = imported_ms and imported_ms - NOW_MS or lease_ms and lease_left(key, lease_ms) or
+                    redis.call('PTTL', key)
     left_ms = left_ms == -1 and tonumber(marker[2]) or left_ms
     longest_ms = math.max(longest_ms, left_ms)
 end

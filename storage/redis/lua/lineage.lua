@@ -139,3 +139,56 @@ local function strayed(lineage, durable, sets, bytes, answers)
     return nil
 end
 
+-- The module keeps leases on the monotonic clock of its server (storage/redis/module/README.md). A lock is
+-- "=<lease>=<lock>" there, in milliseconds, and its key has no expiry. The marker of such a master has "leases".
+--
+-- What PAWL.LEFT answers of a key, or nothing where no module is loaded. Another error ends the script: a user
+-- who may not ask the module must not write a lock.
+local function ask_module(key)
+    local left = redis.pcall('PAWL.LEFT', key)
+    if type(left) == 'number' then
+        return left
+    elseif not string.find(left.err, 'nknown') then
+        error(left.err, 0)
+    end
+    return nil
+end
+
+-- Whether the module keeps the leases of this master now. Where it was unloaded, or the server started without
+-- it, Redis' expiry ends its locks again. A lock gets that when it is looked at, or by sweep.lua, for its whole
+-- lease.
+local kept -- nil: not yet asked
+local function keeps_leases()
+    if kept == nil then
+        local marker = redis.call('HMGET', fleet, 'leases', 'state')
+        kept = marker[1] and ask_module(fleet) ~= nil
+        if marker[1] and not kept and marker[2] == 'active' then
+            redis.pcall('HDEL', fleet, 'leases')
+            redis.pcall('HSET', fleet, 'unswept', '0')
+        end
+    end
+    return kept
+end
+
+-- The lock in a value that names its lease, and the lease; nothing where it names none. Where the lock was
+-- imported just now, the value is "=<lease>@<from>@<lock>" (install.lua).
+local function unlease(value)
+    local lease_ms, mark, lock = string.match(value, '^=(%d+)([=@])(.*)$')
+    if mark == '@' then
+        local from, head, tail = string.match(lock, '^0*(%d+)@([^:]+:%d+:%d+:)(:.*)$')
+        lock = head and head .. from .. tail
+    end
+    return lock, lock and lease_ms
+end
+
+-- What is left of that lease.
+local function lease_left(key, lease_ms)
+    return keeps_leases() and redis.call('PAWL.LEFT', key) or tonumber(lease_ms)
+end
+
+-- The leases of these locks begin now, where the module keeps them and the values name them.
+local function begin_leases(keys)
+    if keeps_leases() then
+        redis.call('PAWL.LEFT', unpack(keys))
+    end
+end

@@ -37,6 +37,7 @@ end
 -- ---- a lock ---------------------------------------------------------------------------------------
 
 local IMPORTED = byte('@') -- begins one that was imported just now
+local LEASED = byte('=') -- begins one that names its lease
 local TOMBSTONE = byte('~') -- begins one that is nobody's: not deleted, confirmed or extended by anybody
 
 local function lock_at(key)
@@ -45,8 +46,18 @@ local function lock_at(key)
         error(FOREIGN, 0)
     elseif value and byte(value) == IMPORTED then
         return rare().settle(key, value)
+    elseif value and byte(value) == LEASED then
+        return rare().leased(key, value)
     end
     return value
+end
+
+local function put(key, value, ttl_ms)
+    if marker[12] and keeps_leases() then
+        call('PAWL.KEEP', key, value, ttl_ms)
+    else
+        call('SET', key, value, 'PX', ttl_ms)
+    end
 end
 
 -- Whether a lock begins with a name, its lock id or its tag, and that is all of the name.
@@ -98,7 +109,7 @@ local function take_new(key, tag, slot, ttl_ms, owner, hint)
         return {left_ms(key), value}
     end
     local number = count(slot, hint)
-    call('SET', key, compose(tag, number, '0', '', owner), 'PX', ttl_ms)
+    put(key, compose(tag, number, '0', '', owner), ttl_ms)
     return number
 end
 

@@ -82,6 +82,12 @@ redis.call('HSET', fleet, 'note', note, 'fleet', fleet_id, 'member', member, 'ru
            answers_now(lineage), 'max_ttl_ms', max_ttl_ms, 'durable', durable, 'state', 'joining',
            'next', incarnation, 'intact', intact, 'progress', '0', 'view',
            higher(known, view, tonumber(member)))
+local may_ask, module = pcall(ask_module, fleet)
+if may_ask and module then
+    redis.call('HSET', fleet, 'leases', 'monotonic')
+else
+    redis.call('HDEL', fleet, 'leases')
+end
 if max_extensions ~= '0' then
     redis.call('HSET', fleet, 'max_extensions', max_extensions)
 else

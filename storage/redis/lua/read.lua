@@ -68,6 +68,8 @@ local function read_locks(cursor, count)
     for i, key in ipairs(keys) do
         local value = values[i] or ''
         local lock, from, left_ms
+        local plain, lease_ms = unlease(value)
+        value = plain or value
         if string.byte(value) == 64 then -- '@': imported just now (install.lua)
             local expiry_ms
             expiry_ms, from, lock =
@@ -79,7 +81,7 @@ local function read_locks(cursor, count)
                 from = string.sub(value, from_at, from_end - 1)
                 lock = from == '' and value or
                        string.sub(value, 1, from_at - 1) .. string.sub(value, from_end)
-                left_ms = call('PTTL', key)
+                left_ms = lease_ms and lease_left(key, lease_ms) or call('PTTL', key)
             end
         end
         if lock then

@@ -45,7 +45,7 @@ redis.call('HSET', fleet, 'run', ARGV[5], 'lineage', ARGV[6], 'sets', sets_now()
            bytes_now(), 'answers', answers_now(ARGV[6]), 'state', 'active')
 redis.call('HINCRBY', fleet, 'writes', RESTAMP_WRITES) -- a copy of the disk of before is behind that
 redis.call('HDEL', fleet, 'next', 'progress', 'intact')
-if redis.call('HEXISTS', fleet, 'unswept') == 1 then
+if redis.call('HEXISTS', fleet, 'unswept') == 1 or redis.call('HEXISTS', fleet, 'leases') == 1 then
     redis.call('HSET', fleet, 'unswept', '0') -- the cursor meant something to another process
 end
 return 1

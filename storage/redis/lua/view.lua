@@ -5,7 +5,7 @@
 
 -- The fields of the marker that the functions below are given.
 local MARKER_FIELDS = {'state', 'view', 'fleet', 'member', 'lineage', 'durable', 'sets', 'bytes',
-                       'floor', 'answers', 'writes'}
+                       'floor', 'answers', 'writes', 'leases'}
 
 -- Counts one more write, and returns the position that this master has then. A server that saw a later
 -- position than a master has after a restart knows that writes were lost. Where somebody wrote the field by

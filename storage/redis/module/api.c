@@ -17,7 +17,9 @@ static const struct {
     FUNCTION(CreateCommand, create_command),
     FUNCTION(WrongArity, wrong_arity),
     FUNCTION(GetContextFlags, state),
-    FUNCTION(Milliseconds, now_ms),
+    FUNCTION(Milliseconds, wall_ms),
+    FUNCTION(MonotonicMicroseconds, now_us),
+    FUNCTION(GetSelectedDb, database),
     FUNCTION(CreateString, string_new),
     FUNCTION(FreeString, string_free),
     FUNCTION(StringPtrLen, string_bytes),
@@ -72,4 +74,10 @@ bool storage_module_api_init(struct redis_ctx *ctx)
             return false;
     }
     return true;
+}
+
+bool storage_module_categorize(struct redis_ctx *ctx, const char *name, const char *categories)
+{
+    return !redis.set_categories ||
+           redis.set_categories(redis.command_of(ctx, name), categories) == REDIS_OK;
 }

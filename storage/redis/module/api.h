@@ -50,6 +50,10 @@ enum {
 /* Events of a server: what it tells, and the version of what it hands over. */
 enum {
     REDIS_EVENT_ROLE_CHANGED = 0,
+    REDIS_EVENT_FLUSH = 2,
+    REDIS_EVENT_LOADING = 3,
+    REDIS_EVENT_CRON = 8,
+    REDIS_EVENT_SWAP = 11,
     REDIS_EVENT_FORK_CHILD = 13,
     REDIS_EVENT_CONFIG = 16,
     REDIS_EVENT_VERSION = 1,
@@ -57,11 +61,15 @@ enum {
 
 /* Events of keys. */
 enum {
+    REDIS_KEY_GENERIC = 1 << 2,
+    REDIS_KEY_STRING_WRITTEN = 1 << 3,
+    REDIS_KEY_EXPIRED = 1 << 8,
     REDIS_KEY_EVICTED = 1 << 9,
 };
 
 /* The flags of a server's state that the module looks at. */
 enum {
+    REDIS_STATE_MASTER = 1 << 2,
     REDIS_STATE_FULL = 1 << 10, /* it uses more memory than its limit */
 };
 
@@ -89,7 +97,9 @@ struct redis_api {
                           const char *flags, int first_key, int last_key, int key_step);
     int (*wrong_arity)(struct redis_ctx *ctx);
     int (*state)(struct redis_ctx *ctx);
-    long long (*now_ms)(void);
+    long long (*wall_ms)(void);
+    uint64_t (*now_us)(void);
+    int (*database)(struct redis_ctx *ctx);
 
     struct redis_string *(*string_new)(struct redis_ctx *ctx, const char *bytes, size_t len);
     void (*string_free)(struct redis_ctx *ctx, struct redis_string *string);
@@ -133,6 +143,10 @@ struct redis_api {
 };
 
 extern struct redis_api redis;
+
+/* Counts the command @name to these categories, where the server can. False: it refused. */
+FENCE_CHECKED bool storage_module_categorize(struct redis_ctx *ctx, const char *name,
+                                             const char *categories);
 
 /* Looks up all functions. False: the server lacks one, and is too old. */
 FENCE_CHECKED bool storage_module_api_init(struct redis_ctx *ctx);

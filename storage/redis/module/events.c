@@ -1,22 +1,67 @@
 #include "storage/redis/module/events.h"
 
+#include "storage/redis/keys.h"
+#include "storage/redis/module/ended.h"
+#include "storage/redis/module/leases.h"
 #include "storage/redis/module/verdict.h"
 
-/* The server became a replica or a master. It forked a child, for a rewrite of the file or for a
- * replica, or the child ended. Somebody changed its settings. */
+#include <string.h>
+
+enum {
+    ENDED_AT_A_TIME = 2000, /* locks that one cron removes: some milliseconds, ten times a second */
+};
+
+/* The server became a replica or a master, flushed keys, loaded them or swapped them. It forked a
+ * child, for a rewrite of the file or for a replica, or the child ended. Somebody changed its
+ * settings. */
+/* clang-format off */
 static const uint64_t told[] = {
     REDIS_EVENT_ROLE_CHANGED,
+    REDIS_EVENT_FLUSH,
+    REDIS_EVENT_LOADING,
+    REDIS_EVENT_SWAP,
     REDIS_EVENT_FORK_CHILD,
     REDIS_EVENT_CONFIG,
 };
+/* clang-format on */
+
+/* Reports whether the keys may be others after the event. */
+static bool replaces_keys(uint64_t event)
+{
+    return event != REDIS_EVENT_FORK_CHILD && event != REDIS_EVENT_CONFIG;
+}
 
 static void on_told(struct redis_ctx *ctx, struct redis_event event, uint64_t what, void *data)
 {
     (void)ctx;
-    (void)event;
     (void)what;
     (void)data;
     storage_module_verdict_end();
+    if (replaces_keys(event.id))
+        storage_module_leases_forget_all();
+}
+
+static void on_cron(struct redis_ctx *ctx, struct redis_event event, uint64_t what, void *data)
+{
+    (void)event;
+    (void)what;
+    (void)data;
+    storage_module_remove_ended(ctx, ENDED_AT_A_TIME);
+}
+
+/* Somebody else than the module changed a key. The module's own writes tell no such event. */
+static int on_key_changed(struct redis_ctx *ctx, int type, const char *event,
+                          struct redis_string *key)
+{
+    static const char begin[] = STORAGE_LOCK_KEY;
+    size_t len = 0;
+    const char *name = redis.string_bytes(key, &len);
+    (void)type;
+    (void)event;
+    if (len >= sizeof(begin) && memcmp(name, begin, sizeof(begin) - 1) == 0 &&
+        redis.database(ctx) == 0)
+        storage_module_lease_forget(name, len);
+    return REDIS_OK;
 }
 
 static int on_evicted(struct redis_ctx *ctx, int type, const char *event, struct redis_string *key)
@@ -36,5 +81,10 @@ bool storage_module_events_init(struct redis_ctx *ctx)
         if (redis.on_event(ctx, event, on_told) != REDIS_OK)
             return false;
     }
-    return redis.on_key_event(ctx, REDIS_KEY_EVICTED, on_evicted) == REDIS_OK;
+    const struct redis_event cron = {REDIS_EVENT_CRON, REDIS_EVENT_VERSION};
+    const int changes =
+        REDIS_KEY_GENERIC | REDIS_KEY_STRING_WRITTEN | REDIS_KEY_EXPIRED | REDIS_KEY_EVICTED;
+    return redis.on_event(ctx, cron, on_cron) == REDIS_OK &&
+           redis.on_key_event(ctx, REDIS_KEY_EVICTED, on_evicted) == REDIS_OK &&
+           redis.on_key_event(ctx, changes, on_key_changed) == REDIS_OK;
 }

@@ -1,4 +1,4 @@
-/* The events of a server that end a verdict (verdict.h). */
+/* The events of a server that end a verdict (verdict.h), or a lease that is noted (leases.h). */
 #ifndef STORAGE_REDIS_MODULE_EVENTS_H
 #define STORAGE_REDIS_MODULE_EVENTS_H
 

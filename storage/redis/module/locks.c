@@ -1,5 +1,6 @@
 /* The lock in hand: its key, and what stands in it. */
 #include "storage/redis/module/keeping.h"
+#include "storage/redis/module/leases.h"
 #include "storage/redis/module/writing.h"
 
 #include <assert.h>
@@ -71,18 +72,43 @@ static void put_text(struct storage_module_found *found)
     found->value_len = storage_module_value_write(&found->lock, found->value);
 }
 
-/* A lock that was imported just now gets its expiry. Where memory is out, it may still be
- * released. */
+/* An expiry of Redis, or of install.lua, on the clock of the turn. */
+static uint64_t end_by_wall(const struct storage_module_store *store, long long expires_ms)
+{
+    const long long left_ms = expires_ms - redis.wall_ms();
+    return store->turn->now_ms + (uint64_t)(left_ms > 0 ? left_ms : 0);
+}
+
+static uint64_t end_of_lease(const struct storage_module_store *store, uint64_t lease_ms)
+{
+    size_t len = 0;
+    const char *name = redis.string_bytes(store->keys[store->found.k], &len);
+    return storage_module_lease_end(name, len, store->turn->now_ms, lease_ms);
+}
+
+static void remove_lock(struct storage_module_store *store)
+{
+    size_t len = 0;
+    struct redis_string *name = store->keys[store->found.k];
+    const char *bytes = redis.string_bytes(name, &len);
+    storage_module_remove(store, store->found.key, name);
+    storage_module_lease_forget(bytes, len);
+}
+
+/* A lock that was imported just now is written as the module writes locks. Where memory is out, it
+ * may still be released. */
 static void settle_imported(struct storage_module_store *store)
 {
     struct storage_module_found *found = &store->found;
-    struct redis_string *name = store->keys[found->k];
+    const bool leased = found->value[0] == STORAGE_MODULE_LEASED;
     if (!storage_module_value_read_imported(found->value, found->value_len, &found->lock)) {
         meet_stranger(store);
         return;
     }
+    found->lock.expires_ms = leased ? end_of_lease(store, found->lock.expires_ms)
+                                    : end_by_wall(store, (long long)found->lock.expires_ms);
     if (found->lock.expires_ms <= store->turn->now_ms) {
-        storage_module_remove(store, found->key, name);
+        remove_lock(store);
         found->lock.present = false;
         return;
     }
@@ -90,8 +116,8 @@ static void settle_imported(struct storage_module_store *store)
     if (store->full && !store->wrote)
         return;
     store->wrote = true;
-    storage_module_write(store, found->key, name, found->value, found->value_len,
-                         (long long)found->lock.expires_ms);
+    (void)!storage_module_write_lock(store, found->key, store->keys[found->k], found->value,
+                                     found->value_len, found->lock.expires_ms);
 }
 
 static bool is_endless(const struct fence_stored_lock *lock)
@@ -99,30 +125,53 @@ static bool is_endless(const struct fence_stored_lock *lock)
     return lock->expires_ms == UINT64_MAX;
 }
 
-/* A lease that ends within this millisecond stands to its end. */
-static uint64_t lease_end_of(const struct storage_module_store *store, long long expires_ms)
+/* A lease of Redis that ends within this millisecond stands to its end. */
+static uint64_t end_of_key(const struct storage_module_store *store)
 {
-    const uint64_t soonest_ms = store->turn->now_ms + 1;
-    if (expires_ms == REDIS_NO_EXPIRY)
+    const long long expiry_ms = redis.key_expiry(store->found.key);
+    if (expiry_ms == REDIS_NO_EXPIRY)
         return UINT64_MAX;
-    return (uint64_t)expires_ms < soonest_ms ? soonest_ms : (uint64_t)expires_ms;
+    const uint64_t end_ms = end_by_wall(store, expiry_ms);
+    return end_ms > store->turn->now_ms ? end_ms : store->turn->now_ms + 1;
+}
+
+/* The lock behind "=<lease>=", whose bytes so far are @head. One that has ended is removed by
+ * ended.c, or overwritten. */
+static void read_leased(struct storage_module_store *store, size_t head, uint64_t lease_ms)
+{
+    struct storage_module_found *found = &store->found;
+    const uint64_t end_ms = end_of_lease(store, lease_ms);
+    found->value_len -= head + 1;
+    memmove(found->value, found->value + head + 1, found->value_len);
+    if (end_ms <= store->turn->now_ms)
+        found->lock = (struct fence_stored_lock){.present = false};
+    else if (!storage_module_value_read(found->value, found->value_len, &found->lock))
+        meet_foreign(store);
+    found->lock.expires_ms = end_ms;
 }
 
 static void read_lock_value(struct storage_module_store *store)
 {
     struct storage_module_found *found = &store->found;
     size_t len = 0;
+    uint64_t lease_ms = 0;
     const char *bytes = redis.key_bytes(found->key, &len, REDIS_READ);
-    const uint64_t expires_ms = lease_end_of(store, redis.key_expiry(found->key));
     memcpy(found->value, bytes, len);
     found->value_len = len;
-    if (len > 0 && found->value[0] == STORAGE_MODULE_IMPORTED) {
+    const size_t head = storage_module_value_read_lease(found->value, len, &lease_ms);
+    if ((len > 0 && found->value[0] == STORAGE_MODULE_IMPORTED) ||
+        (head > 0 && found->value[head] == STORAGE_MODULE_IMPORTED)) {
         settle_imported(store);
         return;
     }
+    if (head > 0) {
+        read_leased(store, head, lease_ms);
+        return;
+    }
+    const uint64_t end_ms = end_of_key(store);
     if (!storage_module_value_read(found->value, len, &found->lock))
         meet_foreign(store);
-    found->lock.expires_ms = expires_ms;
+    found->lock.expires_ms = end_ms;
 }
 
 static bool is_senders(const struct storage_module_store *store)
@@ -191,8 +240,12 @@ void storage_module_put_lock(void *context, const char *resource,
     found->read = true;
     found->lock = *lock;
     put_text(found);
-    storage_module_write(store, key, store->keys[k], found->value, found->value_len,
-                         is_endless(lock) ? REDIS_NO_EXPIRY : (long long)lock->expires_ms);
+    if (is_endless(lock))
+        storage_module_write(store, key, store->keys[k], found->value, found->value_len,
+                             REDIS_NO_EXPIRY);
+    else if (!storage_module_write_lock(store, key, store->keys[k], found->value, found->value_len,
+                                        lock->expires_ms))
+        storage_module_fail(store, STORAGE_MODULE_NO_MEMORY);
 }
 
 void storage_module_drop_lock(void *context, const char *resource)
@@ -201,8 +254,8 @@ void storage_module_drop_lock(void *context, const char *resource)
     const unsigned k = index_of(store, resource);
     if (storage_module_has_failed(store))
         return;
-    struct redis_key *key = open_lock(store, k);
-    storage_module_remove(store, key, store->keys[k]);
+    (void)open_lock(store, k);
+    remove_lock(store);
     store->found.read = false;
 }
 

@@ -2,6 +2,7 @@
 
 #include "fence/master/marker.h"
 #include "fence/protocol/decimal.h"
+#include "storage/redis/keys.h"
 #include "storage/redis/module/verdict.h"
 
 #include <stdarg.h>
@@ -23,6 +24,7 @@ enum field {
     BYTES,
     FLOOR,
     ANSWERS,
+    LEASES,
     FIELDS,
 };
 
@@ -31,9 +33,9 @@ static struct redis_string *names[FIELDS];
 void storage_module_marker_init(struct redis_ctx *ctx)
 {
     static const char *const texts[FIELDS] = {
-        [STATE] = "state",     [VIEW] = "view",       [FLEET] = "fleet", [MEMBER] = "member",
-        [LINEAGE] = "lineage", [DURABLE] = "durable", [SETS] = "sets",   [BYTES] = "bytes",
-        [FLOOR] = "floor",     [ANSWERS] = "answers",
+        [STATE] = "state",     [VIEW] = "view",       [FLEET] = "fleet",   [MEMBER] = "member",
+        [LINEAGE] = "lineage", [DURABLE] = "durable", [SETS] = "sets",     [BYTES] = "bytes",
+        [FLOOR] = "floor",     [ANSWERS] = "answers", [LEASES] = "leases",
     };
     (void)ctx;
     for (int i = 0; i < FIELDS; i++)
@@ -56,7 +58,7 @@ static void read_fields(struct redis_key *fleet, struct fields *ret_fields)
     redis.hash_get(fleet, REDIS_HASH_STRINGS, names[0], &value[0], names[1], &value[1], names[2],
                    &value[2], names[3], &value[3], names[4], &value[4], names[5], &value[5],
                    names[6], &value[6], names[7], &value[7], names[8], &value[8], names[9],
-                   &value[9], NULL);
+                   &value[9], names[10], &value[10], NULL);
     for (int i = 0; i < FIELDS; i++)
         if (value[i])
             ret_fields->field[i].at = redis.string_bytes(value[i], &ret_fields->field[i].len);
@@ -193,12 +195,14 @@ static bool judge(struct redis_ctx *ctx, const struct storage_module_bytes field
 
 bool storage_module_marker_allows(struct redis_ctx *ctx, struct redis_key *fleet,
                                   const struct storage_module_terms *terms, struct fence_turn *turn,
+                                  bool *ret_leases_told,
                                   char ret_why[static STORAGE_MODULE_WHY_MAX])
 {
     struct fields fields;
     struct fence_view named;
     bool allowed = false;
     read_fields(fleet, &fields);
+    *ret_leases_told = field_is(fields.field[LEASES], STORAGE_MODULE_MONOTONIC);
     if (!is_readable(fields.field))
         refuse_sender(ret_why, "PAWLGONE Its marker was changed by hand, and cannot be read");
     else if (!read_marker(&fields, terms, turn, &named))

@@ -9,9 +9,12 @@
 #include "storage/redis/keys.h"
 #include "storage/redis/module/answer.h"
 #include "storage/redis/module/api.h"
+#include "storage/redis/module/ended.h"
 #include "storage/redis/module/events.h"
+#include "storage/redis/module/leases.h"
 #include "storage/redis/module/marker.h"
 #include "storage/redis/module/request.h"
+#include "storage/redis/module/scripted.h"
 #include "storage/redis/module/store.h"
 
 #include <string.h>
@@ -23,6 +26,10 @@ enum {
     ARGUMENTS,
     FLEET_KEY,
     LOCK_KEYS,
+};
+
+enum {
+    ENDED_AT_LEAST = 4, /* ended locks that a call removes, beside one for each request */
 };
 
 /* One command runs at a time. */
@@ -82,7 +89,7 @@ static void begin_call(struct redis_ctx *ctx, struct redis_string **argv, struct
     hand.turn = (struct fence_turn){
         .store = &storage_module_store,
         .context = &hand.store,
-        .now_ms = (uint64_t)redis.now_ms(),
+        .now_ms = storage_module_now_ms(),
     };
     hand.store = (struct storage_module_store){
         .ctx = ctx,
@@ -114,6 +121,16 @@ static void answer_requests(struct redis_ctx *ctx, struct redis_string **argv, i
                                       : storage_module_position(store));
 }
 
+/* Scripts ask the module for leases from here on. Locks that scripts took are swept: they become
+ * the module's. Redis does not count this as the first write of a call. */
+static void tell_leases(void)
+{
+    static const char monotonic[] = STORAGE_MODULE_MONOTONIC;
+    storage_module_set_field(&hand.store, "leases", monotonic, sizeof(monotonic) - 1);
+    storage_module_set_field(&hand.store, "unswept", "0", 1);
+    hand.store.wrote = false;
+}
+
 static void act_for_sender(struct redis_ctx *ctx, struct redis_string **argv, int argc,
                            unsigned count, struct redis_key *fleet)
 {
@@ -123,11 +140,14 @@ static void act_for_sender(struct redis_ctx *ctx, struct redis_string **argv, in
         .member = bytes_of(argv[MEMBER]),
     };
     char why[STORAGE_MODULE_WHY_MAX];
+    bool leases_told = false;
     begin_call(ctx, argv, fleet);
-    if (!storage_module_marker_allows(ctx, fleet, &terms, &hand.turn, why)) {
+    if (!storage_module_marker_allows(ctx, fleet, &terms, &hand.turn, &leases_told, why)) {
         redis.answer_error(ctx, why);
         return;
     }
+    if (!leases_told)
+        tell_leases();
     if (hand.turn.marker_changed)
         storage_module_set_field(&hand.store, "view", terms.view.at, terms.view.len);
     answer_requests(ctx, argv, argc, count);
@@ -137,6 +157,8 @@ static int batch(struct redis_ctx *ctx, struct redis_string **argv, int argc)
 {
     if (argc == 1)
         return redis.answer_integer(ctx, STORAGE_MODULE_VERSION);
+    if (redis.database(ctx) != 0)
+        return redis.answer_error(ctx, "ERR the locks of Pawl are in database 0");
     if (argc <= LOCK_KEYS || argc - LOCK_KEYS > STORAGE_MODULE_LOCKS_MAX)
         return redis.wrong_arity(ctx);
     const unsigned count = count_requests(argv, argc);
@@ -150,6 +172,7 @@ static int batch(struct redis_ctx *ctx, struct redis_string **argv, int argc)
         redis.answer_error(ctx,
                            "WRONGTYPE Operation against a key holding the wrong kind of value");
     redis.key_close(fleet);
+    storage_module_remove_ended(ctx, count + ENDED_AT_LEAST);
     return REDIS_OK;
 }
 
@@ -170,9 +193,9 @@ int storage_module_load(struct redis_ctx *ctx, struct redis_string **argv, int a
     storage_module_marker_init(ctx);
     if (redis.create_command(ctx, STORAGE_MODULE_COMMAND, batch, "write fast", FLEET_KEY, -1, 1) !=
             REDIS_OK ||
+        !storage_module_scripted_init(ctx) || !storage_module_leases_init() ||
         !storage_module_events_init(ctx))
         return REDIS_ERR;
-    return redis.set_categories
-               ? redis.set_categories(redis.command_of(ctx, STORAGE_MODULE_COMMAND), "write fast")
-               : REDIS_OK;
+    return storage_module_categorize(ctx, STORAGE_MODULE_COMMAND, "write fast") ? REDIS_OK
+                                                                                : REDIS_ERR;
 }

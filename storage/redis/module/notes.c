@@ -55,7 +55,8 @@ void storage_module_wait(void *context, const char *resource, uint64_t until_ms)
     if (storage_module_has_failed(store) || storage_module_left_ms(store) <= 0 ||
         !storage_module_may_write(store))
         return;
-    const long long ends_ms = (long long)(until_ms < longest_ms ? until_ms : longest_ms);
+    const long long ends_ms =
+        storage_module_wall_of(store, until_ms < longest_ms ? until_ms : longest_ms);
     snprintf(name, sizeof(name), "%s%s", STORAGE_WAIT_KEY, resource);
     storage_module_write_at(store, name, "", 0, ends_ms);
     lengthen_waiting(store, ends_ms);
@@ -152,5 +153,6 @@ void storage_module_put_broken(void *context, const struct fence_request *reques
         return;
     broken_name(request->resource, request->lock_id, name);
     const int len = snprintf(note, sizeof(note), "%" PRId64 ":%s", request->token, request->owner);
-    storage_module_write_at(store, name, note, (size_t)len, (long long)until_ms);
+    storage_module_write_at(store, name, note, (size_t)len,
+                            storage_module_wall_of(store, until_ms));
 }

@@ -109,23 +109,53 @@ bool storage_module_value_read(const char *value, size_t len, struct fence_store
     return true;
 }
 
+/* Digits with zeros before them: install.lua writes numbers of one length. */
+static bool read_padded(const char **at, const char *limit, char end, uint64_t max,
+                        uint64_t *ret_number)
+{
+    const char *text = NULL;
+    size_t len = 0;
+    if (!read_part(at, limit, end, &text, &len))
+        return false;
+    for (; len > 1 && *text == '0'; len--)
+        text++;
+    return fence_decimal_read(text, len, max, ret_number);
+}
+
 bool storage_module_value_read_imported(const char *value, size_t len,
                                         struct fence_stored_lock *ret_lock)
 {
     const char *at = value + 1;
     const char *limit = value + len;
-    const char *from = NULL;
-    size_t from_len = 0;
     uint64_t expires_ms = 0;
-    if (len == 0 || value[0] != STORAGE_MODULE_IMPORTED ||
-        !read_number_up_to(&at, limit, STORAGE_MODULE_IMPORTED, INT64_MAX, &expires_ms) ||
-        !read_part(&at, limit, STORAGE_MODULE_IMPORTED, &from, &from_len) || from_len == 0 ||
+    uint64_t from = 0;
+    if (len == 0 || (value[0] != STORAGE_MODULE_IMPORTED && value[0] != STORAGE_MODULE_LEASED) ||
+        !read_padded(&at, limit, STORAGE_MODULE_IMPORTED, INT64_MAX, &expires_ms) ||
+        !read_padded(&at, limit, STORAGE_MODULE_IMPORTED, (UINT32_C(1) << FENCE_MASTERS_MAX) - 1,
+                     &from) ||
         !storage_module_value_read(at, (size_t)(limit - at), ret_lock) || ret_lock->imported)
         return false;
-    for (; from_len > 1 && *from == '0'; from_len--)
-        from++; /* it has three digits */
     ret_lock->expires_ms = expires_ms;
-    return read_from(from, from_len, ret_lock);
+    ret_lock->imported = true;
+    ret_lock->from = (uint32_t)from;
+    return true;
+}
+
+size_t storage_module_value_read_lease(const char *value, size_t len, uint64_t *ret_lease_ms)
+{
+    const char *at = value + 1;
+    size_t head = 1;
+    if (len == 0 || value[0] != STORAGE_MODULE_LEASED)
+        return 0;
+    while (head < len && value[head] >= '0' && value[head] <= '9')
+        head++;
+    if (head == len ||
+        (value[head] != STORAGE_MODULE_LEASED && value[head] != STORAGE_MODULE_IMPORTED) ||
+        !read_padded(&at, value + len, value[head], INT64_MAX, ret_lease_ms))
+        return 0;
+    if (*ret_lease_ms > STORAGE_MODULE_LEASE_MAX_MS)
+        *ret_lease_ms = STORAGE_MODULE_LEASE_MAX_MS;
+    return head;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -170,4 +200,14 @@ size_t storage_module_value_write(const struct fence_stored_lock *lock,
         ret_value[len++] = ':';
     memcpy(ret_value + len, lock->owner, owner_len);
     return len + owner_len;
+}
+
+size_t storage_module_value_write_lease(uint64_t lease_ms,
+                                        char ret_head[static STORAGE_MODULE_HEAD_MAX])
+{
+    size_t len = 1;
+    ret_head[0] = STORAGE_MODULE_LEASED;
+    len += fence_decimal(lease_ms, ret_head + len);
+    ret_head[len] = STORAGE_MODULE_LEASED;
+    return len + 1;
 }

@@ -1,5 +1,7 @@
 #include "storage/redis/module/writing.h"
 
+#include "storage/redis/module/leases.h"
+
 #include <string.h>
 
 struct storage_module_store *storage_module_store_of(void *context)
@@ -64,6 +66,28 @@ void storage_module_write(struct storage_module_store *store, struct redis_key *
         redis.replicate(store->ctx, "SET", "sscl", name, value, "PXAT", expires_ms);
     }
     storage_module_text_free(store, value);
+}
+
+bool storage_module_write_lock(struct storage_module_store *store, struct redis_key *key,
+                               struct redis_string *name, const char *text, size_t len,
+                               uint64_t end_ms)
+{
+    char value[STORAGE_MODULE_HEAD_MAX + STORAGE_MODULE_VALUE_MAX];
+    size_t name_len = 0;
+    const char *name_bytes = redis.string_bytes(name, &name_len);
+    const uint64_t now_ms = store->turn->now_ms;
+    if (!storage_module_lease_set(name_bytes, name_len, end_ms))
+        return false;
+    const size_t head =
+        storage_module_value_write_lease(end_ms > now_ms ? end_ms - now_ms : 1, value);
+    memcpy(value + head, text, len);
+    storage_module_write(store, key, name, value, head + len, REDIS_NO_EXPIRY);
+    return true;
+}
+
+long long storage_module_wall_of(const struct storage_module_store *store, uint64_t ms)
+{
+    return redis.wall_ms() + (long long)(ms - store->turn->now_ms);
 }
 
 void storage_module_write_at(struct storage_module_store *store, const char *name,

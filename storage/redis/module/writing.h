@@ -23,7 +23,16 @@ void storage_module_write(struct storage_module_store *store, struct redis_key *
                           struct redis_string *name, const char *bytes, size_t len,
                           long long expires_ms);
 
-/* The same to a key that is not open. */
+/* Writes a lock, whose lease ends at @end_ms on the clock of the turn, and notes that (leases.h).
+ * False: no memory, and nothing was written. */
+FENCE_CHECKED bool storage_module_write_lock(struct storage_module_store *store,
+                                             struct redis_key *key, struct redis_string *name,
+                                             const char *text, size_t len, uint64_t end_ms);
+
+/* The instant @ms of the clock of the turn, on the wall clock. */
+long long storage_module_wall_of(const struct storage_module_store *store, uint64_t ms);
+
+/* The same as storage_module_write() to a key that is not open. */
 void storage_module_write_at(struct storage_module_store *store, const char *name,
                              const char *bytes, size_t len, long long expires_ms);
 

@@ -27,6 +27,14 @@ local function extended(extensions, owner)
     return owner == '' and extensions or {extensions, owner}
 end
 
+local function expire_later(key, value, lock, ttl_ms)
+    call('SET', key, lock, 'KEEPTTL')
+    if call('PEXPIRE', key, ttl_ms, 'GT') == 0 and call('PTTL', key) < 0 then
+        call('SET', key, value)
+        error(ENDLESS, 0)
+    end
+end
+
 -- Never shortens a lease. An extended lock is the holder's, of any attempt. The late clean-up of an
 -- attempt that failed must not take it any more. What was imported proves something only where a
 -- majority had it.
@@ -40,10 +48,13 @@ local function lengthen(key, value, id, token, ttl_ms, cap)
     elseif extensions >= tonumber(cap) then
         return EXHAUSTED
     end
-    call('SET', key, compose(id .. '.*', number, extensions + 1, from, owner), 'KEEPTTL')
-    if call('PEXPIRE', key, ttl_ms, 'GT') == 0 and call('PTTL', key) < 0 then
-        call('SET', key, value)
+    local lock = compose(id .. '.*', number, extensions + 1, from, owner)
+    if not (marker[12] and keeps_leases()) then
+        expire_later(key, value, lock, ttl_ms)
+    elseif left_ms(key) < 0 then
         error(ENDLESS, 0)
+    else
+        call('PAWL.KEEP', key, lock, math.max(left_ms(key), tonumber(ttl_ms)))
     end
     return number == token and extended(extensions + 1, owner) or BELOW
 end
@@ -89,7 +100,7 @@ local function join(key, tag, token, ttl_ms, cap, slot, extensions, owner)
         return unless_broken(reply, key, id, token)
     end
     call('HSET', fleet, slot, token) -- which the counter is not above
-    call('SET', key, compose(tag, tonumber(token), extensions, '', owner), 'PX', ttl_ms)
+    put(key, compose(tag, tonumber(token), extensions, '', owner), ttl_ms)
     return extended(tonumber(extensions), owner)
 end
 

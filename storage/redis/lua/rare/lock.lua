@@ -12,8 +12,21 @@ local function settle(key, value)
         return false
     end
     value = head .. from .. tail
-    redis.pcall('SET', key, value, 'PXAT', expiry_ms) -- where memory is out, it may still be released
+    pcall(put, key, value, expiry_ms - clock_ms()) -- where memory is out, it may still be released
     return value
+end
+
+-- A lock that names its lease.
+local function leased(key, value)
+    local lock, lease_ms = unlease(value)
+    if not lock then
+        error(FOREIGN, 0)
+    elseif lease_left(key, lease_ms) == 0 then
+        return false
+    elseif not keeps_leases() then
+        redis.pcall('SET', key, lock, 'PX', lease_ms) -- where memory is out, it may still be released
+    end
+    return lock
 end
 
 local ID_MIN = 22
@@ -28,8 +41,23 @@ end
 
 -- The same as left_ms() where a key has no expiry: an imported lock may lack it where memory is out.
 local function imported_left_ms(key, left)
-    local expiry_ms = string.match(call('GET', key) or '', '^@(%d+)@')
+    local value = call('GET', key) or ''
+    local expiry_ms = string.match(value, '^@(%d+)@')
+    local _, lease_ms = unlease(value)
+    if lease_ms then
+        return lease_left(key, lease_ms)
+    end
     return expiry_ms and math.max(expiry_ms - clock_ms(), 0) or left
+end
+
+-- Writes another value to a lock whose lease stays.
+local function rewrite(key, value)
+    local left = marker[12] and keeps_leases() and left_ms(key) or -1
+    if left < 0 then
+        call('SET', key, value, 'KEEPTTL')
+    else
+        call('PAWL.KEEP', key, value, math.max(left, 1))
+    end
 end
 
 -- What is left of one's own lock, at least 1.
@@ -71,5 +99,5 @@ local function inspect(key)
     return {left_ms(key), value}
 end
 
-functions.settle, functions.imported_left_ms = settle, imported_left_ms
+functions.settle, functions.leased, functions.imported_left_ms = settle, leased, imported_left_ms
 handlers.I = inspect

@@ -9,7 +9,7 @@ local function found(key, value, tag, slot)
         number = count(slot)
     end
     if not native or id ~= tag then
-        call('SET', key, compose(tag, number, extensions, '', owner), 'KEEPTTL')
+        rewrite(key, compose(tag, number, extensions, '', owner))
     end
     return number, native
 end

@@ -172,11 +172,24 @@ static void ask(struct pair *pair, struct chance *chance, uint64_t seed)
     expect_alike(pair, seed, "an answer", lua, send_batch(pair, MODULE, &terms));
 }
 
+/* A lock of the module has no expiry that PERSIST takes away: it is written without its lease. */
+static void persist(redisContext *redis, const char *key)
+{
+    redisReply *reply = redisCommand(redis, "EVAL %s 1 %s", REDIS_FLEET_PERSIST, key);
+    assert_non_null(reply);
+    assert_int_not_equal(reply->type, REDIS_REPLY_ERROR);
+    freeReplyObject(reply);
+}
+
 static void harm(struct pair *pair, struct chance *chance)
 {
+    static const char persists[] = "PERSIST ";
     char command[CHANCE_COMMAND_MAX];
     chance_harm(chance, now_ms(), command);
-    do_both(pair, command);
+    if (strncmp(command, persists, sizeof(persists) - 1) != 0)
+        do_both(pair, command);
+    for (int i = 0; i < SERVERS && strncmp(command, persists, sizeof(persists) - 1) == 0; i++)
+        persist(pair->redis[i], command + sizeof(persists) - 1);
 }
 
 /* Redis refuses the first write of a call while it lacks memory. */

@@ -1,0 +1,35 @@
+#include "storage/redis/module/ended.h"
+
+#include "storage/redis/module/leases.h"
+#include "storage/redis/module/value.h"
+
+static bool is_leased(struct redis_key *key)
+{
+    size_t len = 0;
+    const char *bytes =
+        redis.key_type(key) == REDIS_KEY_STRING ? redis.key_bytes(key, &len, REDIS_READ) : NULL;
+    return bytes && len > 0 && bytes[0] == STORAGE_MODULE_LEASED;
+}
+
+static void remove_key(struct redis_ctx *ctx, const char *bytes, size_t len)
+{
+    struct redis_string *name = redis.string_new(ctx, bytes, len);
+    struct redis_key *key = redis.key_open(ctx, name, REDIS_READ | REDIS_WRITE);
+    if (is_leased(key)) {
+        redis.key_delete(key);
+        redis.replicate(ctx, "DEL", "s", name);
+    }
+    redis.key_close(key);
+    redis.string_free(ctx, name);
+}
+
+void storage_module_remove_ended(struct redis_ctx *ctx, unsigned most)
+{
+    char key[STORAGE_MODULE_KEY_MAX];
+    size_t len = 0;
+    const uint64_t now_ms = storage_module_now_ms();
+    if (!(redis.state(ctx) & REDIS_STATE_MASTER) || redis.database(ctx) != 0)
+        return;
+    for (unsigned i = 0; i < most && storage_module_leases_pop(now_ms, key, &len); i++)
+        remove_key(ctx, key, len);
+}
