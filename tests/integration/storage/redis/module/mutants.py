@@ -1,4 +1,4 @@
-"""Each thing that ends a verdict of the module, left out, makes a case of the verdicts' test fail.
+"""Each thing that ends a verdict of the module, and each rule of its leases, left out, makes a case of a test fail.
 
 usage: mutants.py
 
@@ -15,27 +15,35 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 BUILD = pathlib.Path(os.environ.get("PAWL_BUILD", ROOT / "build"))
 SOURCES = ROOT / "storage/redis/module"
-TEST = BUILD / "tests/integration.storage.redis.module.verdicts"
+TEST = "integration.storage.redis.module."
 TIMEOUT_S = 60
 
-# What is left out, of which file, and a case that has to fail then.
+# What is left out, of which file, and a case that has to fail then: "<test>.<case>". A pair: what comes in the place of it.
 MUTANTS = [
-    ("events.c", "    REDIS_EVENT_ROLE_CHANGED,\n", "role_that_changed_and_back_is_noticed"),
-    ("events.c", "    REDIS_EVENT_FORK_CHILD,\n", "rewrite_after_a_setting_is_noticed"),
-    ("events.c", "    REDIS_EVENT_CONFIG,\n", "setting_of_persistence_that_changed_is_noticed"),
-    ("events.c", "    storage_module_verdict_evicted();\n", "eviction_is_noticed"),
-    ("verdict.c", "    evictions++;\n", "eviction_that_a_reset_of_the_statistics_hides_is_noticed"),
+    ("events.c", "    REDIS_EVENT_ROLE_CHANGED,\n", "verdicts.role_that_changed_and_back_is_noticed"),
+    ("events.c", "    REDIS_EVENT_FORK_CHILD,\n", "verdicts.rewrite_after_a_setting_is_noticed"),
+    ("events.c", "    REDIS_EVENT_CONFIG,\n", "verdicts.setting_of_persistence_that_changed_is_noticed"),
+    ("events.c", "    storage_module_verdict_evicted();\n", "verdicts.eviction_is_noticed"),
+    ("verdict.c", "    evictions++;\n", "verdicts.eviction_that_a_reset_of_the_statistics_hides_is_noticed"),
     ("verdict.c", "           now_ms - kept.read_ms < STORAGE_MODULE_VERDICT_MS &&",
-     "reset_of_the_statistics_is_noticed_after_a_moment"),
-    ("verdict.c", "    if (still_stands(noted, now_ms))\n        return false;\n", "many_calls_ask_once"),
+     "verdicts.reset_of_the_statistics_is_noticed_after_a_moment"),
+    ("verdict.c", "    if (still_stands(noted, now_ms))\n        return false;\n", "verdicts.many_calls_ask_once"),
     ("lineage.c", '                       has_setting(settings, "appendfsync", "always") &&\n',
-     "setting_of_persistence_that_changed_is_noticed"),
-    ("lineage.c", "same_from_colon(noted->lineage, now) && ", "eviction_before_a_first_replica_is_noticed"),
-    ("lineage.c", 'strstr(info, "\\nsecond_repl_offset:-1") &&', "promotion_that_is_not_counted_is_noticed"),
-    ("lineage.c", "counts_all(info, noted) && ", "replica_before_the_answers_are_noted_is_noticed"),
-    ("lineage.c", "is_run_of_marker(ctx, info.text) && ", "replica_of_another_process_is_noticed"),
-    ("lineage.c", " && same_from_colon(noted->sets, calls)", "promotion_before_a_first_replica_is_noticed"),
-    ("lineage.c", " && !has_only_another_id(ctx, info.text, now, noted)", "first_replica_is_no_reason_to_refuse"),
+     "verdicts.setting_of_persistence_that_changed_is_noticed"),
+    ("lineage.c", "same_from_colon(noted->lineage, now) && ", "verdicts.eviction_before_a_first_replica_is_noticed"),
+    ("lineage.c", 'strstr(info, "\\nsecond_repl_offset:-1") &&', "verdicts.promotion_that_is_not_counted_is_noticed"),
+    ("lineage.c", "counts_all(info, noted) && ", "verdicts.replica_before_the_answers_are_noted_is_noticed"),
+    ("lineage.c", "is_run_of_marker(ctx, info.text) && ", "verdicts.replica_of_another_process_is_noticed"),
+    ("lineage.c", " && same_from_colon(noted->sets, calls)", "verdicts.promotion_before_a_first_replica_is_noticed"),
+    ("lineage.c", " && !has_only_another_id(ctx, info.text, now, noted)", "verdicts.first_replica_is_no_reason_to_refuse"),
+    ("leases.c", ("redis.now_us() / US_IN_MS", "(uint64_t)redis.wall_ms()"), "leases.lock_outlives_a_leap"),
+    ("leases.c", ("return now_ms + lease_ms;", "return now_ms;"), "leases.lease_begins_anew_after_a_restart"),
+    ("module.c", "    if (!leases_told)\n        tell_leases();\n", "leases.lock_that_a_script_takes_outlives_a_leap"),
+    ("events.c", "        storage_module_lease_forget(name, len);\n", "leases.lease_of_another_value_begins_anew"),
+    ("events.c", "    storage_module_remove_ended(ctx, ENDED_AT_A_TIME);\n",
+     "leases.locks_that_ended_are_removed_with_nobody_asking"),
+    ("ended.c", '        redis.replicate(ctx, "DEL", "s", name);\n',
+     "leases.locks_that_ended_are_removed_with_nobody_asking"),
 ]
 
 
@@ -47,11 +55,12 @@ def objects():
 
 
 def mutated(folder, name, left_out):
-    """The module without these words of the file."""
+    """The module without these words of the file, or with others."""
+    left_out, other = left_out if isinstance(left_out, tuple) else (left_out, "")
     source = (SOURCES / name).read_text()
     assert source.count(left_out) == 1, f"{name}: {left_out!r} is not there once"
     changed = pathlib.Path(folder) / name
-    changed.write_text(source.replace(left_out, ""))
+    changed.write_text(source.replace(left_out, other))
     module = pathlib.Path(folder) / "pawl-master.so"
     others = [path for path in objects() if path.parent.name != "module" or path.name != name + ".o"]
     subprocess.run(["cc", "-std=gnu11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{ROOT}",
@@ -60,7 +69,8 @@ def mutated(folder, name, left_out):
 
 
 def is_found(module, case):
-    done = subprocess.run([TEST, case], capture_output=True, check=False, timeout=TIMEOUT_S,
+    test, case = case.split(".")
+    done = subprocess.run([BUILD / "tests" / (TEST + test), case], capture_output=True, check=False, timeout=TIMEOUT_S,
                           env={**os.environ, "PAWL_TEST_MODULE_FILE": str(module)})
     return b"[  FAILED  ] " + case.encode() in done.stdout + done.stderr
 
@@ -71,7 +81,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             if is_found(mutated(folder, name, left_out), case):
                 continue
-        print(f"{name} without {left_out.strip()!r}: {case} does not fail")
+        print(f"{name} without {left_out!r}: {case} does not fail")
         missed += 1
     return 1 if missed else 0
 

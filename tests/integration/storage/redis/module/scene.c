@@ -17,8 +17,7 @@ void scene_connect(struct scene *scene)
     assert_int_equal(scene->redis->err, 0);
 }
 
-/* As pawld admits a master: durable, where it is. */
-static void admit(struct scene *scene)
+void scene_admit(struct scene *scene)
 {
     const char *durable = scene->fleet->persistence == REDIS_ALWAYS ? "yes" : "no";
     redisReply *info = redisCommand(scene->redis, "INFO replication");
@@ -38,7 +37,7 @@ static int start_scene(void **state, enum redis_persistence persistence)
     assert_non_null(scene);
     scene->fleet = redis_fleet_new_mixed(1, persistence, 1);
     scene_connect(scene);
-    admit(scene);
+    scene_admit(scene);
     *state = scene;
     return 0;
 }

@@ -26,6 +26,9 @@ int scene_end(void **state);
 
 void scene_connect(struct scene *scene);
 
+/* As pawld admits a master: durable, where it is. */
+void scene_admit(struct scene *scene);
+
 /* The reply to a call with these bytes for its arguments, to be freed. And with these words, apart
  * by spaces; "-" is an empty one. */
 redisReply *scene_call_bytes(struct scene *scene, const char *bytes, size_t len, const char *key);
