@@ -68,19 +68,38 @@ void history_expect_tokens_in_order(const struct hammer_result *result)
     free(answered);
 }
 
-void history_expect_one_holder(const struct hammer_result *result)
+/* @ret_by_us: how long the longest overlap is. */
+static unsigned count_overlaps(const struct hammer_result *result, uint64_t *ret_by_us)
 {
     struct hammer_grant *grants = sorted(result, by_answer);
     uint64_t held_till_us[HAMMER_NAMES] = {0};
+    unsigned overlaps = 0;
+    *ret_by_us = 0;
     for (size_t i = 0; i < result->count; i++) {
         uint64_t *till_us = &held_till_us[grants[i].name];
-        if (grants[i].answered_us < *till_us)
-            fail_msg("name %u: granted %llu us before the last holder's lease was over",
-                     grants[i].name, (unsigned long long)(*till_us - grants[i].answered_us));
+        const uint64_t by_us =
+            grants[i].answered_us < *till_us ? *till_us - grants[i].answered_us : 0;
+        overlaps += by_us > 0;
+        *ret_by_us = by_us > *ret_by_us ? by_us : *ret_by_us;
         if (grants[i].held_till_us > *till_us)
             *till_us = grants[i].held_till_us;
     }
     free(grants);
+    return overlaps;
+}
+
+void history_expect_one_holder(const struct hammer_result *result)
+{
+    uint64_t by_us = 0;
+    if (count_overlaps(result, &by_us) > 0)
+        fail_msg("a name was granted %llu us before the last holder's lease was over",
+                 (unsigned long long)by_us);
+}
+
+unsigned history_overlaps(const struct hammer_result *result)
+{
+    uint64_t by_us = 0;
+    return count_overlaps(result, &by_us);
 }
 
 int64_t history_lost_updates(uint16_t ledger, const struct hammer_result *result)

@@ -16,6 +16,9 @@ void history_expect_tokens_in_order(const struct hammer_result *result);
 /* P2: who knows that it holds a lock is alone with it. */
 void history_expect_one_holder(const struct hammer_result *result);
 
+/* How many grants were answered while an earlier holder knew that it held the lock. */
+unsigned history_overlaps(const struct hammer_result *result);
+
 /* How many of the writes that the ledger at @ledger accepted its balances do not show. */
 int64_t history_lost_updates(uint16_t ledger, const struct hammer_result *result);
 
