@@ -28,7 +28,8 @@ void storage_module_remove_ended(struct redis_ctx *ctx, unsigned most)
     char key[STORAGE_MODULE_KEY_MAX];
     size_t len = 0;
     const uint64_t now_ms = storage_module_now_ms();
-    if (!(redis.state(ctx) & REDIS_STATE_MASTER) || redis.database(ctx) != 0)
+    if (!storage_module_leases_due(now_ms) || !(redis.state(ctx) & REDIS_STATE_MASTER) ||
+        redis.database(ctx) != 0)
         return;
     for (unsigned i = 0; i < most && storage_module_leases_pop(now_ms, key, &len); i++)
         remove_key(ctx, key, len);

@@ -28,6 +28,7 @@ static struct {
     uint32_t capacity;
     uint32_t count;
     uint32_t first_free;
+    uint32_t found; /* the slot that was found last; it may be free now */
     struct fence_table by_key;
     struct fence_timers by_end;
 } leases;
@@ -96,17 +97,27 @@ static bool grow(void)
 
 /* ---- one lease ------------------------------------------------------------------------------- */
 
-static uint32_t find_lease(const char *key, size_t len, uint64_t hash)
+static bool is_of(uint32_t slot, const char *key, size_t len)
 {
+    const struct lease *lease = &leases.lease[slot];
+    return lease->key && lease->len == len && memcmp(lease->key, key, len) == 0;
+}
+
+/* A request looks at one lock a few times: the slot that was found last is tried first. */
+static uint32_t find_lease(const char *key, size_t len, uint64_t *ret_hash)
+{
+    if (leases.found < leases.capacity && is_of(leases.found, key, len)) {
+        *ret_hash = leases.lease[leases.found].hash;
+        return leases.found;
+    }
+    *ret_hash = fence_keyed_hash(key, len, leases.seed);
     if (leases.count == 0)
         return FENCE_TABLE_NONE;
-    uint32_t slot = fence_table_first(&leases.by_key, hash);
-    while (slot != FENCE_TABLE_NONE) {
-        const struct lease *lease = &leases.lease[slot];
-        if (lease->hash == hash && lease->len == len && memcmp(lease->key, key, len) == 0)
-            break;
+    uint32_t slot = fence_table_first(&leases.by_key, *ret_hash);
+    while (slot != FENCE_TABLE_NONE && !is_of(slot, key, len))
         slot = fence_table_next(&leases.by_key, slot);
-    }
+    if (slot != FENCE_TABLE_NONE)
+        leases.found = slot;
     return slot;
 }
 
@@ -142,8 +153,8 @@ static void remove_lease(uint32_t slot)
 
 bool storage_module_lease_set(const char *key, size_t len, uint64_t end_ms)
 {
-    const uint64_t hash = fence_keyed_hash(key, len, leases.seed);
-    uint32_t slot = find_lease(key, len, hash);
+    uint64_t hash = 0;
+    uint32_t slot = find_lease(key, len, &hash);
     assert(len > 0 && len <= STORAGE_MODULE_KEY_MAX);
     if (slot == FENCE_TABLE_NONE)
         slot = add_lease(key, len, hash);
@@ -155,7 +166,8 @@ bool storage_module_lease_set(const char *key, size_t len, uint64_t end_ms)
 
 uint64_t storage_module_lease_end(const char *key, size_t len, uint64_t now_ms, uint64_t lease_ms)
 {
-    const uint32_t slot = find_lease(key, len, fence_keyed_hash(key, len, leases.seed));
+    uint64_t hash = 0;
+    const uint32_t slot = find_lease(key, len, &hash);
     if (slot != FENCE_TABLE_NONE)
         return leases.by_end.due_us[slot] / US_IN_MS;
     (void)!storage_module_lease_set(key, len, now_ms + lease_ms);
@@ -164,9 +176,8 @@ uint64_t storage_module_lease_end(const char *key, size_t len, uint64_t now_ms, 
 
 void storage_module_lease_forget(const char *key, size_t len)
 {
-    if (leases.count == 0)
-        return;
-    const uint32_t slot = find_lease(key, len, fence_keyed_hash(key, len, leases.seed));
+    uint64_t hash = 0;
+    const uint32_t slot = find_lease(key, len, &hash);
     if (slot != FENCE_TABLE_NONE)
         remove_lease(slot);
 }
@@ -180,10 +191,15 @@ void storage_module_leases_forget_all(void)
     free_slots();
 }
 
+bool storage_module_leases_due(uint64_t now_ms)
+{
+    return leases.count > 0 && fence_timers_next_us(&leases.by_end) <= now_ms * US_IN_MS;
+}
+
 bool storage_module_leases_pop(uint64_t now_ms, char ret_key[static STORAGE_MODULE_KEY_MAX],
                                size_t *ret_len)
 {
-    if (leases.count == 0 || fence_timers_next_us(&leases.by_end) > now_ms * US_IN_MS)
+    if (!storage_module_leases_due(now_ms))
         return false;
     const uint32_t slot = fence_timers_first(&leases.by_end);
     *ret_len = leases.lease[slot].len;

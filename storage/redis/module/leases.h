@@ -38,6 +38,9 @@ FENCE_CHECKED bool storage_module_lease_set(const char *key, size_t len, uint64_
 void storage_module_lease_forget(const char *key, size_t len);
 void storage_module_leases_forget_all(void);
 
+/* Reports whether a lease has ended at @now_ms. */
+bool storage_module_leases_due(uint64_t now_ms);
+
 /* Forgets the lease that ended first, where one has ended at @now_ms. @ret_key gets its key. False:
  * none has. */
 bool storage_module_leases_pop(uint64_t now_ms, char ret_key[static STORAGE_MODULE_KEY_MAX],
