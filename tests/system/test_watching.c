@@ -1,4 +1,5 @@
 /* Calls that watch a lock which they do not take. */
+#include "api/client/pawl.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/redis_fleet.h"
@@ -6,6 +7,7 @@
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +20,8 @@ enum {
     MANY = 60,
     SEEN_MS = 1000, /* some looks at a name later */
     ELECTIONS = 4,
-    ELECTED_MS = 1000, /* server/ELECTION.md */
+    ELECTED_MS = 1000,   /* server/ELECTION.md */
+    CANCELLED_MS = 2500, /* libcurl looks once a second */
 };
 
 #define NAME   "leader"
@@ -189,6 +192,37 @@ static void server_that_stops_ends_its_watches(void **state)
     EXPECT_PROBLEM(call_end(watcher), 503, "stopping", 0);
 }
 
+static void *cancel_soon(void *client)
+{
+    wait_ms(200);
+    pawl_cancel(client);
+    return NULL;
+}
+
+/* The client for C. */
+static void watch_is_cancelled_by_another_thread(void **state)
+{
+    char url[64];
+    const char *server = url;
+    pthread_t thread;
+    pawl_client *client = NULL;
+    struct pawl_state seen = {.known = false};
+    port = fleet_init_and_serve(TTL_MAX_MS).port;
+    snprintf(url, sizeof(url), "http://127.0.0.1:%u", (unsigned)port);
+    const struct pawl_options options = {.servers = &server, .server_count = 1};
+    assert_int_equal(pawl_client_new(&options, &client), 0);
+    assert_int_equal(pawl_watch(client, NAME, PAWL_WAIT, &seen), 0);
+    assert_int_equal(pawl_watch(client, NAME, 100, &seen), PAWL_UNCHANGED);
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, client), 0);
+    const uint64_t began_ms = wait_now_ms();
+    assert_int_equal(pawl_watch(client, NAME, PAWL_WAIT, &seen), PAWL_ECANCELLED);
+    assert_in_range(wait_now_ms() - began_ms, 0, CANCELLED_MS);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    seen.token = 34;
+    assert_int_equal(pawl_watch(client, NAME, PAWL_NO_WAIT, &seen), PAWL_EINVAL);
+    pawl_client_free(client);
+}
+
 static const struct CMUnitTest cases[] = {
     FLEET_CASE(watchers_of_all_servers_learn_who_holds_it, MASTERS, REDIS_VOLATILE),
     FLEET_CASE(watchers_of_all_servers_learn_of_its_release, MASTERS, REDIS_VOLATILE),
@@ -198,6 +232,7 @@ static const struct CMUnitTest cases[] = {
     FLEET_CASE(wait_that_is_over_says_what_is, MASTERS, REDIS_VOLATILE),
     FLEET_CASE(what_watches_nothing_is_refused, MASTERS, REDIS_VOLATILE),
     FLEET_CASE(many_watchers_cost_the_masters_what_one_costs, MASTERS, REDIS_VOLATILE),
+    FLEET_CASE(watch_is_cancelled_by_another_thread, MASTERS, REDIS_VOLATILE),
     FLEET_CASE(server_that_stops_ends_its_watches, MASTERS, REDIS_VOLATILE),
 };
 
