@@ -20,7 +20,9 @@ enum {
     MANY = 60,
     SEEN_MS = 1000, /* some looks at a name later */
     ELECTIONS = 4,
-    ELECTED_MS = 1000,   /* server/ELECTION.md */
+    ELECTED_MS = 1000, /* server/ELECTION.md */
+    CALL_MS = 200,
+    WATCH_MS = 1200,
     CANCELLED_MS = 2500, /* libcurl looks once a second */
 };
 
@@ -192,6 +194,26 @@ static void server_that_stops_ends_its_watches(void **state)
     EXPECT_PROBLEM(call_end(watcher), 503, "stopping", 0);
 }
 
+/* So long pawl_watch() looks for a server that is not there. */
+static uint64_t unavailable_ms(struct pawl_state seen)
+{
+    static const char *const server = "http://127.0.0.1:1";
+    const struct pawl_options options = {
+        .servers = &server, .server_count = 1, .call_timeout_ms = CALL_MS};
+    pawl_client *client = NULL;
+    assert_int_equal(pawl_client_new(&options, &client), 0);
+    const uint64_t began_ms = wait_now_ms();
+    assert_int_equal(pawl_watch(client, NAME, WATCH_MS, &seen), PAWL_EUNAVAILABLE);
+    pawl_client_free(client);
+    return wait_now_ms() - began_ms;
+}
+
+static void watch_of_a_known_lock_outlives_the_call_timeout(void **state)
+{
+    assert_in_range(unavailable_ms((struct pawl_state){.known = true}), WATCH_MS, 2 * WATCH_MS);
+    assert_in_range(unavailable_ms((struct pawl_state){.known = false}), CALL_MS, WATCH_MS - 1);
+}
+
 static void *cancel_soon(void *client)
 {
     wait_ms(200);
@@ -232,6 +254,7 @@ static const struct CMUnitTest cases[] = {
     FLEET_CASE(wait_that_is_over_says_what_is, MASTERS, REDIS_VOLATILE),
     FLEET_CASE(what_watches_nothing_is_refused, MASTERS, REDIS_VOLATILE),
     FLEET_CASE(many_watchers_cost_the_masters_what_one_costs, MASTERS, REDIS_VOLATILE),
+    cmocka_unit_test(watch_of_a_known_lock_outlives_the_call_timeout),
     FLEET_CASE(watch_is_cancelled_by_another_thread, MASTERS, REDIS_VOLATILE),
     FLEET_CASE(server_that_stops_ends_its_watches, MASTERS, REDIS_VOLATILE),
 };

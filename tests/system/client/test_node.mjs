@@ -146,6 +146,20 @@ testAside('states of a watched lock are told as they change', async (t) => {
     assert.deepEqual((await states.next()).value, { held: false });
 });
 
+testAside('first looks of one turn are one request, and each watch waits in its own', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    const client = clientOf(relay);
+    const watches = NAMES.map((name) => client.watch(name));
+    const next = () => Promise.all(watches.map((watch) => watch.next()));
+    await next();
+    const changed = next();
+    for (const name of NAMES) await clientOf(service).acquire(name);
+    assert.deepEqual((await changed).map(({ value }) => value.held), [true, true, true]);
+    const paths = relay.requests.map((request) => request.split(' ')[1].split('?')[0]);
+    assert.deepEqual(paths.sort(), ['/v1/batch', ...NAMES.map((name) => `/v1/locks/${name}`)].sort());
+});
+
 testAside('watch ends after its time, and with its signal', async (t) => {
     const service = await Service.start(t);
     const client = clientOf(service);

@@ -7,11 +7,28 @@ import time
 import unittest
 import unittest.mock
 
-from python_service import EXTENSIONS_MAX, PATIENCE, Case, certificate, first, pawl, until
+from python_service import (EXTENSIONS_MAX, PATIENCE, Case, Listener, certificate, first, pawl,
+                            read_request, until)
 
 
 def nothing(answer):
     return b""
+
+
+class Hasty(Listener):
+    """Says at once that a lock is free, also where it is to wait for a change. Has no answer to
+    later requests than the first @answers."""
+
+    def __init__(self, answers=1000):
+        self.requests = 0
+        self.answers = answers
+        super().__init__()
+
+    def serve(self, connection):
+        read_request(connection)
+        self.requests += 1
+        if self.requests <= self.answers:
+            connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"held": false}')
 
 
 class Acquiring(Case):
@@ -147,10 +164,23 @@ class Acquiring(Case):
         self.assertTrue(3 <= len(relay.requests) <= 5, relay.requests)
 
     def test_server_that_does_not_wait_is_not_asked_in_a_hot_loop(self):
-        relay = self.relay(lambda method, before: lambda answer: b"HTTP/1.1 200 OK\r\n"
-                           b'Content-Length: 15\r\n\r\n{"held": false}')
-        self.assertEqual(len(list(pawl.Client(relay.url).watch(self.name, wait=1))), 1)
-        self.assertLess(len(relay.requests), 10)
+        server = Hasty()
+        self.addCleanup(server.close)
+        client = pawl.Client(f"http://{server.address}")
+        self.assertEqual(len(list(client.watch(self.name, wait=1))), 1)
+        self.assertLess(server.requests, 10)
+
+    def test_watch_that_was_answered_outlives_the_call_timeout(self):
+        def watch(answers):
+            server = Hasty(answers)
+            self.addCleanup(server.close)
+            client = pawl.Client(f"http://{server.address}", call_timeout=0.2)
+            began = time.monotonic()
+            with self.assertRaisesRegex(pawl.Unavailable, f"cannot watch {self.name}: "):
+                list(client.watch(self.name, wait=1.2))
+            return time.monotonic() - began
+        self.assertLess(watch(0), 0.9)
+        self.assertGreater(watch(1), 1.1)
 
     def test_wrong_arguments_are_refused(self):
         for names, options in (((), {}), (("",), {}), (("a" * 256,), {}), (("a", "a"), {}),
