@@ -9,6 +9,7 @@ void sim_check_init(struct sim_check *check, const struct sim_plan *plan)
 {
     check->sane = plan->sane;
     check->remembers = sim_plan_remembers(plan);
+    check->seats = plan->seats ? plan->resources : 0;
     check->lost = false;
     check->violation[0] = '\0';
     check->calls_count = 0;

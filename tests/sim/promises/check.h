@@ -37,6 +37,8 @@ struct sim_call {
     uint64_t rank;                    /* acquire: in its line (places.h) */
     bool turned_away;                 /* acquire: its server takes it not */
     uint32_t count;                   /* count: values; 0: it reads */
+    unsigned seats;                   /* acquire: of one of so many seats, which its answer puts in
+                                       * @set; inspect: of each; 0: of @set */
     bool idempotent;                  /* acquire: the lock id is the client's own */
     int64_t above[SIM_RESOURCES_MAX]; /* acquire, extend: the highest tokens returned before it
                                          began, to */
@@ -71,6 +73,7 @@ struct sim_call {
 struct sim_check {
     bool sane;                              /* clocks are: exclusion must hold too */
     bool remembers;                         /* no clock and no master is ever out of order */
+    unsigned seats;                         /* the resources are so many seats; 0: they are none */
     bool lost;                              /* a majority forgot: nothing may be granted */
     char violation[SIM_VIOLATION_TEXT_MAX]; /* "": none */
     uint32_t calls_count;

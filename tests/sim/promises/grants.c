@@ -3,21 +3,72 @@
 #include "tests/sim/promises/check.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- P1: tokens are distinct, and rise from what was returned before ------------------------- */
 
+static void raise_bounds(const struct sim_grants *grants, uint32_t lock, int64_t *above,
+                         int64_t *least)
+{
+    for (uint32_t i = 0; i < grants->count; i++) {
+        const struct sim_grant *grant = &grants->grants[i];
+        int64_t *bound = grant->lock == lock ? least : above;
+        if (*bound < grant->token)
+            *bound = grant->token;
+    }
+}
+
+/* Which seat it will be is not known yet. A new token has to exceed those of all seats. A lock id
+ * that asks again may have a seat since before others were granted theirs. */
+static void begun_for_a_seat(const struct sim_check *check, struct sim_call *call)
+{
+    int64_t highest = 0;
+    for (uint32_t r = 0; r < check->seats; r++) {
+        call->least[r] = 0;
+        raise_bounds(&check->grants[r], call->lock, &call->above[r], &call->least[r]);
+        highest = highest < call->above[r] ? call->above[r] : highest;
+    }
+    for (uint32_t r = 0; r < check->seats && !call->idempotent; r++)
+        call->above[r] = highest;
+}
+
 void sim_grants_begun(const struct sim_check *check, struct sim_call *call)
 {
-    for (unsigned k = 0; k < call->set.count; k++) {
-        const struct sim_grants *grants = &check->grants[call->set.resource[k]];
-        call->above[k] = call->least[k] = 0;
-        for (uint32_t i = 0; i < grants->count; i++) {
-            const struct sim_grant *grant = &grants->grants[i];
-            int64_t *bound = grant->lock == call->lock ? &call->least[k] : &call->above[k];
-            if (*bound < grant->token)
-                *bound = grant->token;
-        }
+    memset(call->above, 0, sizeof(call->above));
+    if (call->seats > 0) {
+        begun_for_a_seat(check, call);
+        return;
     }
+    for (unsigned k = 0; k < call->set.count; k++) {
+        call->least[k] = 0;
+        raise_bounds(&check->grants[call->set.resource[k]], call->lock, &call->above[k],
+                     &call->least[k]);
+    }
+}
+
+/* Where nothing is forgotten, a lock id that has a seat gets no second one when it asks again. */
+static void check_one_seat(struct sim_check *check, const struct sim_call *call, uint32_t resource,
+                           uint64_t now_us)
+{
+    for (uint32_t r = 0; r < call->seats && check->remembers; r++) {
+        const struct sim_grants *grants = &check->grants[r];
+        const bool has_it =
+            grants->holder == call->lock && grants->held_until_us > now_us && call->least[r] > 0;
+        if (has_it && r != resource && !sim_grants_is_given_up(check, r, call->lock))
+            sim_check_fail(check,
+                           "P3: lock %" PRIu32 " has the seat r%" PRIu32
+                           ", and is granted r%" PRIu32 " when it asks again",
+                           call->lock, r, resource);
+    }
+}
+
+void sim_grants_seated(struct sim_check *check, struct sim_call *call, uint32_t resource,
+                       uint64_t now_us)
+{
+    check_one_seat(check, call, resource, now_us);
+    call->set.resource[0] = resource;
+    call->above[0] = call->above[resource];
+    call->least[0] = call->least[resource];
 }
 
 static void check_order(struct sim_check *check, const struct sim_call *call, unsigned k)

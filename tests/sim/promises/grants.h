@@ -1,6 +1,7 @@
 /* P1 and P2: what was granted, of each resource, and to which lock id.
  *
- *   P1  tokens of different lock ids are distinct, and rise from what was returned before. A client
+ *   P1  tokens of different lock ids are distinct, and rise from what was returned before: for
+ *       seats of one name, from what was returned for any of them. A client
  *       that asks again with its own lock id gets no lower token than that id got before;
  *   P2  validities of different lock ids do not overlap, where clocks are sane. A lock id that its
  *       holder gave up counts no more, even if it is granted once again: its release takes that
@@ -31,6 +32,10 @@ struct sim_grants {
 /* @call, an acquire or an extension, is about to be given to the core: notes what it has to exceed.
  */
 void sim_grants_begun(const struct sim_check *check, struct sim_call *call);
+
+/* @call, for one of several seats, is about to be granted the seat @resource. */
+void sim_grants_seated(struct sim_check *check, struct sim_call *call, uint32_t resource,
+                       uint64_t now_us);
 
 /* @call was granted with the tokens in its set, or extended: valid until @until_us, true time. */
 void sim_grants_granted(struct sim_check *check, const struct sim_call *call, uint64_t now_us,

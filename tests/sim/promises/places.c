@@ -18,7 +18,7 @@ static uint64_t local_us(const struct sim_world *world, const struct sim_call *c
 
 static bool has_place(const struct sim_call *call)
 {
-    return call->wait_ms > 0 && call->idempotent && call->set.count == 1;
+    return call->wait_ms > 0 && call->idempotent && call->set.count == 1 && call->seats == 0;
 }
 
 static void drop(struct sim_places *places, uint32_t at)

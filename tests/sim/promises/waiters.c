@@ -24,10 +24,10 @@ static struct sim_line *line_of(struct sim_world *world, const struct sim_call *
     return &world->waiters.lines[call->server][call->set.resource[0]];
 }
 
-/* One of several stands in none. */
+/* One of several stands in none. One for a seat stands in a line that is not looked at. */
 static bool stands_in_line(const struct sim_call *call)
 {
-    return call->set.count == 1;
+    return call->set.count == 1 && call->seats == 0;
 }
 
 /* ---- how many may wait ----------------------------------------------------------------------- */
@@ -39,19 +39,19 @@ static bool has_no_room(const struct sim_world *world, const struct sim_call *ca
     uint32_t waiting = world->waiters.waiting[call->server];
     uint32_t groups = world->waiters.groups[call->server];
     uint32_t groups_max = world->plan.calls - world->plan.calls / FENCE_GROUPS_KEPT_PART;
-    return waiting >= world->plan.waiters || (!stands_in_line(call) && groups >= groups_max);
+    return waiting >= world->plan.waiters || (call->set.count > 1 && groups >= groups_max);
 }
 
 static void is_here(struct sim_world *world, const struct sim_call *call)
 {
     world->waiters.waiting[call->server] += call->wait_ms > 0;
-    world->waiters.groups[call->server] += !stands_in_line(call);
+    world->waiters.groups[call->server] += call->set.count > 1;
 }
 
 static void is_gone(struct sim_world *world, const struct sim_call *call)
 {
     world->waiters.waiting[call->server] -= call->wait_ms > 0;
-    world->waiters.groups[call->server] -= !stands_in_line(call);
+    world->waiters.groups[call->server] -= call->set.count > 1;
 }
 
 /* @call has come. */
@@ -196,6 +196,8 @@ void sim_waiters_answered(struct sim_world *world, struct sim_call *call)
         sim_places_leave(world, call);
     if (stands_in_line(call))
         leave_line(world, call);
+    else if (call->seats > 0)
+        sim_waking_check_seats(world, call);
     else
         sim_waking_check_group(world, call);
 }
@@ -250,7 +252,9 @@ static void takes(struct sim_world *world, unsigned s, const struct fence_reques
     struct sim_line *line = line_of(world, call);
     if (call->attempt == request->attempt)
         return; /* a hedge */
-    if (!stands_in_line(call)) {
+    if (call->seats > 0) {
+        sim_waking_check_seats(world, call);
+    } else if (!stands_in_line(call)) {
         sim_waking_check_group(world, call);
     } else if (check_turn(world, line, call)) {
         sim_waking_check(world, call, line);
@@ -266,7 +270,8 @@ void sim_waiters_sent(struct sim_world *world, unsigned s, const struct fence_re
     bool acquires = sim_attempts_is_of_acquire(request);
     if (request->kind == FENCE_REQUEST_TAKE && acquires)
         takes(world, s, request);
-    else if (request->kind == FENCE_REQUEST_CONFIRM && acquires && !request->group)
+    else if (request->kind == FENCE_REQUEST_CONFIRM && acquires && !request->group &&
+             stands_in_line(sim_attempts_call(world, request)))
         (void)check_turn(world, line, sim_attempts_call(world, request));
     else if (request->kind == FENCE_REQUEST_UNDO) /* how an attempt that failed ends */
         line->asking &= request->attempt != line->attempt;

@@ -156,6 +156,25 @@ void sim_waking_check_group(struct sim_world *world, const struct sim_call *call
                        world->now_us - due_us);
 }
 
+/* Some call before it asks for the seats that are free, or it does so itself. */
+void sim_waking_check_seats(struct sim_world *world, const struct sim_call *call)
+{
+    const uint64_t longest_us =
+        true_span_us(world, call->server, longest_sleep_us(call) * (uint64_t)(1 + call->seats));
+    for (uint32_t r = 0; r < call->seats && call->wait_ms > 0; r++) {
+        const uint64_t free_us = sim_freedom_since_us(world, call->server, r);
+        if (free_us == FENCE_NEVER)
+            continue;
+        uint64_t from_us = free_us > call->came_us ? free_us : call->came_us;
+        from_us = awake_us(world, call->server, from_us);
+        if (world->now_us > from_us + longest_us)
+            sim_check_fail(&world->check,
+                           "W3: lock %" PRIu32 " waits for a seat, though r%" PRIu32
+                           " has been free for %" PRIu64 " us",
+                           call->lock, r, world->now_us - from_us);
+    }
+}
+
 /* Its attempt may have begun just before its time was over. */
 void sim_waking_check_end(struct sim_world *world, const struct sim_call *call)
 {

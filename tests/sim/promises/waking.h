@@ -22,6 +22,9 @@
 void sim_waking_first(struct sim_world *world, unsigned s, struct sim_line *line, bool at_once);
 void sim_waking_begin(struct sim_world *world, unsigned s, struct sim_line *line, uint64_t attempt);
 
+/* @call, which wants a seat, asks, or is answered: no seat was free for too long. */
+void sim_waking_check_seats(struct sim_world *world, const struct sim_call *call);
+
 /* @first, of @line, asks now or has an answer; @call, anywhere in a line or in none, has one, and
  * was granted the lock of @line. */
 void sim_waking_check(struct sim_world *world, const struct sim_call *first,

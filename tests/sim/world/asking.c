@@ -7,6 +7,7 @@
 enum {
     /* Per mille. */
     NOTICED = 700,        /* that a client left, by its server */
+    KNOWS_ALL = 850,      /* of the seats; others know the first one only */
     RESERVED_CALLS = 128, /* not per mille: left to the world, for after the healing */
 };
 
@@ -51,6 +52,10 @@ static struct sim_call *send(struct sim_world *world, unsigned c, enum fence_cal
     call->lock = client->lock != SIM_NO_LOCK ? client->lock : id;
     call->ttl_ms = client->ttl_ms;
     call->count = kind == FENCE_CALL_COUNT ? client->values : 0;
+    if (kind == FENCE_CALL_ACQUIRE && world->plan.seats)
+        call->seats = sim_rng_chance(&client->rng, KNOWS_ALL) ? world->plan.resources : 1;
+    if (kind == FENCE_CALL_INSPECT && world->plan.seats && c % 2 == 0)
+        call->seats = world->plan.resources;
     struct sim_event event = {.kind = SIM_EVENT_CALL, .server = (uint8_t)call->server, .id = id};
     sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &client->rng, 0), &event);
     return call;

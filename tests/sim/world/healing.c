@@ -45,7 +45,7 @@ static void schedule_end(struct sim_world *world)
     after_us += sim_plan_recovers(&world->plan) ? CALM_US : CALM_IN_VAIN_US;
     for (unsigned r = 0; r < world->plan.resources; r++, after_us += SIM_PROBE_US)
         schedule(world, after_us, SIM_EVENT_PROBE, 0, r);
-    if (world->plan.resources > 1 && sim_plan_recovers(&world->plan)) {
+    if (world->plan.resources > 1 && !world->plan.seats && sim_plan_recovers(&world->plan)) {
         schedule(world, after_us, SIM_EVENT_PROBE_GROUPS, 0, 0);
         after_us += SIM_PROBE_GROUPS_US;
     }

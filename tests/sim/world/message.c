@@ -14,6 +14,7 @@ enum {
 };
 
 static const char *const resources[SIM_RESOURCES_MAX] = {"r0", "r1", "r2"};
+static const char *const seats[SIM_RESOURCES_MAX] = {"r#0", "r#1", "r#2"};
 
 /* One buffer a number, so that texts of several locks can be held at once. */
 static char lock_texts[SIM_CALLS_MAX][FENCE_LOCK_ID_LEN + 1];
@@ -22,6 +23,12 @@ const char *sim_resource_text(uint32_t resource)
 {
     assert(resource < SIM_RESOURCES_MAX);
     return resources[resource];
+}
+
+const char *sim_seat_text(uint32_t resource)
+{
+    assert(resource < SIM_RESOURCES_MAX);
+    return seats[resource];
 }
 
 const char *sim_lock_text(uint32_t lock)
@@ -46,8 +53,9 @@ const char *sim_owner_text(uint32_t call)
 
 uint32_t sim_resource_number(const char *text)
 {
-    uint32_t resource = (uint32_t)(text[1] - '0');
-    assert(strcmp(text, sim_resource_text(resource)) == 0);
+    uint32_t resource = (uint32_t)(text[strlen(text) - 1] - '0');
+    assert(strcmp(text, sim_resource_text(resource)) == 0 ||
+           strcmp(text, sim_seat_text(resource)) == 0);
     return resource;
 }
 

@@ -17,6 +17,9 @@ enum {
     SIM_FOUND_MAX = SIM_RESOURCES_MAX + 1, /* by a step of a scan: one is given twice */
 };
 
+/* In a world of seats each resource is a seat of this name. */
+#define SIM_SEATS_NAME "r"
+
 /* Who breaks grants. */
 #define SIM_BREAKER "breaker"
 
@@ -188,6 +191,7 @@ struct sim_reply {
 
 /* The texts behind the numbers: static, of the form that fence/protocol/name.h asks for. */
 const char *sim_resource_text(uint32_t resource);
+const char *sim_seat_text(uint32_t resource); /* where the resources are seats of SIM_SEATS_NAME */
 const char *sim_lock_text(uint32_t lock);
 const char *sim_owner_text(uint32_t call);
 

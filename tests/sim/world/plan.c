@@ -1,6 +1,7 @@
 #include "tests/sim/world/plan.h"
 
 #include "fence/protocol/limits.h"
+#include "tests/sim/masters/mutant.h"
 #include "tests/sim/world/clock.h"
 #include "tests/sim/world/message.h"
 
@@ -38,6 +39,8 @@ enum {
     WATCH_WAIT_MS = 3000,
     LIST_WORLDS = 4, /* one seed in so many, of this remainder, has listings */
     LIST_WORLD = 3,
+    SEAT_WORLDS = 9, /* the same of those in which all locks are seats of one name */
+    SEAT_WORLD = 4,
 };
 
 /* How often a fault strikes in the worlds that have it: seldom, or often. */
@@ -560,6 +563,18 @@ static void draw_watches(struct sim_plan *plan, uint64_t seed)
     plan->slowness = 0;
 }
 
+/* All seats have one counter. */
+static void draw_seats(struct sim_plan *plan, uint64_t seed)
+{
+    plan->seats = seed % SEAT_WORLDS == SEAT_WORLD && plan->watches == 0;
+    if (!plan->seats)
+        return;
+    plan->resources = 2 + (unsigned)(seed / SEAT_WORLDS % (SIM_RESOURCES_MAX - 1));
+    plan->slots = SIM_MUTANT(SEATS_APART) ? plan->resources : 1;
+    plan->groups = 0;
+    plan->maintains = false;
+}
+
 struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
 {
     struct sim_plan plan = {.kind = SIM_MIXED};
@@ -574,6 +589,7 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
     draw_breaks(&plan, seed);
     draw_listings(&plan, seed);
     draw_watches(&plan, seed);
+    draw_seats(&plan, seed);
     return plan;
 }
 

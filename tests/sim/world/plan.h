@@ -78,8 +78,9 @@ struct sim_plan {
                      * few that none of them can be spared */
     unsigned clients;
     unsigned resources;
-    unsigned slots;      /* fewer than resources: some share a counter */
-    unsigned rounds;     /* acquires a client */
+    unsigned slots;  /* fewer than resources: some share a counter */
+    bool seats;      /* the resources are the seats of one name, and acquires want one of them */
+    unsigned rounds; /* acquires a client */
     unsigned extensions; /* cap */
     unsigned calls;      /* a core takes at a time, and how many of them may wait */
     unsigned waiters;

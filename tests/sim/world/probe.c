@@ -21,6 +21,8 @@ static struct sim_call *ask(struct sim_world *world, unsigned s, unsigned client
     call->set = *set;
     call->lock = (uint32_t)(call - world->check.calls);
     call->ttl_ms = world->plan.ttl_high_ms;
+    if (kind == FENCE_CALL_ACQUIRE && world->plan.seats)
+        call->seats = world->plan.resources;
     return call;
 }
 
@@ -137,6 +139,8 @@ static void acquired(struct sim_world *world, unsigned p, const struct sim_call 
     struct sim_probe *probe = &world->probes[p];
     char set[SIM_SET_TEXT_MAX];
     sim_set_text(&call->set, set);
+    if (!call->error && call->seats > 0 && !probe->has_found)
+        probe->set = call->set;
     if (call->error && probe->has_found)
         sim_check_fail(&world->check,
                        "P3: all is well again, but lock %" PRIu32 " does not find its %s: %s",
@@ -146,6 +150,10 @@ static void acquired(struct sim_world *world, unsigned p, const struct sim_call 
                        fence_strerror(call->error));
     else if (probe->has_found && !call->found && all_ask_the_same(world))
         sim_check_fail(&world->check, "P3: all is well, but lock %" PRIu32 " took %s anew",
+                       call->lock, set);
+    else if (probe->has_found && call->set.resource[0] != probe->set.resource[0])
+        sim_check_fail(&world->check,
+                       "P3: lock %" PRIu32 " has a seat, but took %s when it asked again",
                        call->lock, set);
     else if (call->set.count == 1 && !probe->has_found)
         ask_again_soon(world, call->set.resource[0]);

@@ -18,6 +18,14 @@ enum {
     DECLINES = 600, /* per mille of grants that their clients do not hear of: it notices */
 };
 
+/* What the core calls what @call is about. */
+static const char *text_of(const struct sim_world *world, const struct sim_call *call)
+{
+    if (!world->plan.seats || call->kind == FENCE_CALL_COUNT)
+        return sim_resource_text(call->set.resource[0]);
+    return call->seats > 0 ? SIM_SEATS_NAME : sim_seat_text(call->set.resource[0]);
+}
+
 static void say_decision(void *context, const struct fence_trace *trace)
 {
     const struct sim_server *server = context;
@@ -120,7 +128,8 @@ static void perhaps_decline(struct sim_world *world, unsigned s, struct sim_call
     if (answer->group)
         sim_set_group(&call->set, &world->group);
     server->declined = (struct fence_taken){
-        .resource = sim_resource_text(call->set.resource[0]),
+        .resource = call->seats > 0 ? sim_seat_text(call->set.resource[0])
+                                    : sim_resource_text(call->set.resource[0]),
         .group = answer->group ? &world->group : NULL,
         .lock_id = sim_lock_text(call->lock),
         .attempt = answer->attempt,
@@ -150,6 +159,9 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
     struct sim_call *call = &world->check.calls[answer->client];
     uint64_t valid_us = sim_clock_span(&server->clock, answer->validity_ms * 1000);
     call->unheard = !sim_asking_hears(world, call);
+    if (call->kind == FENCE_CALL_ACQUIRE && call->seats > 0 && answer->error == 0)
+        sim_grants_seated(&world->check, call, sim_resource_number(answer->resource),
+                          world->now_us);
     perhaps_decline(world, s, call, answer);
     sim_check_answered(&world->check, call, answer, world->now_us, world->now_us + valid_us);
     if (call->kind == FENCE_CALL_ACQUIRE && sim_check_ok(&world->check)) {
@@ -294,7 +306,8 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
             {
                 .kind = call->kind,
                 .client = id,
-                .resource = sim_resource_text(call->set.resource[0]),
+                .resource = text_of(world, call),
+                .seats = call->seats,
                 .lock_id = has_lock ? sim_lock_text(call->lock) : NULL,
                 .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_text(id)
                          : call->kind == FENCE_CALL_BREAK ? SIM_BREAKER
@@ -322,7 +335,9 @@ void sim_server_freed(struct sim_world *world, unsigned s, uint32_t resource, ui
 {
     struct fence_event event = {
         .kind = FENCE_EVENT_RELEASED,
-        .released = {.resource = sim_resource_text(resource), .lock_id = sim_lock_text(lock)},
+        .released = {.resource =
+                         world->plan.seats ? sim_seat_text(resource) : sim_resource_text(resource),
+                     .lock_id = sim_lock_text(lock)},
     };
     world->stats.words_heard++;
     sim_waking_heard(world, s, resource, lock);

@@ -108,6 +108,16 @@ static const char *request_several(const char *body)
     return text;
 }
 
+static const char *request_seat(const char *body)
+{
+    static char text[2048];
+    (void)snprintf(text, sizeof(text),
+                   "POST /v1/semaphores/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                   "%zu\r\n\r\n%s",
+                   strlen(body), body);
+    return text;
+}
+
 static void acquire_without_a_body_takes_the_defaults(void **state)
 {
     assert_int_equal(loop_ask(request("POST", "orders/42", "", "")), 201);
@@ -470,6 +480,23 @@ static void several_keep_to_the_bounds_and_name_each_once(void **state)
     assert_refused(request_several(body), "2 to 64");
 }
 
+static void permits_keep_to_their_bounds(void **state)
+{
+    assert_refused(request_seat(""), "permits");
+    assert_refused(request_seat("{\"permits\":0}"), "permits is 0");
+    assert_refused(request_seat("{\"permits\":65}"), "from 1 to 64");
+    assert_int_equal(loop_ask(request_seat("{\"permits\":64}")), 201);
+    assert_int_equal(seen.seats, 64);
+    assert_string_equal(seen_resource, "x");
+}
+
+static void seat_is_not_acquired_by_its_name(void **state)
+{
+    assert_refused(request("POST", "x%231", "", ""), "resource");
+    assert_int_equal(loop_ask(request("GET", "x%231", "", "")), 200);
+    assert_string_equal(seen_resource, "x#1");
+}
+
 static void extend_and_release_need_a_lock_id(void **state)
 {
     assert_refused(request("DELETE", "x", "", ""), "Lock-Id");
@@ -537,6 +564,8 @@ static const struct CMUnitTest cases[] = {
     CASE(owner_has_no_control_characters),
     CASE(client_chosen_lock_id_keeps_to_its_alphabet_and_length),
     CASE(several_keep_to_the_bounds_and_name_each_once),
+    CASE(permits_keep_to_their_bounds),
+    CASE(seat_is_not_acquired_by_its_name),
     CASE(extend_and_release_need_a_lock_id),
     CASE(extend_needs_a_token_in_plain_digits),
 };

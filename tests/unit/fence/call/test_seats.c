@@ -1,0 +1,189 @@
+/* One of several seats: which is asked for, who waits, and what wakes. */
+#include "tests/unit/fence/core_fixture.h"
+
+#include <string.h>
+
+#define SEAT(k) CORE_RESOURCE "#" k
+
+static void acquire_seat(struct core_fixture *f, uint64_t client, unsigned seats, uint32_t wait_ms)
+{
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
+    call.seats = seats;
+    call.wait_ms = wait_ms;
+    core_call(f, call);
+}
+
+static struct core_fixture *acquiring_seat(void **state, unsigned seats, uint32_t wait_ms)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_seat(f, 1, seats, wait_ms);
+    return f;
+}
+
+static void assert_asks_for(const struct core_fixture *f, const char *seat)
+{
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+    assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->resource, seat);
+}
+
+/* A caller that repeats its call: with the lock id of @client. */
+static void ask_again(struct core_fixture *f, uint64_t client, unsigned seats)
+{
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
+    call.seats = seats;
+    call.idempotent = true;
+    core_call(f, call);
+}
+
+/* What the survey of the last step asked master @i about @seat. */
+static uint64_t surveyed(const struct core_fixture *f, unsigned i, const char *seat)
+{
+    for (unsigned k = 0; k < f->effects.count; k++) {
+        const struct fence_effect *effect = &f->effects.items[k];
+        if (effect->kind == FENCE_EFFECT_SEND && effect->masters >> i & 1 &&
+            effect->request.kind == FENCE_REQUEST_INSPECT &&
+            strcmp(effect->request.resource, seat) == 0)
+            return effect->request.tag;
+    }
+    fail_msg("master %u is not asked about %s", i, seat);
+    return 0;
+}
+
+static void held_seat_is_left_for_the_next(void **state)
+{
+    struct core_fixture *f = acquiring_seat(state, 2, 0);
+    assert_asks_for(f, SEAT("0"));
+    core_both_held(f, CORE_OTHER_HOLDER, 1000);
+    assert_string_equal(core_request(f, FENCE_REQUEST_UNDO, 0)->resource, SEAT("0"));
+    assert_asks_for(f, SEAT("1"));
+    core_numbers(f, 7, 7);
+    assert_answer(f, 1, 0);
+    assert_string_equal(core_answer_of(f)->resource, SEAT("1"));
+    assert_int_equal(core_answer_of(f)->token, 7);
+}
+
+static void all_held_is_held_until_the_first_lease_ends(void **state)
+{
+    struct core_fixture *f = acquiring_seat(state, 2, 0);
+    core_both_held(f, CORE_OTHER_HOLDER, 3000);
+    core_both_held(f, CORE_OTHER_HOLDER, 2000);
+    assert_answer(f, 1, FENCE_EHELD);
+    assert_string_equal(core_answer_of(f)->resource, CORE_RESOURCE);
+    assert_int_equal(core_answer_of(f)->remaining_ms, 2000);
+}
+
+static void waiter_is_told_of_the_release_of_any_seat(void **state)
+{
+    struct core_fixture *f = acquiring_seat(state, 2, 10000);
+    core_both_held(f, CORE_OTHER_HOLDER, 9000);
+    core_both_held(f, CORE_OTHER_HOLDER, 9000);
+    assert_int_equal(core_answers(f), 0);
+    core_tell_released(f, SEAT("1"), CORE_OTHER_HOLDER);
+    core_tick(f);
+    assert_asks_for(f, SEAT("1"));
+}
+
+static void waiter_asks_when_the_first_lease_ends(void **state)
+{
+    struct core_fixture *f = acquiring_seat(state, 2, 10000);
+    core_both_held(f, CORE_OTHER_HOLDER, 9000);
+    core_both_held(f, CORE_OTHER_HOLDER, 300);
+    core_later_us(f, 302 * 1000);
+    core_tick(f);
+    assert_asks_for(f, SEAT("1"));
+}
+
+static void all_that_wait_for_seats_of_a_name_stand_in_one_queue(void **state)
+{
+    struct core_fixture *f = acquiring_seat(state, 2, 10000);
+    acquire_seat(f, 2, 2, 10000);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+    core_reply(f, 0, (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .number = 5});
+    core_reply(f, 1, (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .number = 5});
+    assert_answer(f, 1, 0);
+    core_tick(f);
+    assert_asks_for(f, SEAT("1"));
+    core_numbers(f, 6, 6);
+    assert_answer(f, 2, 0);
+}
+
+static void lock_of_the_same_name_has_a_queue_of_its_own(void **state)
+{
+    struct core_fixture *f = acquiring_seat(state, 1, 10000);
+    core_acquire(f, 2, 10000);
+    assert_asks_for(f, CORE_RESOURCE);
+}
+
+static void retry_asks_a_majority_for_its_seat_first(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    ask_again(f, 1, 2);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+    uint64_t tags[2][2];
+    for (unsigned i = 0; i < 2; i++) {
+        tags[i][0] = surveyed(f, i, SEAT("0"));
+        tags[i][1] = surveyed(f, i, SEAT("1"));
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        core_reply_to(f, i, tags[i][0], (struct fence_reply){.kind = FENCE_REPLY_NO});
+        core_reply_to(f, i, tags[i][1],
+                      (struct fence_reply){.kind = FENCE_REPLY_HELD,
+                                           .holder = core_lock_id(1),
+                                           .owner = "",
+                                           .remaining_ms = 500});
+    }
+    assert_asks_for(f, SEAT("1"));
+}
+
+static void retry_without_a_majority_is_told_so(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_down(f, 1);
+    core_down(f, 2);
+    ask_again(f, 1, 2);
+    assert_answer(f, 1, FENCE_ENOQUORUM);
+    assert_string_equal(core_answer_of(f)->resource, CORE_RESOURCE);
+}
+
+static void inspection_shows_the_seats_that_are_held(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    struct fence_call call = core_call_of(FENCE_CALL_INSPECT, 1);
+    call.seats = 2;
+    core_call(f, call);
+    uint64_t tags[2][2];
+    for (unsigned i = 0; i < 2; i++) {
+        tags[i][0] = surveyed(f, i, SEAT("0"));
+        tags[i][1] = surveyed(f, i, SEAT("1"));
+    }
+    for (unsigned i = 0; i < 2; i++) { /* a majority that agrees is enough */
+        core_reply_to(f, i, tags[i][0], (struct fence_reply){.kind = FENCE_REPLY_NO});
+        core_reply_to(f, i, tags[i][1],
+                      (struct fence_reply){.kind = FENCE_REPLY_HELD,
+                                           .holder = CORE_OTHER_HOLDER,
+                                           .owner = "them",
+                                           .number = 9,
+                                           .remaining_ms = 500});
+    }
+    const struct fence_seats_shown *shown = core_answer_of(f)->shown;
+    assert_non_null(shown);
+    assert_int_equal(shown->count, 1);
+    assert_int_equal(shown->held[0].seat, 1);
+    assert_int_equal(shown->held[0].token, 9);
+    assert_string_equal(shown->held[0].owner, "them");
+    assert_int_equal(shown->held[0].remaining_ms, 500);
+}
+
+static const struct CMUnitTest cases[] = {
+    CORE_CASE(held_seat_is_left_for_the_next),
+    CORE_CASE(all_held_is_held_until_the_first_lease_ends),
+    CORE_CASE(waiter_is_told_of_the_release_of_any_seat),
+    CORE_CASE(waiter_asks_when_the_first_lease_ends),
+    CORE_CASE(all_that_wait_for_seats_of_a_name_stand_in_one_queue),
+    CORE_CASE(lock_of_the_same_name_has_a_queue_of_its_own),
+    CORE_CASE(retry_asks_a_majority_for_its_seat_first),
+    CORE_CASE(retry_without_a_majority_is_told_so),
+    CORE_CASE(inspection_shows_the_seats_that_are_held),
+};
+
+CASE_MAIN(cases, NULL, NULL)
