@@ -50,6 +50,8 @@ static json_t *body_of(const struct acquisition *acquisition, int64_t wait_ms)
         (void)json_object_set_new(body, "ttl_ms", json_integer(request->ttl_ms));
     if (request->owner != NULL)
         (void)json_object_set_new(body, "owner", json_string(request->owner));
+    if (request->permits > 0)
+        (void)json_object_set_new(body, "permits", json_integer(request->permits));
     if (request->name_count > 1) {
         json_t *names = json_array();
         for (size_t i = 0; i < request->name_count; i++)
@@ -76,14 +78,30 @@ static int64_t token_of(const json_t *json, const char *name, size_t count)
     return 0;
 }
 
+/* The seat that was granted; NULL: the answer names none of this semaphore. */
+static const char *seat_of(const json_t *json, const char *name)
+{
+    const char *resource = client_text(json, "resource");
+    const size_t len = strlen(name);
+    const bool is_seat = resource != NULL && strncmp(resource, name, len) == 0 &&
+                         resource[len] == '#' && strlen(resource) <= PAWL_NAME_MAX;
+    return is_seat ? resource : NULL;
+}
+
 static int take_grant(pawl_client *client, const struct acquisition *acquisition,
                       const struct client_answer *answer, pawl_lock **ret_lock)
 {
     const struct pawl_request *request = acquisition->request;
     const int64_t ttl_ms = client_ttl(answer->json, request->ttl_ms);
     const int64_t deadline_ms = client_deadline(answer, ttl_ms);
-    pawl_lock *lock =
-        client_lock_new(client, request->names, request->name_count, acquisition->lock_id, ttl_ms);
+    const char *seat = request->permits > 0 ? seat_of(answer->json, request->names[0]) : NULL;
+    if (request->permits > 0 && seat == NULL) {
+        client_say(client, "%s grants without a seat that makes sense",
+                   client->server[client->current]);
+        return PAWL_EPROTOCOL;
+    }
+    pawl_lock *lock = client_lock_new(client, seat != NULL ? &seat : request->names,
+                                      request->name_count, acquisition->lock_id, ttl_ms);
     if (lock == NULL)
         return PAWL_ENOMEM;
     for (size_t i = 0; i < request->name_count; i++) {
@@ -204,6 +222,22 @@ static void release_twice(pawl_client *client, pawl_lock *lock)
     (void)pawl_release(client, lock, NULL);
 }
 
+/* All that an attempt may have left: of a semaphore, any of its seats. */
+static pawl_lock *left_behind(pawl_client *client, const struct acquisition *acquisition)
+{
+    const struct pawl_request *request = acquisition->request;
+    char seats[PAWL_PERMITS_MAX][PAWL_NAME_MAX + 1];
+    const char *names[PAWL_PERMITS_MAX];
+    if (request->permits == 0)
+        return client_lock_new(client, request->names, request->name_count, acquisition->lock_id,
+                               0);
+    for (size_t i = 0; i < (size_t)request->permits; i++) {
+        (void)snprintf(seats[i], sizeof(seats[i]), "%s#%zu", request->names[0], i);
+        names[i] = seats[i];
+    }
+    return client_lock_new(client, names, (size_t)request->permits, acquisition->lock_id, 0);
+}
+
 /* Nobody else knows the lock id: what an attempt may have left behind would stay until its lease
  * ends. */
 static void clean_up(pawl_client *client, const struct acquisition *acquisition)
@@ -212,8 +246,7 @@ static void clean_up(pawl_client *client, const struct acquisition *acquisition)
     char problem[CLIENT_PROBLEM_MAX];
     memcpy(reason, client->reason, sizeof(reason));
     memcpy(problem, client->problem, sizeof(problem));
-    pawl_lock *lock = client_lock_new(client, acquisition->request->names,
-                                      acquisition->request->name_count, acquisition->lock_id, 0);
+    pawl_lock *lock = left_behind(client, acquisition);
     if (atomic_load(&client->cancelled))
         atomic_store(&client->give_up_ms, pawl_now_ms() + CANCEL_PATIENCE_MS);
     if (lock != NULL)
@@ -238,8 +271,14 @@ static int check_request(pawl_client *client, const struct pawl_request *request
     const int wrong = client_wait_check(client, request->wait_ms);
     if (wrong < 0)
         return wrong;
+    if (request->permits < 0 || request->permits > PAWL_PERMITS_MAX ||
+        (request->permits > 0 && request->name_count > 1)) {
+        client_say(client, "a semaphore has one name, and 1 to %d permits", PAWL_PERMITS_MAX);
+        return PAWL_EINVAL;
+    }
+    const char *prefix = request->permits > 0 ? "/v1/semaphores/" : "/v1/locks/";
     for (size_t i = request->name_count; i-- > 0;) {
-        const int error = client_path(client, "/v1/locks/", request->names[i], ret_path);
+        const int error = client_path(client, prefix, request->names[i], ret_path);
         if (error < 0)
             return error;
     }

@@ -133,6 +133,12 @@ const char *pawl_lock_name(const pawl_lock *lock, size_t index)
     return index < lock->count ? lock->names[index].name : NULL;
 }
 
+int pawl_lock_seat(const pawl_lock *lock)
+{
+    const char *mark = strchr(lock->names[0].name, '#');
+    return mark != NULL ? atoi(mark + 1) : -1;
+}
+
 const char *pawl_lock_id(const pawl_lock *lock)
 {
     return lock->lock_id;

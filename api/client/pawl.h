@@ -59,6 +59,7 @@ enum {
     PAWL_NAME_MAX = 255,  /* bytes of a name */
     PAWL_OWNER_MAX = 128, /* bytes of a label */
     PAWL_LOCK_ID_MAX = 64,
+    PAWL_PERMITS_MAX = 64, /* of a semaphore */
     PAWL_KEY_MAX = 127,    /* bytes of a key */
     PAWL_HOLDER_MAX = 255, /* bytes of a holder's label with the key behind it; the rest is cut */
 };
@@ -168,6 +169,9 @@ struct pawl_request {
      * during the call. */
     void (*waiting)(void *user, const struct pawl_holder *holder);
     void *user;
+
+    int64_t permits; /* 0: a lock. 1 to PAWL_PERMITS_MAX: one seat of the semaphore @names[0], which
+                      * has so many. The lock has the name of the seat then: "orders#2", say */
 };
 
 /* Acquires. Repeats where an answer is lost, under the same lock id, so that no lock is left behind
@@ -222,6 +226,7 @@ PAWL_PUBLIC int64_t pawl_lock_ttl_ms(const pawl_lock *lock);
 PAWL_PUBLIC size_t pawl_lock_count(const pawl_lock *lock);
 PAWL_PUBLIC const char *pawl_lock_name(const pawl_lock *lock, size_t index);
 PAWL_PUBLIC const char *pawl_lock_id(const pawl_lock *lock);
+PAWL_PUBLIC int pawl_lock_seat(const pawl_lock *lock); /* the index; -1: it is no seat */
 
 /* ---- watching -------------------------------------------------------------------------------- */
 

@@ -285,7 +285,8 @@ static void conclude_survey(struct fence_core *core, struct call *call)
     const bool outdated = call->round.generation != core->fleet.generation;
     if (result == FENCE_EBUSY)
         return;
-    if (result != 0 && outdated && call->tries++ < FENCE_TRIES_MAX) {
+    const bool over = call->wait_until_us && core->now_us >= call->wait_until_us;
+    if (result != 0 && outdated && !over && call->tries++ < FENCE_TRIES_MAX) {
         survey(core, call);
         return;
     }

@@ -1,6 +1,7 @@
 #include "server/cli/common.h"
 
 #include "fence/protocol/name.h"
+#include "fence/protocol/seat.h"
 #include "server/cli/duration.h"
 #include "server/system/options.h"
 
@@ -65,7 +66,7 @@ error_t cli_take_time(const char *text, const char *option, int64_t least_ms, in
 error_t cli_check_name(const char *text, const char *what)
 {
     assert(text != NULL && what != NULL);
-    if (fence_resource_valid(text, strlen(text)))
+    if (fence_lock_name_valid(text, strlen(text))) /* pawl list shows seats, too */
         return 0;
     return server_options_error("'%s' is not a valid %s: use 1 to %d characters of A-Z a-z 0-9 . _ "
                                 "~ : @ / - without an empty, \".\" or \"..\" part between slashes",

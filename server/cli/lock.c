@@ -1,4 +1,4 @@
-/* `pawl lock`: a command under a lock. */
+/* `pawl lock` and `pawl semaphore`: a command under a lock, or under a seat of a semaphore. */
 #include "fence/protocol/limits.h"
 #include "fence/protocol/name.h"
 #include "server/cli/common.h"
@@ -34,6 +34,7 @@ enum {
     OPTION_ONCE,
     OPTION_QUIET,
     OPTION_ALL,
+    OPTION_PERMITS,
 };
 
 struct options {
@@ -45,6 +46,8 @@ struct options {
     int64_t ttl_ms;
     int64_t kill_after_ms;
     int64_t not_acquired; /* exit code */
+    int64_t permits;      /* of the semaphore; 0: it is a lock, or --permits is still to come */
+    const char *verb;
     const char *why;
     int signal;
     bool foreground;
@@ -56,18 +59,31 @@ struct options {
     int ended_by; /* the signal that ended the wait; 0: none */
 };
 
+/* What both verbs take. */
+#define SHARED_OPTIONS                                                                               \
+    {"wait", 'w', "TIME", 0, "Wait so long for the lock (without end by default)", 0},               \
+        {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                                \
+        {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},           \
+        {"exit-code", 'E', "CODE", 0, "Exit code where the lock was not acquired (124)", 0},         \
+        {"why", OPTION_WHY, "TEXT", 0, "A label that others see who wait (user@host)", 0},           \
+        {"signal", OPTION_SIGNAL, "NAME", 0, "What ends COMMAND when the lock is lost (TERM)", 0},   \
+        {"kill-after", OPTION_KILL_AFTER, "TIME", 0, "SIGKILL so long after it (5s)", 0},            \
+        {"foreground", OPTION_FOREGROUND, NULL, 0, "COMMAND stays in the process group of pawl", 0}, \
+        {"once", OPTION_ONCE, NULL, 0, "Exit with 123 where COMMAND would start anew", 0},           \
+    {                                                                                                \
+        "quiet", OPTION_QUIET, NULL, 0, "Say nothing but errors", 0                                  \
+    }
+
 static const struct argp_option described[] = {
     {"all", OPTION_ALL, NULL, 0, "Lock all names before --, or none of them", 0},
-    {"wait", 'w', "TIME", 0, "Wait so long for the lock (without end by default)", 0},
-    {"nonblock", 'n', NULL, 0, "Do not wait", 0},
-    {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},
-    {"exit-code", 'E', "CODE", 0, "Exit code where the lock was not acquired (124)", 0},
-    {"why", OPTION_WHY, "TEXT", 0, "A label that others see who wait (user@host)", 0},
-    {"signal", OPTION_SIGNAL, "NAME", 0, "What ends COMMAND when the lock is lost (TERM)", 0},
-    {"kill-after", OPTION_KILL_AFTER, "TIME", 0, "SIGKILL so long after it (5s)", 0},
-    {"foreground", OPTION_FOREGROUND, NULL, 0, "COMMAND stays in the process group of pawl", 0},
-    {"once", OPTION_ONCE, NULL, 0, "Exit with 123 where COMMAND would start anew", 0},
-    {"quiet", OPTION_QUIET, NULL, 0, "Say nothing but errors", 0},
+    SHARED_OPTIONS,
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static const struct argp_option described_semaphore[] = {
+    {"permits", OPTION_PERMITS, "N", 0, "How many may hold a seat at a time: the same everywhere",
+     0},
+    SHARED_OPTIONS,
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -113,7 +129,8 @@ static error_t take_command(struct options *options, struct argp_state *state)
     state->next = state->argc;
     while (command[count] != NULL && strcmp(command[count], "--") != 0)
         count++;
-    if (state->quoted > 0 || command[count] == NULL || !may_be_names(command, count))
+    if (state->quoted > 0 || command[count] == NULL || !may_be_names(command, count) ||
+        strcmp(options->verb, "lock") != 0)
         return 0;
     return server_options_error("'%s' stands between the name and '--'. Say pawl lock %s -- %s ... "
                                 "to run %s, or pawl lock --all %s %s ... -- COMMAND to lock "
@@ -126,7 +143,8 @@ static error_t take_command(struct options *options, struct argp_state *state)
 static error_t take_word(struct options *options, char *text, struct argp_state *state)
 {
     if (state->quoted > 0 && options->name_count == 0)
-        return server_options_error("says no name before '--': pawl lock NAME -- COMMAND");
+        return server_options_error("says no name before '--': pawl %s NAME -- COMMAND",
+                                    options->verb);
     if (state->quoted > 0 || (options->name_count > 0 && !options->all))
         return take_command(options, state);
     return cli_take_name(text, options->names, &options->name_count);
@@ -169,12 +187,18 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
     case OPTION_ALL:
         options->all = true;
         return 0;
+    case OPTION_PERMITS:
+        if (!server_options_number(text, 1, FENCE_SEATS_MAX, &options->permits))
+            return server_options_error("--permits is 1 to %d, not '%s'", FENCE_SEATS_MAX, text);
+        return 0;
     case ARGP_KEY_ARG:
         return take_word(options, text, state);
     case ARGP_KEY_END:
         if (options->command == NULL || options->command[0] == NULL)
-            return server_options_error("says no command: pawl lock %s -- COMMAND",
+            return server_options_error("says no command: pawl %s %s -- COMMAND", options->verb,
                                         options->all ? "--all NAME..." : "NAME");
+        if (options->permits == 0 && strcmp(options->verb, "semaphore") == 0)
+            return server_options_error("--permits is missing: say how many may hold a seat");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -231,6 +255,10 @@ static void set_environment(const struct cli_globals *globals, const pawl_lock *
         (void)unsetenv("PAWL_TOKEN");
         (void)unsetenv("PAWL_RESOURCE");
     }
+    if (pawl_lock_seat(lock) >= 0)
+        set_number("PAWL_SEAT", pawl_lock_seat(lock));
+    else
+        (void)unsetenv("PAWL_SEAT");
     (void)setenv("PAWL_LOCK_ID", pawl_lock_id(lock), 1);
     set_number("PAWL_DEADLINE_MS", pawl_lock_left_ms(lock));
     cli_set_servers(globals);
@@ -252,6 +280,7 @@ static int acquire_lock(pawl_client *client, struct options *options, pawl_lock 
         .owner = options->why != NULL ? options->why : label,
         .waiting = tell_waiting,
         .user = options,
+        .permits = options->permits,
     };
     const int error = cli_wait(client, &request, &options->signals, ret_lock, &options->ended_by);
     if (error == 0 || options->ended_by != 0)
@@ -322,20 +351,9 @@ static int lock_and_run(const struct cli_globals *globals, struct options *optio
     return code;
 }
 
-int cli_lock(struct cli_globals *globals, int argc, char **argv)
+static int parse_and_run(struct cli_globals *globals, const struct argp *parser, const char *verb,
+                         int argc, char **argv)
 {
-    static const struct argp parser = {
-        .options = described,
-        .parser = parse_lock,
-        .args_doc = "NAME [--] COMMAND [ARG...]\n--all NAME... -- COMMAND [ARG...]",
-        .doc =
-            "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
-            "Write '--' before a COMMAND that has a '--' of its own. COMMAND finds its fencing "
-            "token in PAWL_TOKEN, or all in PAWL_TOKENS, and is ended before the lock's validity "
-            "ends. Exit code: COMMAND's own; 128+n if signal n ended it; 123 lost; 124 not "
-            "acquired; 125 an error of pawl; 126 not executable; 127 not found.",
-        .children = cli_globals_children,
-    };
     struct options options = {
         .globals = globals,
         .wait_ms = -1,
@@ -343,9 +361,10 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         .kill_after_ms = KILL_AFTER_DEFAULT_MS,
         .not_acquired = CLI_EXIT_NOT_ACQUIRED,
         .signal = SIGTERM,
+        .verb = verb,
     };
     cli_descriptors_note(&options.inherited);
-    const int wrong = cli_parse(&parser, argc, argv, &options);
+    const int wrong = cli_parse(parser, argc, argv, &options);
     if (wrong != 0)
         return wrong;
     if (globals->json)
@@ -368,4 +387,38 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
     if (options.ended_by != 0)
         cli_signals_die(options.ended_by);
     return code;
+}
+
+#define EXIT_CODES                                                                                 \
+    "Exit code: COMMAND's own; 128+n if signal n ended it; 123 lost; 124 not acquired; 125 an "    \
+    "error of pawl; 126 not executable; 127 not found."
+
+int cli_lock(struct cli_globals *globals, int argc, char **argv)
+{
+    static const struct argp parser = {
+        .options = described,
+        .parser = parse_lock,
+        .args_doc = "NAME [--] COMMAND [ARG...]\n--all NAME... -- COMMAND [ARG...]",
+        .doc =
+            "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
+            "Write '--' before a COMMAND that has a '--' of its own. COMMAND finds its fencing "
+            "token in PAWL_TOKEN, or all in PAWL_TOKENS, and is ended before the lock's validity "
+            "ends. " EXIT_CODES,
+        .children = cli_globals_children,
+    };
+    return parse_and_run(globals, &parser, "lock", argc, argv);
+}
+
+int cli_semaphore(struct cli_globals *globals, int argc, char **argv)
+{
+    static const struct argp parser = {
+        .options = described_semaphore,
+        .parser = parse_lock,
+        .args_doc = "NAME --permits N [--] COMMAND [ARG...]",
+        .doc = "Runs COMMAND while it holds one of the N seats of the semaphore NAME.\v"
+               "COMMAND finds the index of its seat in PAWL_SEAT, from 0 up, and its fencing token "
+               "in PAWL_TOKEN. It is ended before the validity of its seat ends. " EXIT_CODES,
+        .children = cli_globals_children,
+    };
+    return parse_and_run(globals, &parser, "semaphore", argc, argv);
 }

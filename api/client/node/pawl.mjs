@@ -35,6 +35,7 @@ const SERVER_DEFAULT = 'http://127.0.0.1:7380';
 const SOCKET_DEFAULT = 'unix:/run/pawl/pawld.sock'; // asked first, where this process may connect
 const SERVERS_MAX = 8;
 const NAMES_MAX = 64; // that one lock can have
+const PERMITS_MAX = 64; // of a semaphore
 const NAME_MAX = 255; // bytes of a name
 const OWNER_MAX = 128; // bytes of a label
 const KEY_MAX = 127; // bytes of a key
@@ -402,15 +403,15 @@ function checkKey(key) {
         refuse(`a key is one word of at most ${KEY_MAX} characters`);
 }
 
-/** The path of a lock. fetch() resolves dot segments, which would lead to another lock. */
-function pathOf(name) {
+/** The path of a lock, or of a semaphore. fetch() resolves dot segments, which would lead to another lock. */
+function pathOf(name, kind = 'locks') {
     if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > NAME_MAX)
         refuse(`a name is a string of 1 to ${NAME_MAX} bytes`);
     const segments = name.split('/');
     if (segments.some((segment) => segment === '.' || segment === '..' || segment === ''))
         refuse(`'${name}' has an empty, '.' or '..' segment`);
     try {
-        return `/v1/locks/${segments.map(encodeURIComponent).join('/')}`;
+        return `/v1/${kind}/${segments.map(encodeURIComponent).join('/')}`;
     } catch {
         return refuse(`'${name}' is no Unicode text`);
     }
@@ -889,9 +890,20 @@ function ttlOf({ json }, askedMs = TTL_MOST_MS) {
     return isCount(ttlMs) && ttlMs >= 1 && ttlMs <= askedMs ? ttlMs : undefined;
 }
 
+/** Whether `resource` is a seat of the semaphore `name`. */
+function isSeatOf(resource, name) {
+    const is = typeof resource === 'string' && resource.startsWith(`${name}#`);
+    return is && /^\d{1,2}$/.test(resource.slice(name.length + 1));
+}
+
 /** What a grant says. Throws ProtocolError where that is not all that a grant says. */
-function grantOf({ names, ttlMs: askedMs }, answer) {
+function grantOf({ names: asked, permits, ttlMs: askedMs }, answer) {
     const { server, json } = answer;
+    const names = permits === undefined ? asked : [json?.resource];
+    if (permits !== undefined && !isSeatOf(names[0], asked[0]))
+        throw new ProtocolError(`${server} grants without a seat that makes sense`, {
+            code: 'protocol',
+        });
     const grants = names.length > 1 ? json?.grants : [{ resource: names[0], token: json?.token }];
     const tokenOf = (name) => grants.find((grant) => grant?.resource === name)?.token;
     const tokens = Array.isArray(grants) ? names.map(tokenOf) : [];
@@ -901,7 +913,7 @@ function grantOf({ names, ttlMs: askedMs }, answer) {
         throw new ProtocolError(`${server} grants without a token or a validity that makes sense`, {
             code: 'protocol',
         });
-    return { tokens, ttlMs, afterMs };
+    return { names, tokens, ttlMs, afterMs };
 }
 
 /**
@@ -931,9 +943,9 @@ export class Lock {
 
     /** For Client only. */
     constructor(servers, wanted, lockId, answer) {
-        const { tokens, ttlMs, afterMs } = grantOf(wanted, answer);
+        const { names, tokens, ttlMs, afterMs } = grantOf(wanted, answer);
         this.#servers = servers;
-        this.#names = wanted.names;
+        this.#names = names;
         this.#tokens = tokens;
         this.#lockId = lockId;
         this.#ttlMs = ttlMs;
@@ -948,6 +960,12 @@ export class Lock {
     /** @returns {string[]} */
     get names() {
         return [...this.#names];
+    }
+
+    /** The index of the seat of a semaphore; undefined: it is a lock. @returns {number} */
+    get seat() {
+        const mark = this.#names[0].indexOf('#');
+        return mark < 0 ? undefined : Number(this.#names[0].slice(mark + 1));
     }
 
     /** The token of a lock with one name; undefined where it has several. @returns {number} */
@@ -1189,13 +1207,26 @@ export class Lock {
 
 /* ---- client ---------------------------------------------------------------------------------- */
 
-const ACQUIRE_OPTIONS = ['ttlMs', 'waitMs', 'owner', 'signal', 'stopMs', 'onWaiting', 'onNewGrant'];
+const ACQUIRE_OPTIONS = [
+    'ttlMs',
+    'waitMs',
+    'owner',
+    'signal',
+    'stopMs',
+    'onWaiting',
+    'onNewGrant',
+    'permits',
+];
 
 function checkWanted(names, options) {
     checkOptions(options, ACQUIRE_OPTIONS);
     const list = Array.isArray(names) ? [...names] : [names];
     if (list.length < 1 || list.length > NAMES_MAX) refuse(`a lock has 1 to ${NAMES_MAX} names`);
-    const paths = list.map(pathOf);
+    const isSemaphore = options.permits !== undefined;
+    if (isSemaphore && !(isCount(options.permits) && 1 <= options.permits && options.permits <= PERMITS_MAX))
+        refuse(`permits is 1 to ${PERMITS_MAX}`);
+    if (isSemaphore && list.length > 1) refuse('a semaphore has one name');
+    const paths = list.map((name) => pathOf(name, isSemaphore ? 'semaphores' : 'locks'));
     checkMs('ttlMs', options.ttlMs, 1, Number.MAX_SAFE_INTEGER);
     checkMs('waitMs', options.waitMs, 0, Infinity);
     checkMs('stopMs', options.stopMs, 0, Number.MAX_SAFE_INTEGER);
@@ -1336,7 +1367,9 @@ class Acquisition {
         const untilMs = steadyMs() + this.#servers.callTimeoutMs;
         await this.#asked?.catch(() => {});
         const leftMs = Math.max(untilMs - steadyMs(), LATE_MS);
-        await releaseAll(this.#servers, this.#wanted.names, this.#lockId, leftMs).catch(() => {});
+        const { names, permits } = this.#wanted; // of a semaphore, any seat may be left behind
+        const left = permits ? Array.from({ length: permits }, (_, k) => `${names[0]}#${k}`) : names;
+        await releaseAll(this.#servers, left, this.#lockId, leftMs).catch(() => {});
     }
 
     /* Somebody else's lock is waited for as a server that answered. */
@@ -1359,14 +1392,14 @@ class Acquisition {
     }
 
     async #attempt() {
-        const { ttlMs: ttl_ms, owner, names, path } = this.#wanted;
+        const { ttlMs: ttl_ms, owner, names, path, permits } = this.#wanted;
         const waitMs = this.#waitMs();
         const resources = names.length > 1 ? names : undefined;
         const request = {
             method: 'POST',
             path,
             headers: { 'Waited-Ms': Math.floor(steadyMs() - this.#beganMs) },
-            body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, owner, resources },
+            body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, owner, resources, permits },
             onAsked: (asked) => (this.#asked = asked),
         };
         let answer;
@@ -1512,6 +1545,8 @@ export class Client {
      * attempt may have left behind is released before, which takes at most the call timeout.
      * @param {string|string[]} names one name, or 2 to 64 that are acquired all or none
      * @param {object} [options]
+     * @param {number} [options.permits] the name is of a semaphore with so many seats, 1 to 64, and
+     *     one of them is acquired: see Lock.seat
      * @param {number} [options.ttlMs] the lease; the fleet's default without it
      * @param {number} [options.waitMs] how long to wait where another one holds it; Infinity by
      *     default: without end; 0: not at all

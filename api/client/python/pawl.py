@@ -67,6 +67,7 @@ SERVER_DEFAULT = "http://127.0.0.1:7380"
 SOCKET_DEFAULT = "unix:/run/pawl/pawld.sock"  # asked first, where this process may connect to it
 SERVERS_MAX = 8
 NAMES_MAX = 64  # that one lock can have
+PERMITS_MAX = 64  # of a semaphore
 NAME_MAX = 255  # bytes of a name
 OWNER_MAX = 128  # bytes of a label
 KEY_MAX = 127  # bytes of a key
@@ -816,7 +817,7 @@ class Client:
         self._owner = _Owner()
 
     def lock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_stop=None,
-             on_wait=None, take_new_grant=False):
+             on_wait=None, take_new_grant=False, permits=None):
         """A lock for a `with` statement, which gets a Lock. It is extended while the block runs,
         and released at its end.
 
@@ -831,17 +832,19 @@ class Client:
         on_wait: called with a Held at most once, before the wait begins.
         take_new_grant: where an extension is a new grant, take its token and go on. The holder has
             to read `token` anew, and again what its work depends on. False: the lock is lost.
+        permits: the name is of a semaphore with so many seats, 1 to 64, and one of them is
+            acquired: see Lock.seat.
 
         Raises what acquire() raises. At the end of a block that raised nothing it raises LockLost,
         if the lock was not held until then. The release is tried for the call timeout, and not for
         longer than half a second where the validity has ended; where no server answers, the lease
         ends by itself."""
-        request = _Request(names, ttl, wait, owner, on_wait)
+        request = _Request(names, ttl, wait, owner, on_wait, permits)
         return _Block(self, request, dict(notice=notice, on_stop=on_stop,
                                           take_new_grant=take_new_grant))
 
     def acquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
-                take_new_grant=False) -> Lock:
+                take_new_grant=False, permits=None) -> Lock:
         """Acquires, as lock() does, and returns the Lock. Nothing extends it until Lock.renew() is
         called, and nobody releases it but Lock.release().
 
@@ -854,14 +857,14 @@ class Client:
         release a lock of acquire(), say how long to wait, or use another Client.
 
         Raises Held, Unavailable, Refused, Invalid, ProtocolError, Forked."""
-        request = _Request(names, ttl, wait, owner, on_wait)
+        request = _Request(names, ttl, wait, owner, on_wait, permits)
         _check_own(self, request)
         lock = _acquire(self, request, take_new_grant, _Abort())
         _note_own(lock)
         return lock
 
     def alock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_wait=None,
-              take_new_grant=False, cancel=True):
+              take_new_grant=False, cancel=True, permits=None):
         """lock() for `async with`, which gets an AsyncLock. HTTP calls run in threads.
 
         cancel: where `must_stop` is set, the block is cancelled in time, and `async with` raises
@@ -869,15 +872,15 @@ class Client:
 
         Where the task is cancelled while it acquires, what it may have got is released before
         CancelledError goes on; that takes the call timeout at the most."""
-        request = _Request(names, ttl, wait, owner, on_wait)
+        request = _Request(names, ttl, wait, owner, on_wait, permits)
         return _AsyncBlock(self, request, cancel, dict(notice=notice,
                                                        take_new_grant=take_new_grant))
 
     async def aacquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
-                       take_new_grant=False) -> AsyncLock:
+                       take_new_grant=False, permits=None) -> AsyncLock:
         """acquire() for asyncio. on_wait is called in another thread."""
         self._owner.check()
-        request = _Request(names, ttl, wait, owner, on_wait)
+        request = _Request(names, ttl, wait, owner, on_wait, permits)
         _check_own(self, request)
         lock = await _acquire_in_thread(self, request, take_new_grant)
         _note_own(lock)
@@ -939,7 +942,7 @@ class Client:
 class _Request:
     """What is wanted, checked."""
 
-    def __init__(self, names, ttl, wait, owner, on_wait):
+    def __init__(self, names, ttl, wait, owner, on_wait, permits=None):
         if len(names) == 1 and not isinstance(names[0], str):
             names = names[0]
         try:
@@ -953,6 +956,12 @@ class _Request:
                 raise Invalid(f"a name has 1 to {NAME_MAX} bytes, not {len(name.encode())}")
         if len(set(self.names)) < len(self.names):
             raise Invalid("a name is there twice")
+        if permits is not None:
+            if not isinstance(permits, int) or not 1 <= permits <= PERMITS_MAX:
+                raise Invalid(f"permits is 1 to {PERMITS_MAX}, not {permits!r}")
+            if len(self.names) > 1:
+                raise Invalid("a semaphore has one name")
+        self.permits = permits
         if owner is not None and _bytes_of("owner", owner) > OWNER_MAX:
             raise Invalid(f"owner has {OWNER_MAX} bytes at the most")
         _check_call("on_wait", on_wait)
@@ -963,8 +972,8 @@ class _Request:
         self.on_wait = on_wait
 
 
-def _path(name: str) -> str:
-    return "/v1/locks/" + urllib.parse.quote(name, safe="._~:@/-")
+def _path(name: str, kind: str = "locks") -> str:
+    return f"/v1/{kind}/" + urllib.parse.quote(name, safe="._~:@/-")
 
 
 # ---- locks of the caller -------------------------------------------------------------------------
@@ -1102,6 +1111,9 @@ class _Acquisition(_Waiting):
             body["ttl_ms"] = int(request.ttl * 1000)
         if request.owner is not None:
             body["owner"] = request.owner
+        if request.permits is not None:
+            body["permits"] = request.permits
+            return _Call("POST", _path(request.names[0], "semaphores"), body, headers)
         if len(request.names) == 1:
             return _Call("POST", _path(request.names[0]), body, headers)
         body["resources"] = list(request.names)
@@ -1159,6 +1171,11 @@ class _Acquisition(_Waiting):
 
     def tokens(self, answer: _Answer) -> dict:
         names = self.request.names
+        if self.request.permits is not None:
+            names = [answer.text("resource") or ""]
+            if names[0].rpartition("#")[0] != self.request.names[0] or \
+                    not names[0].rpartition("#")[2].isdecimal():
+                raise ProtocolError(f"{answer.server} grants without a seat that makes sense")
         if len(names) == 1:
             return {names[0]: answer.integer("token", 1, TOKEN_MAX)}
         grants = answer.json.get("grants")
@@ -1171,9 +1188,12 @@ class _Acquisition(_Waiting):
 
     def clean_up(self):
         """Nobody else knows the lock id: what an attempt may have left behind would stay until its
-        lease ends."""
+        lease ends. Of a semaphore it may be any seat."""
+        names = self.request.names
+        if self.request.permits is not None:
+            names = [f"{names[0]}#{seat}" for seat in range(self.request.permits)]
         try:
-            _release(self.client, self.request.names, self.lock_id,
+            _release(self.client, names, self.lock_id,
                      now() + self.client._call_timeout)
         except Error:
             pass  # the lease ends by itself
@@ -1362,6 +1382,12 @@ class Lock:
             return 0.0
         with self._mutex:
             return min(self._deadlines.values())
+
+    @property
+    def seat(self):
+        """The index of the seat of a semaphore. None: it is a lock."""
+        index = self.names[0].partition("#")[2]
+        return int(index) if index else None
 
     @property
     def token(self) -> int:

@@ -2,7 +2,7 @@
 # the lock's name is a command, and is completed as one.
 
 set -g __pawl_valued --server --key-file --ca-file --cert --cert-key --wait -w --ttl --exit-code -E --why \
-    --signal --kill-after --until
+    --signal --kill-after --until --permits
 
 # The place of the verb among the words before the cursor; 0 where none was said yet.
 function __pawl_verb_at
@@ -21,7 +21,7 @@ function __pawl_verb_at
     echo 0
 end
 
-# The place of the command of pawl lock; 0 while the lock's own words are said.
+# The place of the command of pawl lock or pawl semaphore; 0 while the lock's own words are said.
 function __pawl_command_at --argument-names verb_at
     set -l words (commandline -opc)
     set -l skipped 0
@@ -71,11 +71,11 @@ function __pawl_complete
         return
     end
     set -l verb $words[$verb_at]
-    if test "$verb" = lock
+    if contains -- "$verb" lock semaphore
         set -l command_at (__pawl_command_at $verb_at)
         if test $command_at -gt 0
             complete -C (string join ' ' -- (string escape -- $words[$command_at..]) $word)
-            test $command_at -gt (count $words); and string match -q -- '-*' $word; and __pawl_options lock
+            test $command_at -gt (count $words); and string match -q -- '-*' $word; and __pawl_options $verb
             return
         end
     end

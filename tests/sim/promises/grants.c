@@ -46,6 +46,23 @@ void sim_grants_begun(const struct sim_check *check, struct sim_call *call)
     }
 }
 
+/* Whether @call may have @resource by another call with its lock id, which came at the same time.
+ */
+static bool has_twin(const struct sim_check *check, const struct sim_call *call, uint32_t resource)
+{
+    const struct sim_grants *grants = &check->grants[resource];
+    for (uint32_t i = 0; i < grants->count; i++)
+        if (grants->grants[i].lock == call->lock)
+            return true;
+    for (uint32_t i = 0; i < check->calls_count; i++) {
+        const struct sim_call *other = &check->calls[i];
+        if (other != call && other->kind == FENCE_CALL_ACQUIRE && other->lock == call->lock &&
+            other->state < SIM_CALL_ANSWERED)
+            return true;
+    }
+    return false;
+}
+
 /* Where nothing is forgotten, a lock id that has a seat gets no second one when it asks again. */
 static void check_one_seat(struct sim_check *check, const struct sim_call *call, uint32_t resource,
                            uint64_t now_us)
@@ -54,7 +71,8 @@ static void check_one_seat(struct sim_check *check, const struct sim_call *call,
         const struct sim_grants *grants = &check->grants[r];
         const bool has_it =
             grants->holder == call->lock && grants->held_until_us > now_us && call->least[r] > 0;
-        if (has_it && r != resource && !sim_grants_is_given_up(check, r, call->lock))
+        if (has_it && r != resource && !sim_grants_is_given_up(check, r, call->lock) &&
+            !has_twin(check, call, resource))
             sim_check_fail(check,
                            "P3: lock %" PRIu32 " has the seat r%" PRIu32
                            ", and is granted r%" PRIu32 " when it asks again",

@@ -175,11 +175,13 @@ void sim_waking_check_seats(struct sim_world *world, const struct sim_call *call
     }
 }
 
-/* Its attempt may have begun just before its time was over. */
+/* Its attempt may have begun just before its time was over; where it repeats its call for a seat,
+ * the survey before that. */
 void sim_waking_check_end(struct sim_world *world, const struct sim_call *call)
 {
+    const unsigned rounds = call->seats > 0 && call->idempotent ? 3 : 2;
     uint64_t local_us = call->wait_ms * UINT64_C(1000) +
-                        2 * fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, call->ttl_ms);
+                        rounds * fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, call->ttl_ms);
     uint64_t end_us =
         awake_us(world, call->server, call->came_us) + true_span_us(world, call->server, local_us);
     if (call->wait_ms > 0 && world->now_us > end_us)

@@ -55,6 +55,19 @@ static void several_locks_are_held_at_once(void **state)
     assert_int_equal(locking_shell("\"$PAWL\" lock -n b -- \"$PAWL\" lock -n a true"), 0);
 }
 
+static void semaphore_has_a_seat_for_each_permit(void **state)
+{
+    assert_int_equal(
+        locking_shell("\"$PAWL\" semaphore --permits 2 s -- sh -c 'echo $PAWL_SEAT $PAWL_RESOURCE; "
+                      "\"$PAWL\" semaphore -n --permits=2 s -- sh -c \"echo \\$PAWL_SEAT; "
+                      "\\\"$PAWL\\\" semaphore -n --permits 2 s true; echo \\$?\"' >out 2>err"),
+        0);
+    locking_expect_text("out", "0 s#0\n1\n124\n");
+    assert_int_equal(locking_shell("\"$PAWL\" semaphore -n --permits 1 s -- true"), 0);
+    assert_int_equal(locking_shell("\"$PAWL\" semaphore s -- true 2>err"), EXIT_ERROR);
+    locking_expect_words("err", "--permits");
+}
+
 /* A command that was not meant never runs: "0" is its exit code here. */
 static void dashes_belong_to_the_command_behind_the_name(void **state)
 {
@@ -286,6 +299,7 @@ static const struct CMUnitTest cases[] = {
     CASE(command_sees_its_token_and_its_lock),
     CASE(nothing_of_its_own_is_on_standard_output),
     CASE(several_locks_are_held_at_once),
+    CASE(semaphore_has_a_seat_for_each_permit),
     CASE(dashes_belong_to_the_command_behind_the_name),
     CASE(quiet_says_nothing_of_a_lock_that_is_held),
     CASE(exit_codes_are_the_commands_or_say_what_was_wrong),

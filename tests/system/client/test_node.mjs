@@ -79,6 +79,26 @@ test('lock is held by one, and free after the work', async (t) => {
     assert.equal((await service.call('GET', 'orders/42')).held, false);
 });
 
+test('semaphore has a seat for each permit', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    const two = { permits: 2, waitMs: 0 };
+    await client.withLock('seats', two, async (lock) => {
+        const other = await client.acquire('seats', two);
+        assert.deepEqual([lock.seat, other.seat].sort(), [0, 1]);
+        assert.deepEqual(lock.names, [`seats#${lock.seat}`]);
+        assert.ok(other.token > lock.token);
+        await assert.rejects(client.acquire('seats', two), Held);
+        await other.extend();
+        assert.equal(await other.release(), true);
+        await (await client.acquire('seats', two)).release();
+    });
+    assert.equal((await client.acquire('seats')).seat, undefined);
+    for (const permits of [0, 65, 1.5, '2'])
+        await assert.rejects(client.acquire('seats', { permits }), pawl.Invalid);
+    await assert.rejects(client.acquire(['a', 'b'], { permits: 2 }), pawl.Invalid);
+});
+
 test('lock is released where the work fails, and its error is passed on', async (t) => {
     const service = await Service.start(t);
     const failing = clientOf(service).withLock('a', async () => {

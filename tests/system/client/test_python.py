@@ -182,6 +182,34 @@ class Acquiring(Case):
         self.assertLess(watch(0), 0.9)
         self.assertGreater(watch(1), 1.1)
 
+    def test_semaphore_has_a_seat_for_each_permit(self):
+        with self.client.lock(self.name, ttl=5, permits=2) as lock:
+            other = self.client.acquire(self.name, ttl=5, wait=0, permits=2)
+            self.assertEqual({lock.seat, other.seat}, {0, 1})
+            self.assertEqual(lock.names, (f"{self.name}#{lock.seat}",))
+            self.assertGreater(other.token, lock.token)
+            with self.assertRaises(pawl.Held):
+                self.client.acquire(self.name, wait=0, permits=2)
+            other.extend()
+            self.assertTrue(other.release())
+            self.client.acquire(self.name, ttl=5, wait=0, permits=2).release()
+        self.assertIsNone(self.client.acquire(self.name, wait=0).seat)
+
+    def test_semaphore_keeps_its_seat_where_an_answer_is_lost(self):
+        relay = self.relay(first("POST", nothing))
+        client = pawl.Client(relay.url)
+        with client.lock(self.name, ttl=5, wait=0, permits=2) as lock:
+            self.assertEqual(len(relay.requests), 2)
+            other = self.client.acquire(self.name, ttl=5, wait=0, permits=2)
+            self.assertNotEqual(lock.seat, other.seat)
+            other.release()
+
+    def test_acquisition_of_a_seat_in_doubt_leaves_none(self):
+        relay = self.relay(lambda method, before: nothing if method == "POST" else None)
+        with self.assertRaises(pawl.Unavailable):
+            pawl.Client(relay.url, call_timeout=0.5).acquire(self.name, ttl=30, wait=0, permits=1)
+        self.client.acquire(self.name, ttl=5, wait=0, permits=1).release()
+
     def test_wrong_arguments_are_refused(self):
         for names, options in (((), {}), (("",), {}), (("a" * 256,), {}), (("a", "a"), {}),
                                (("a",), {"ttl": 0}), (("a",), {"wait": -1}),
