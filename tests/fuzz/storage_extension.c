@@ -480,8 +480,8 @@ static void check_all_usable(struct player *player)
     for (player->who = 0; player->who < GUARDED_WRITERS; player->who++)
         check_usable(player);
     for (player->who = 0; player->who < GUARDED_WRITERS; player->who++) {
-        assert(player_run(player, "BEGIN IMMEDIATE; UPDATE main.pawl_guard SET highest_token ="
-                                  " highest_token; COMMIT") == SQLITE_OK);
+        assert(player_run(player, "BEGIN IMMEDIATE; UPDATE main.pawl_guard SET resource ="
+                                  " resource; COMMIT") == SQLITE_OK);
         assert(player->who == GUARDED_LIBRARY ||
                player_run(player, "SELECT pawl_token('a')") == SQLITE_OK);
     }

@@ -91,7 +91,7 @@ static void refuse_stale(sqlite3_context *context, const char *resource, bool by
 static int take_write_lock(sqlite3 *db, const char *resource)
 {
     struct storage_sql sql = storage_sql_prepare(
-        db, "UPDATE main.pawl_guard SET highest_token = highest_token WHERE resource = ?1");
+        db, "UPDATE main.pawl_guard SET resource = resource WHERE resource = ?1");
     storage_sql_bind_text(&sql, 1, resource);
     return storage_sql_run(&sql);
 }

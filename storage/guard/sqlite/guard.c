@@ -249,19 +249,25 @@ static int learn_readers(sqlite3 *db)
     return err;
 }
 
-/* An earlier Pawl inserts rows with no reader_token. The trigger refuses that where readers came,
- * since it would admit a writer whose right has ended. */
+/* An earlier Pawl would admit a writer whose right has ended. It raises a token by an INSERT that
+ * has no reader_token, and its extension writes highest_token in each judgement, so triggers refuse
+ * both where readers came. */
 static int keep_readers(sqlite3 *db)
 {
     return storage_sql_exec(
-        db, "CREATE TRIGGER IF NOT EXISTS pawl_guard_reader_only_rises"
-            "  BEFORE UPDATE ON pawl_guard WHEN new.reader_token < old.reader_token"
-            "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
-            "CREATE TRIGGER IF NOT EXISTS pawl_guard_reader_is_not_replaced"
-            "  BEFORE INSERT ON pawl_guard WHEN new.reader_token <"
-            "    (SELECT reader_token FROM pawl_guard WHERE resource = new.resource)"
-            "  BEGIN SELECT RAISE(ABORT, 'the guard only rises: a program that writes a resource"
-            " with readers needs a Pawl that knows readers'); END");
+        db,
+        "CREATE TRIGGER IF NOT EXISTS pawl_guard_reader_only_rises"
+        "  BEFORE UPDATE ON pawl_guard WHEN new.reader_token < old.reader_token"
+        "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
+        "CREATE TRIGGER IF NOT EXISTS pawl_guard_reader_is_not_replaced"
+        "  BEFORE INSERT ON pawl_guard WHEN new.reader_token <"
+        "    (SELECT reader_token FROM pawl_guard WHERE resource = new.resource)"
+        "  BEGIN SELECT RAISE(ABORT, 'the guard only rises: a program that writes a resource"
+        " with readers needs a Pawl that knows readers'); END;"
+        "CREATE TRIGGER IF NOT EXISTS pawl_guard_writer_is_newer"
+        "  BEFORE UPDATE OF highest_token ON pawl_guard WHEN new.highest_token <= old.reader_token"
+        "  BEGIN SELECT RAISE(ABORT, 'a reader came: a program that writes a resource"
+        " with readers needs a Pawl that knows readers'); END");
 }
 
 int storage_guard_install(sqlite3 *db)

@@ -42,6 +42,9 @@ WITH kinds(kind, at) AS (VALUES
             || 'pawl_guard WHEN new.reader_token <    (SELECT reader_token FROM pawl_guard WHERE resource = new.resource)'
             || '  BEGIN SELECT RAISE(ABORT, ''the guard only rises: a program that writes a resource with readers'
             || ' needs a Pawl that knows readers''); END'),
+        ('pawl_guard_writer_is_newer', 'CREATE TRIGGER pawl_guard_writer_is_newer  BEFORE UPDATE OF highest_token ON '
+            || 'pawl_guard WHEN new.highest_token <= old.reader_token  BEGIN SELECT RAISE(ABORT, ''a reader came: a program'
+            || ' that writes a resource with readers needs a Pawl that knows readers''); END'),
         ('pawl_guard_only_rises', 'CREATE TRIGGER pawl_guard_only_rises  BEFORE UPDATE ON pawl_guard WHEN '
             || 'new.highest_token < old.highest_token  BEGIN SELECT RAISE(ABORT, ''the guard only rises''); END'),
         ('pawl_guard_is_not_replaced', 'CREATE TRIGGER pawl_guard_is_not_replaced  BEFORE INSERT ON pawl_guard WHEN '

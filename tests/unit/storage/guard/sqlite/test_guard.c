@@ -199,6 +199,10 @@ static const char earlier_raise[] =
     "INSERT INTO main.pawl_guard (resource, highest_token) VALUES ('" ORDER "', 40)"
     "  ON CONFLICT (resource) DO UPDATE SET highest_token = excluded.highest_token";
 
+/* What its extension runs before each judgement. */
+static const char earlier_check[] =
+    "UPDATE main.pawl_guard SET highest_token = highest_token WHERE resource = '" ORDER "'";
+
 static void guard_of_an_earlier_pawl_goes_on_until_it_is_installed_again(void **state)
 {
     assert_int_equal(storage_sql_exec(db, earlier), 0);
@@ -225,14 +229,17 @@ static void guard_of_an_earlier_pawl_keeps_its_rows_and_learns_readers(void **st
 }
 
 /* A program that was not updated writes as before, until a reader comes to the resource. */
-static void earlier_pawl_raises_no_guard_that_a_reader_knows(void **state)
+static void earlier_pawl_is_refused_once_a_reader_came(void **state)
 {
     assert_int_equal(storage_sql_exec(db, earlier), 0);
     assert_int_equal(storage_guard_install(db), 0);
     assert_int_equal(storage_sql_exec(db, earlier_raise), 0);
+    assert_int_equal(storage_sql_exec(db, earlier_check), 0);
     assert_int_equal(query("SELECT highest_token FROM pawl_guard"), 40);
     assert_int_equal(claim_read(db, 41), 0);
     assert_int_equal(storage_sql_exec(db, earlier_raise), FENCE_EIO);
+    assert_non_null(strstr(storage_guard_error(db), "needs a Pawl that knows readers"));
+    assert_int_equal(storage_sql_exec(db, earlier_check), FENCE_EIO);
     assert_non_null(strstr(storage_guard_error(db), "needs a Pawl that knows readers"));
 }
 
@@ -481,7 +488,7 @@ static const struct CMUnitTest cases[] = {
     CASE(check_of_a_reader_that_claimed_takes_no_write_lock),
     CASE(guard_of_an_earlier_pawl_goes_on_until_it_is_installed_again),
     CASE(guard_of_an_earlier_pawl_keeps_its_rows_and_learns_readers),
-    CASE(earlier_pawl_raises_no_guard_that_a_reader_knows),
+    CASE(earlier_pawl_is_refused_once_a_reader_came),
     CASE(programs_that_install_at_once_are_not_in_each_others_way),
     CASE(bad_names_and_tokens_are_invalid_and_leave_nothing),
     CASE(failed_write_takes_its_raise_of_the_guard_with_it),
