@@ -345,10 +345,9 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
     static const char doc[] =
         "Marks the masters as one fleet, so that pawld knows a master that forgot. All must be "
         "reachable. With --new, none may be marked.\v"
-        "With --token-floor, each is blank or still a member of the fleet. Find T in every "
-        "guarded database: SELECT max(max(highest_token, reader_token)) FROM pawl_guard. Where "
-        "no guard has seen a token, T is 0. The command removes all locks and waits for the "
-        "longest "
+        "With --token-floor, each is blank or still a member of the fleet. Find T at every "
+        "guard: SELECT max(max(highest_token, reader_token)) FROM pawl_guard. Where no guard has "
+        "seen a token, T is 0. The command removes all locks and waits for the longest "
         "lease. Then tokens go on 2^32 above T and above every counter that is left. So "
         "they stay in order as long as fewer than 2^32 were granted that no guard has seen. "
         "Guards need nothing. First shut down every old machine of this fleet that is not "

@@ -262,10 +262,10 @@ static void table_of_an_old_name_is_protected_beside_the_renamed_one(void **stat
 static void row_of_the_guard_is_not_lowered_or_deleted_by_hand(void **state)
 {
     struct extension_fixture *f = *state;
-    extension_run(f->a, "SELECT pawl_claim('rows/9', 9); SELECT pawl_claim_read('rows/9', 9)");
-    extension_refuses(f->b, "UPDATE pawl_guard SET highest_token = 3", "the guard only rises");
-    extension_refuses(f->b, "UPDATE pawl_guard SET reader_token = 3", "the guard only rises");
-    extension_refuses(f->b, "INSERT OR REPLACE INTO pawl_guard VALUES ('rows/9', 3, 9)",
+    extension_run(f->a, "SELECT pawl_claim_read('rows/9', 5); SELECT pawl_claim('rows/9', 9)");
+    extension_refuses(f->b, "UPDATE pawl_guard SET highest_token = 8", "the guard only rises");
+    extension_refuses(f->b, "UPDATE pawl_guard SET reader_token = 4", "the guard only rises");
+    extension_refuses(f->b, "INSERT OR REPLACE INTO pawl_guard VALUES ('rows/9', 8, 9)",
                       "the guard only rises");
     extension_refuses(f->b, "INSERT OR REPLACE INTO pawl_guard VALUES ('rows/9', 9, 3)",
                       "the guard only rises");
