@@ -48,8 +48,7 @@ void storage_call_fail_as_sqlite(sqlite3_context *context)
     const char *text = sqlite3_errmsg(db);
     /* The table of an earlier Pawl has no column for readers. */
     const bool missing = strstr(text, "no such table: main.pawl_") != NULL ||
-                         strcmp(text, "no such column: reader_token") == 0 ||
-                         strstr(text, "pawl_guard has no column named reader_token") != NULL;
+                         (strstr(text, "reader_token") != NULL && strstr(text, "column") != NULL);
     sqlite3_result_error(context, missing ? "unsafe: call pawl_install() first" : text, -1);
     sqlite3_result_error_code(context, code == SQLITE_OK ? SQLITE_ERROR : code);
 }

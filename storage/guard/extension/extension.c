@@ -224,65 +224,28 @@ static bool sees_replaced_rows(sqlite3_context *context)
     return recursive != 0;
 }
 
-/* Raises *@highest to the highest reader of @resource that the guard of the database @name has
- * seen. A database without such a guard has seen none. As storage_sql_error(). */
-static int raise_to_readers(sqlite3 *db, const char *name, const char *resource, int64_t *highest)
-{
-    char *text = sqlite3_mprintf("SELECT reader_token FROM \"%w\".pawl_guard WHERE resource = %Q",
-                                 name, resource);
-    if (!text)
-        return FENCE_ENOMEM;
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db, text, -1, &stmt, NULL);
-    sqlite3_free(text);
-    if (code == SQLITE_ERROR)
-        return 0;
-    if (code == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW &&
-        sqlite3_column_int64(stmt, 0) > *highest)
-        *highest = sqlite3_column_int64(stmt, 0);
-    code = code == SQLITE_OK ? sqlite3_finalize(stmt) : code;
-    return storage_sql_error(code);
-}
-
-/* The highest reader of @resource in any database of the connection. A trigger does not say which
- * database it is of, so a reader of one closes the row in all. */
-static int highest_reader(sqlite3 *db, const char *resource, int64_t *ret_highest)
-{
-    int64_t highest = 0;
-    int err = 0;
-    struct storage_sql sql = storage_sql_prepare(db, "PRAGMA database_list");
-    while (!err && storage_sql_row(&sql)) {
-        const char *name = (const char *)sqlite3_column_text(sql.stmt, 1);
-        err = name ? raise_to_readers(db, name, resource, &highest) : FENCE_ENOMEM;
-    }
-    const int finished = storage_sql_finish(&sql);
-    if (!err && !finished)
-        *ret_highest = highest;
-    return err ? err : finished;
-}
-
-/* Judges what this connection claimed against what the guard has seen. The guard has seen less
- * where the claim was rolled back. */
-static void judge_again(sqlite3_context *context, const char *resource, int64_t writer,
+/* Judges what this connection claimed against what the guard has seen: see STORAGE_READERS_TERM.
+ * The guard has seen less where the claim was rolled back. */
+static void judge_again(sqlite3_context *context, const char *resource, int64_t told,
                         int64_t claimed)
 {
-    struct fence_guard seen = {.writer = writer}, next;
+    const int64_t lowest = -FENCE_TOKEN_MAX;
+    const int64_t reader = told >= 0 ? 0 : -(told > lowest ? told : lowest);
+    const struct fence_guard seen = {.writer = told > 0 ? told : 0, .reader = reader};
+    struct fence_guard next;
     bool by_reader;
-    if (highest_reader(sqlite3_context_db_handle(context), resource, &seen.reader) != 0) {
-        storage_call_fail_as_sqlite(context);
-        return;
-    }
     if (fence_guard_judge_write(&seen, claimed, &next) != 0) {
         const int64_t refusing = fence_guard_refusing(&seen, claimed, &by_reader);
         refuse_stale(context, resource, by_reader, refusing, claimed);
-    } else if (next.writer > writer)
+    } else if (next.writer > seen.writer) {
         storage_call_refuse(context, "unclaimed: the claim of %s was rolled back", resource);
-    else
+    } else {
         sqlite3_result_int64(context, 1);
+    }
 }
 
-/* Triggers call it with the resource of a row, and with the highest token that the guard of their
- * transaction has seen (NULL: none). */
+/* Triggers call it with the resource of a row, and with what the guard of their transaction has
+ * seen (NULL: nobody). */
 static void sql_claimed(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;

@@ -2,6 +2,7 @@
 
 #include "storage/guard/extension/call.h"
 #include "storage/guard/extension/row.h"
+#include "storage/guard/sqlite/readers.h"
 #include "storage/sql/sql.h"
 
 #include <stddef.h>
@@ -109,8 +110,8 @@ static int append_question(sqlite3_str *text, sqlite3 *db, const char *table,
         err = question->append_known(text, db, table, expression);
     else
         sqlite3_str_appendall(text, "1");
-    sqlite3_str_appendall(text,
-                          " THEN pawl_claimed(asked.resource, guard.highest_token) IS NOT 1 END;");
+    sqlite3_str_appendall(text, " THEN pawl_claimed(asked.resource, " STORAGE_READERS_TERM
+                                ") IS NOT 1 END;");
     return err;
 }
 

@@ -2,6 +2,7 @@
 
 #include "fence/guard/guard.h"
 #include "fence/protocol/name.h"
+#include "storage/guard/sqlite/readers.h"
 #include "storage/sql/sql.h"
 
 #include <assert.h>
@@ -205,71 +206,6 @@ const char *storage_guard_error(sqlite3 *db)
     return sqlite3_errmsg(db);
 }
 
-static int count_reader_columns(sqlite3 *db, int64_t *ret_count)
-{
-    int64_t count = 0;
-    struct storage_sql sql =
-        storage_sql_prepare(db, "SELECT count(*) FROM pragma_table_info('pawl_guard', 'main')"
-                                "  WHERE name = 'reader_token'");
-    if (storage_sql_row(&sql))
-        count = sqlite3_column_int64(sql.stmt, 0);
-    int err = storage_sql_finish(&sql);
-    if (!err)
-        *ret_count = count;
-    return err;
-}
-
-static int add_reader_column(sqlite3 *db)
-{
-    int64_t count = 0;
-    int err = count_reader_columns(db, &count);
-    if (err || count > 0)
-        return err;
-    return storage_sql_exec(
-        db, "ALTER TABLE main.pawl_guard ADD COLUMN reader_token INTEGER NOT NULL DEFAULT 0");
-}
-
-/* The table that an earlier Pawl made knows writers alone. Two programs may find that at once, so
- * it is looked at again under the write lock. */
-static int learn_readers(sqlite3 *db)
-{
-    int64_t count = 0;
-    int err = count_reader_columns(db, &count);
-    if (err || count > 0)
-        return err;
-    if (!sqlite3_get_autocommit(db))
-        return add_reader_column(db);
-    err = storage_guard_begin(db);
-    if (!err)
-        err = add_reader_column(db);
-    if (!err)
-        err = storage_guard_commit(db);
-    if (err)
-        storage_guard_rollback(db);
-    return err;
-}
-
-/* An earlier Pawl would admit a writer whose right has ended. It raises a token by an INSERT that
- * has no reader_token, and its extension writes highest_token in each judgement, so triggers refuse
- * both where readers came. */
-static int keep_readers(sqlite3 *db)
-{
-    return storage_sql_exec(
-        db,
-        "CREATE TRIGGER IF NOT EXISTS pawl_guard_reader_only_rises"
-        "  BEFORE UPDATE ON pawl_guard WHEN new.reader_token < old.reader_token"
-        "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
-        "CREATE TRIGGER IF NOT EXISTS pawl_guard_reader_is_not_replaced"
-        "  BEFORE INSERT ON pawl_guard WHEN new.reader_token <"
-        "    (SELECT reader_token FROM pawl_guard WHERE resource = new.resource)"
-        "  BEGIN SELECT RAISE(ABORT, 'the guard only rises: a program that writes a resource"
-        " with readers needs a Pawl that knows readers'); END;"
-        "CREATE TRIGGER IF NOT EXISTS pawl_guard_writer_is_newer"
-        "  BEFORE UPDATE OF highest_token ON pawl_guard WHEN new.highest_token <= old.reader_token"
-        "  BEGIN SELECT RAISE(ABORT, 'a reader came: a program that writes a resource"
-        " with readers needs a Pawl that knows readers'); END");
-}
-
 int storage_guard_install(sqlite3 *db)
 {
     /* The triggers hold the promise against a slip at the SQL prompt, too. REPLACE is an INSERT. */
@@ -295,9 +231,7 @@ int storage_guard_install(sqlite3 *db)
             "  resource TEXT PRIMARY KEY,"
             "  lock_id TEXT NOT NULL) STRICT, WITHOUT ROWID");
     if (!err)
-        err = learn_readers(db);
-    if (!err)
-        err = keep_readers(db);
+        err = storage_guard_learn_readers(db);
     return err ? err : storage_rejection_install(db);
 }
 

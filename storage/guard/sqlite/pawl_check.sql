@@ -24,7 +24,8 @@ WITH kinds(kind, at) AS (VALUES
         sql LIKE 'CREATE TRIGGER "' || name || '" ' || at || ' ON "%' AND
         instr(sql, '" BEGIN SELECT RAISE(ABORT, ''unclaimed'') FROM (SELECT (SELECT (') > 0 AND
         (kind LIKE 'before%' OR instr(sql, ' WHERE CASE WHEN 1 THEN pawl_claimed(') > 0) AND
-        instr(sql, ' THEN pawl_claimed(asked.resource, guard.highest_token) IS NOT 1 END;') > 0
+        instr(sql, ' THEN pawl_claimed(asked.resource, CASE WHEN guard.highest_token > guard.reader_token THEN '
+            || 'guard.highest_token ELSE -guard.reader_token END) IS NOT 1 END;') > 0
 ), table_faults(of, fault) AS (
     SELECT of, 'the trigger ' || at || ' is missing or was changed' FROM protected JOIN kinds
         WHERE NOT EXISTS (SELECT 1 FROM whole WHERE whole.of = protected.of AND whole.kind = kinds.kind)

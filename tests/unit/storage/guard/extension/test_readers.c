@@ -50,13 +50,20 @@ static void check_of_a_reader_that_claimed_waits_for_no_writer(void **state)
     extension_run(f->a, "SELECT pawl_claim_read('a', 6)");
 }
 
-/* The table, as an earlier Pawl left it. The triggers of t are as they were then. */
+/* The database as an earlier Pawl left it: the guard's table, and the triggers of t. */
 static void make_earlier(const struct extension_fixture *f)
 {
     extension_run(f->a,
                   "SELECT pawl_protect('t', '''own/'' || id'); DROP TABLE pawl_guard;"
                   "CREATE TABLE pawl_guard (resource TEXT PRIMARY KEY, highest_token INTEGER NOT"
-                  "  NULL) STRICT, WITHOUT ROWID; INSERT INTO pawl_guard VALUES ('own/1', 4)");
+                  "  NULL) STRICT, WITHOUT ROWID; INSERT INTO pawl_guard VALUES ('own/1', 4);"
+                  "PRAGMA writable_schema = ON;"
+                  "UPDATE sqlite_schema SET sql = replace(sql, 'CASE WHEN guard.highest_token >"
+                  " guard.reader_token THEN guard.highest_token ELSE -guard.reader_token END',"
+                  " 'guard.highest_token'); PRAGMA writable_schema = RESET");
+    assert_int_equal(extension_number(f->a, "SELECT count(*) FROM sqlite_schema"
+                                            "  WHERE sql LIKE '%reader_token%'"),
+                     0);
 }
 
 static void guard_of_an_earlier_pawl_goes_on_and_says_what_readers_need(void **state)
@@ -68,6 +75,7 @@ static void guard_of_an_earlier_pawl_goes_on_and_says_what_readers_need(void **s
     extension_refuses(f->a, "SELECT pawl_claim('own/1', 4)", "stale-token: own/1 has seen token 5");
     extension_refuses(f->a, "SELECT pawl_claim_read('own/1', 6)", "unsafe: call pawl_install()");
     extension_refuses(f->a, "SELECT pawl_claim_read('own/3', 6)", "unsafe: call pawl_install()");
+    extension_refuses(f->a, "SELECT pawl_protect('t', 'who')", "unsafe: call pawl_install()");
     assert_int_equal(extension_number(f->b, "SELECT pawl_token('own/1')"), 5);
 }
 
@@ -76,6 +84,9 @@ static void reader_closes_a_row_whose_triggers_an_earlier_pawl_made(void **state
     struct extension_fixture *f = *state;
     make_earlier(f);
     extension_run(f->a, "SELECT pawl_install(); SELECT pawl_install()");
+    assert_int_equal(extension_number(f->a, "SELECT count(*) FROM sqlite_schema WHERE name GLOB"
+                                            "  'pawl_protect_*' AND sql LIKE '%reader_token%'"),
+                     6);
     assert_int_equal(extension_number(f->b, "SELECT pawl_token('own/1')"), 4);
     extension_run(f->a, "SELECT pawl_claim('own/1', 4); INSERT INTO t VALUES (1, 'me')");
     extension_run(f->b, "SELECT pawl_claim_read('own/1', 5)");
@@ -84,7 +95,7 @@ static void reader_closes_a_row_whose_triggers_an_earlier_pawl_made(void **state
     extension_run(f->a, "SELECT pawl_claim('own/1', 6); UPDATE t SET who = 'next'");
 }
 
-/* A trigger does not say which database it is of. */
+/* Each database is judged by its own guard. */
 static void reader_of_an_attached_database_closes_its_row(void **state)
 {
     struct extension_fixture *f = *state;
