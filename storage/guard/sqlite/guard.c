@@ -206,6 +206,25 @@ const char *storage_guard_error(sqlite3 *db)
     return sqlite3_errmsg(db);
 }
 
+/* Two programs may miss the same at once, so it is looked for again under the write lock. */
+static int learn_readers(sqlite3 *db)
+{
+    bool known = false;
+    int err = storage_readers_known(db, &known);
+    if (err || known)
+        return err;
+    if (!sqlite3_get_autocommit(db))
+        return storage_readers_learn(db);
+    err = storage_guard_begin(db);
+    if (!err)
+        err = storage_readers_learn(db);
+    if (!err)
+        err = storage_guard_commit(db);
+    if (err)
+        storage_guard_rollback(db);
+    return err;
+}
+
 int storage_guard_install(sqlite3 *db)
 {
     /* The triggers hold the promise against a slip at the SQL prompt, too. REPLACE is an INSERT. */
@@ -231,7 +250,7 @@ int storage_guard_install(sqlite3 *db)
             "  resource TEXT PRIMARY KEY,"
             "  lock_id TEXT NOT NULL) STRICT, WITHOUT ROWID");
     if (!err)
-        err = storage_guard_learn_readers(db);
+        err = learn_readers(db);
     return err ? err : storage_rejection_install(db);
 }
 

@@ -1,11 +1,10 @@
 #include "storage/guard/sqlite/readers.h"
 
-#include "storage/guard/sqlite/guard.h"
 #include "storage/sql/sql.h"
 
 #include <stdint.h>
 
-static int read_number(sqlite3 *db, const char *query, int64_t *ret_number)
+static int first_number(sqlite3 *db, const char *query, int64_t *ret_number)
 {
     int64_t number = 0;
     struct storage_sql sql = storage_sql_prepare(db, query);
@@ -20,10 +19,10 @@ static int read_number(sqlite3 *db, const char *query, int64_t *ret_number)
 static int add_reader_column(sqlite3 *db)
 {
     int64_t count = 0;
-    int err = read_number(db,
-                          "SELECT count(*) FROM pragma_table_info('pawl_guard', 'main')"
-                          "  WHERE name = 'reader_token'",
-                          &count);
+    int err = first_number(db,
+                           "SELECT count(*) FROM pragma_table_info('pawl_guard', 'main')"
+                           "  WHERE name = 'reader_token'",
+                           &count);
     if (err || count > 0)
         return err;
     return storage_sql_exec(
@@ -102,39 +101,24 @@ static int keep_readers(sqlite3 *db)
         " with readers needs a Pawl that knows readers'); END");
 }
 
-/* The column is looked at again under the write lock: two programs may miss it at once. */
-static int learn(sqlite3 *db)
+int storage_readers_known(sqlite3 *db, bool *ret_known)
+{
+    int64_t known = 0;
+    int err = first_number(db,
+                           "SELECT 3 = (SELECT count(*) FROM main.sqlite_schema"
+                           "  WHERE type = 'trigger' AND name IN ('pawl_guard_reader_only_rises',"
+                           "    'pawl_guard_reader_is_not_replaced', 'pawl_guard_writer_is_newer'))"
+                           "  AND NOT EXISTS (SELECT 1 " EARLIER_TRIGGERS ")",
+                           &known);
+    if (!err)
+        *ret_known = known != 0;
+    return err;
+}
+
+int storage_readers_learn(sqlite3 *db)
 {
     int err = add_reader_column(db);
     if (!err)
         err = remake_triggers(db);
     return err ? err : keep_readers(db);
-}
-
-static int knows_readers(sqlite3 *db, int64_t *ret_knows)
-{
-    return read_number(db,
-                       "SELECT 3 = (SELECT count(*) FROM main.sqlite_schema"
-                       "  WHERE type = 'trigger' AND name IN ('pawl_guard_reader_only_rises',"
-                       "    'pawl_guard_reader_is_not_replaced', 'pawl_guard_writer_is_newer'))"
-                       "  AND NOT EXISTS (SELECT 1 " EARLIER_TRIGGERS ")",
-                       ret_knows);
-}
-
-int storage_guard_learn_readers(sqlite3 *db)
-{
-    int64_t knows = 0;
-    int err = knows_readers(db, &knows);
-    if (err || knows)
-        return err;
-    if (!sqlite3_get_autocommit(db))
-        return learn(db);
-    err = storage_guard_begin(db);
-    if (!err)
-        err = learn(db);
-    if (!err)
-        err = storage_guard_commit(db);
-    if (err)
-        storage_guard_rollback(db);
-    return err;
 }

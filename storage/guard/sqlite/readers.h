@@ -5,6 +5,8 @@
 
 #include "fence/protocol/error.h"
 
+#include <stdbool.h>
+
 #include <sqlite3.h>
 
 /* What a trigger of a protected table tells pawl_claimed(): the highest writer's token, or, where a
@@ -14,7 +16,10 @@
     "CASE WHEN guard.highest_token > guard.reader_token THEN guard.highest_token"                  \
     " ELSE -guard.reader_token END"
 
-/* Gives what is missing, all or nothing. Idempotent. As storage_sql_error(). */
-FENCE_CHECKED int storage_guard_learn_readers(sqlite3 *db);
+/* Reports whether nothing is missing. As storage_sql_error(). */
+FENCE_CHECKED int storage_readers_known(sqlite3 *db, bool *ret_known);
+
+/* Adds what is missing, within a write transaction. As storage_sql_error(). */
+FENCE_CHECKED int storage_readers_learn(sqlite3 *db);
 
 #endif
