@@ -45,6 +45,26 @@ static int refuse_stale_write(sqlite3 *db)
     return 0;
 }
 
+/* Reader 36 ends the right of writer 35. */
+static int admit_a_reader(sqlite3 *db)
+{
+    struct pawl_guard_rejection rejection = {0};
+    EXPECT(0, pawl_guard_begin(db));
+    EXPECT(0, pawl_guard_claim_read(db, name, 36, NULL));
+    EXPECT(0, pawl_guard_commit(db));
+    EXPECT(0, execute(db, "BEGIN"));
+    EXPECT(0, pawl_guard_check_read(db, name, 36, NULL));
+    EXPECT(PAWL_GUARD_ESTALE, pawl_guard_check_read(db, name, 34, &rejection));
+    EXPECT(1, rejection.kind == PAWL_GUARD_READ && rejection.highest_token == 35);
+    EXPECT(0, pawl_guard_commit(db));
+    EXPECT(PAWL_GUARD_EINVAL, pawl_guard_check_read(db, name, 36, NULL)); /* no transaction */
+    EXPECT(0, pawl_guard_begin(db));
+    EXPECT(PAWL_GUARD_ESTALE, pawl_guard_check(db, name, 35, &rejection));
+    pawl_guard_rollback(db);
+    EXPECT(1, rejection.kind == PAWL_GUARD_WRITE && rejection.highest_token == 36);
+    return 0;
+}
+
 static int list_what_was_refused(sqlite3 *db)
 {
     struct pawl_guard_rejection listed[4];
@@ -105,8 +125,8 @@ int main(int argc, char **argv)
     }
     EXPECT(0, pawl_guard_install(db));
     EXPECT(0, execute(db, "CREATE TABLE orders (what TEXT)"));
-    if (refuse_stale_write(db) || list_what_was_refused(db) || refuse_by_identity(db) ||
-        answer_wrong_calls(db))
+    if (refuse_stale_write(db) || admit_a_reader(db) || list_what_was_refused(db) ||
+        refuse_by_identity(db) || answer_wrong_calls(db))
         return 1;
     sqlite3_close(db);
     return 0;
