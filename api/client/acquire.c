@@ -1,6 +1,7 @@
 /* An acquisition: attempts under one lock id, until one is granted or the time is over. */
 #include "api/client/client.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +39,13 @@ static int make_lock_id(char ret_id[static PAWL_LOCK_ID_MAX + 1])
             *at++ = digits[group >> shift & 63];
     }
     *at = '\0';
+    assert(at - ret_id <= PAWL_LOCK_ID_MAX);
     return 0;
 }
 
 static json_t *body_of(const struct acquisition *acquisition, int64_t wait_ms)
 {
+    assert(wait_ms >= 0 && acquisition->lock_id[0] != '\0');
     const struct pawl_request *request = acquisition->request;
     json_t *body =
         json_pack("{s:s, s:I}", "lock_id", acquisition->lock_id, "wait_ms", (json_int_t)wait_ms);
@@ -66,6 +69,7 @@ static json_t *body_of(const struct acquisition *acquisition, int64_t wait_ms)
 /* The token of @name in a grant; 0: it says none. */
 static int64_t token_of(const json_t *json, const char *name, size_t count)
 {
+    assert(count >= 1);
     if (count == 1)
         return client_token(json, "token");
     const json_t *grants = json_object_get(json, "grants");
@@ -91,6 +95,7 @@ static const char *seat_of(const json_t *json, const char *name)
 static int take_grant(pawl_client *client, const struct acquisition *acquisition,
                       const struct client_answer *answer, pawl_lock **ret_lock)
 {
+    assert(answer->json != NULL);
     const struct pawl_request *request = acquisition->request;
     const int64_t ttl_ms = client_ttl(answer->json, request->ttl_ms);
     const int64_t deadline_ms = client_deadline(answer, ttl_ms);
@@ -129,6 +134,7 @@ static int64_t wait_of(const struct acquisition *acquisition)
 
 static void tell_holder(struct acquisition *acquisition, const struct client_answer *answer)
 {
+    assert(acquisition->request->wait_ms != PAWL_NO_WAIT);
     if (acquisition->told)
         return;
     acquisition->told = true;
@@ -155,6 +161,7 @@ static int read_problem(pawl_client *client, struct acquisition *acquisition,
 
 static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lock **ret_lock)
 {
+    assert(!client->attempting);
     const int64_t wait_ms = wait_of(acquisition);
     json_t *json = body_of(acquisition, wait_ms);
     char *body = json_dumps(json, JSON_COMPACT);
@@ -242,6 +249,7 @@ static pawl_lock *left_behind(pawl_client *client, const struct acquisition *acq
  * ends. */
 static void clean_up(pawl_client *client, const struct acquisition *acquisition)
 {
+    assert(acquisition->lock_id[0] != '\0');
     char reason[CLIENT_REASON_MAX];
     char problem[CLIENT_PROBLEM_MAX];
     memcpy(reason, client->reason, sizeof(reason));
@@ -318,6 +326,7 @@ static int acquire_valid(pawl_client *client, struct acquisition *acquisition, p
         acquisition->in_doubt = false;
         acquisition->began_ms = pawl_now_ms();
         error = attempts(client, acquisition, &lock);
+        assert((lock != NULL) == (error == 0));
         if (error < 0 ? acquisition->in_doubt : pawl_lock_left_ms(lock) == 0)
             clean_up(client, acquisition);
     } while (error == 0 && pawl_lock_left_ms(lock) == 0 &&

@@ -1,12 +1,14 @@
 /* Calls about a lock that is held: extend, release and break. */
 #include "api/client/client.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 int client_ask_until(pawl_client *client, struct client_request *request, int64_t until_ms,
                      struct client_answer *ret_answer)
 {
+    assert(request->path[0] == '/');
     struct client_patience patience = client_patience(until_ms);
     for (;;) {
         struct client_answer answer = {.json = NULL};
@@ -32,6 +34,7 @@ int client_ask_until(pawl_client *client, struct client_request *request, int64_
 static int take_extension(pawl_client *client, pawl_lock *lock, size_t index, int64_t asked_ms,
                           const struct client_answer *answer)
 {
+    assert(index < lock->count && answer->status < 300);
     const bool is_new = answer->status == 201;
     const int64_t most_ms = asked_ms > 0 ? asked_ms : CLIENT_TTL_MOST_MS;
     const int64_t deadline_ms = client_deadline(answer, most_ms);
@@ -50,6 +53,7 @@ static int take_extension(pawl_client *client, pawl_lock *lock, size_t index, in
 static int extend_name(pawl_client *client, pawl_lock *lock, size_t index, int64_t ttl_ms,
                        int64_t until_ms)
 {
+    assert(index < lock->count && ttl_ms >= 0);
     char path[CLIENT_PATH_MAX];
     char body[64] = "{}";
     int error = client_path(client, "/v1/locks/", lock->names[index].name, path);
@@ -125,6 +129,7 @@ static bool was_released(const struct client_answer *answer)
 static int release_name(pawl_client *client, pawl_lock *lock, size_t index, int64_t until_ms,
                         bool *ret_released)
 {
+    assert(index < lock->count);
     char path[CLIENT_PATH_MAX];
     int error = client_path(client, "/v1/locks/", lock->names[index].name, path);
     if (error < 0)

@@ -1,5 +1,6 @@
 #include "api/client/client.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +95,7 @@ int client_check_lock(pawl_client *client, const pawl_lock *lock)
 
 void client_about(pawl_client *client, const char *verb, const char *name, size_t count)
 {
+    assert(count >= 1);
     char sentence[CLIENT_REASON_MAX];
     char more[32] = "";
     if (client->is_named)
@@ -121,6 +123,7 @@ int client_wrong(pawl_client *client, const char *source, const char *format, ..
 
 int64_t client_attempt_ms(const pawl_client *client)
 {
+    assert(client->server_count >= 1 && client->call_timeout_ms > 0);
     return client->call_timeout_ms / (int64_t)client->server_count;
 }
 
@@ -131,6 +134,7 @@ struct client_patience client_patience(int64_t until_ms)
 
 bool client_pause(struct client_patience *patience)
 {
+    assert(patience->pause_ms >= 0 && patience->pause_ms <= CLIENT_PAUSE_MOST_MS);
     const int64_t left_ms = patience->until_ms - pawl_now_ms();
     if (left_ms <= 0)
         return false;

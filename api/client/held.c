@@ -69,6 +69,7 @@ static bool has_name(const pawl_lock *lock, const char *name)
 
 void client_held_forget(struct client_held *held, const char *lock_id, const char *name)
 {
+    assert(lock_id != NULL || name != NULL);
     (void)pthread_mutex_lock(&held->mutex);
     for (pawl_lock *lock = held->first; lock != NULL; lock = lock->next_held)
         if ((lock_id != NULL && strcmp(lock->lock_id, lock_id) == 0) ||

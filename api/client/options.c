@@ -1,6 +1,7 @@
 /* What a client is made of: its options, and what the environment adds to them. */
 #include "api/client/client.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,7 @@ static int take_key(pawl_client *client, const char *given)
 /* PAWL_EINVAL: the client's reason says what is wrong. */
 static int take_options(pawl_client *client, const struct pawl_options *options)
 {
+    assert(client->server_count == 0);
     static const struct pawl_options defaults = {.server_count = 0};
     if (options == NULL)
         options = &defaults;

@@ -1,6 +1,7 @@
 /* The renewer: a thread that extends a lock until it is told to stop, or cannot. */
 #include "api/client/client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,12 +31,14 @@ struct pawl_renewer {
 
 static void signal_fd(int fd)
 {
+    assert(fd >= 0);
     (void)eventfd_write(fd, 1); /* fails only where it is readable for a long time already */
 }
 
 /* Waits until @at_ms. False: the renewer has to stop. */
 static bool wait_until(const struct pawl_renewer *renewer, int64_t at_ms)
 {
+    assert(renewer->timer_fd >= 0 && renewer->stop_fd >= 0);
     const int64_t at = at_ms > 0 ? at_ms : 1; /* 0 would disarm the timer */
     const struct itimerspec timer = {
         .it_value = {.tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000},
@@ -56,6 +59,7 @@ static int64_t after_a_third(const pawl_lock *lock)
 /* When a call that begins now gives up. One server that is slow gets all the time that is left. */
 static int64_t end_of_call(const struct pawl_renewer *renewer, int64_t deadline_ms)
 {
+    assert(renewer->client->server_count >= 1);
     const int64_t now_ms = pawl_now_ms();
     const int64_t left_ms = deadline_ms - now_ms;
     const int64_t share_ms = renewer->client->server_count > 1 ? left_ms / CALL_SHARE : left_ms;

@@ -1,6 +1,7 @@
 /* Which servers a client calls: URLs, and sockets of files. */
 #include "api/client/client.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ const char *client_socket(const char *server)
 static int check_socket(pawl_client *client, const char *source, const char *server)
 {
     const char *path = client_socket(server);
+    assert(path != NULL);
     if (path[0] != '/' || path[1] == '\0')
         return client_wrong(client, source,
                             "'%s' has no absolute path; a socket is given as unix:/PATH, such as "
@@ -87,6 +89,7 @@ static int check_server(pawl_client *client, const char *source, const char *ser
 
 static int add_server(pawl_client *client, const char *source, const char *url, size_t len)
 {
+    assert(client->server_count <= PAWL_SERVERS_MAX);
     if (client->server_count == PAWL_SERVERS_MAX)
         return client_wrong(client, source, "there are more than %d servers", PAWL_SERVERS_MAX);
     if (len >= CLIENT_URL_MAX)
@@ -129,6 +132,7 @@ const char *pawl_default_server(void)
 
 int client_take_servers(pawl_client *client, const struct pawl_options *options)
 {
+    assert(client->server_count == 0);
     for (size_t i = 0; i < options->server_count; i++) {
         const char *url = options->servers[i];
         const int error = add_server(client, "", url, strlen(url));

@@ -1,6 +1,7 @@
 /* One HTTP call with libcurl: the request, the body of the answer, and what a problem says. */
 #include "api/client/client.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct body {
 static size_t take_body(char *data, size_t size, size_t count, void *user)
 {
     struct body *body = user;
+    assert(body->len <= CLIENT_ANSWER_MAX);
     const size_t len = size * count;
     if (len > CLIENT_ANSWER_MAX - body->len) {
         body->full = true;
@@ -56,6 +58,7 @@ static bool add_header(struct curl_slist **headers, const char *header)
 static bool make_headers(const pawl_client *client, const struct client_request *request,
                          struct curl_slist **ret_headers)
 {
+    assert(*ret_headers == NULL);
     char header[32 + PAWL_KEY_MAX];
     if (!add_header(ret_headers, "Expect:") ||
         !add_header(ret_headers, "Content-Type: application/json"))
@@ -134,6 +137,7 @@ static void set_tls(CURL *curl, const struct client_tls *tls)
 static void set_options(pawl_client *client, const struct client_request *request,
                         struct body *body, struct curl_slist *headers)
 {
+    assert(client->current < client->server_count && request->method != NULL);
     CURL *curl = client->curl;
     const long timeout_ms = (long)(request->timeout_ms > 1 ? request->timeout_ms : 1);
     curl_easy_reset(curl);
@@ -181,6 +185,7 @@ void client_answer_free(struct client_answer *answer)
 
 static void read_answer(CURL *curl, const struct body *body, struct client_answer *ret_answer)
 {
+    assert(ret_answer->json == NULL);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
     if (body->text != NULL)
         ret_answer->json = client_parse(body->text, body->len);
@@ -229,6 +234,7 @@ static const char *why_no_answer(pawl_client *client, CURLcode code)
 /* The error of a call that brought no answer. */
 static int no_answer(pawl_client *client, CURLcode code, bool full)
 {
+    assert(client->current < client->server_count);
     const char *server = client->server[client->current];
     if (full) {
         client_say(client, "the answer of %s is too long, or memory is short", server);
@@ -247,6 +253,7 @@ static int no_answer(pawl_client *client, CURLcode code, bool full)
 int client_ask(pawl_client *client, const struct client_request *request,
                struct client_answer *ret_answer)
 {
+    assert(request->path[0] == '/');
     int error = client_check_owner(client);
     char url[CLIENT_URL_MAX + CLIENT_PATH_MAX];
     struct curl_slist *headers = NULL;
@@ -391,6 +398,7 @@ static void keep_problem(pawl_client *client, const struct client_answer *answer
 
 int client_problem(pawl_client *client, const struct client_answer *answer)
 {
+    assert(client->current < client->server_count);
     const int error = problem_error(answer);
     say_problem(client, answer, error);
     keep_problem(client, answer);
@@ -425,5 +433,6 @@ int client_path(pawl_client *client, const char *prefix, const char *name,
         at += (size_t)snprintf(ret_path + at, CLIENT_PATH_MAX - at, as_it_is ? "%c" : "%%%02X",
                                (unsigned char)name[i]);
     }
+    assert(at < CLIENT_PATH_MAX);
     return 0;
 }
