@@ -61,6 +61,7 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
 {
     const struct fence_attempt *attempt = &call->taking.attempt;
     const struct core_group_call *group = core_group_of(core, call);
+    assert(attempt->state == FENCE_ATTEMPT_WON);
     core_holder_hint_held(core_hint(core, call),
                           core->now_us + core_attempt_lease_ms(call) * UINT64_C(1000),
                           fence_lock_id_hash(call->lock_id), call->owner);
@@ -125,6 +126,7 @@ static uint64_t next_try_us(struct fence_core *core, const struct call *call)
  * first of the queue to act on. */
 static void step_back(struct fence_core *core, struct call *call)
 {
+    assert(core_stands_behind(core, call));
     if (core_holds_itself(core, call)) {
         core_pause_until(core, call, next_try_us(core, call));
         return;
@@ -238,6 +240,7 @@ static void try(struct fence_core *core, struct call *call)
 
 void core_acquire_admitted(struct fence_core *core, struct call *call)
 {
+    assert(call->kind == FENCE_CALL_ACQUIRE && call->state == CALL_ADMITTING);
     if (core_stands_behind(core, call) && !core_holds_itself(core, call) && !core_survey_due(call))
         step_back(core, call); /* another one came back to its place meanwhile */
     else
@@ -246,6 +249,7 @@ void core_acquire_admitted(struct fence_core *core, struct call *call)
 
 static void win(struct fence_core *core, struct call *call)
 {
+    assert(call->state == CALL_TRYING);
     int64_t validity_us =
         fence_validity_us(core_attempt_lease_ms(call), call->taking.attempt.began_us, core->now_us);
     if (validity_us <= 0) {
@@ -333,6 +337,8 @@ const struct core_round_kind core_acquire_round = {
 
 void core_acquire_timer(struct fence_core *core, struct call *call)
 {
+    assert(call->state == CALL_ADMITTING || call->state == CALL_QUEUED ||
+           call->state == CALL_PAUSING);
     if (call->state == CALL_ADMITTING) {
         answer_failed(core, call, call->wait_until_us ? FENCE_EWAITTIMEOUT : FENCE_EBUSY);
         return;
@@ -352,6 +358,7 @@ void core_acquire_timer(struct fence_core *core, struct call *call)
 
 void core_acquire_abandon(struct fence_core *core, struct call *call)
 {
+    assert(call->kind == FENCE_CALL_ACQUIRE && call->state != CALL_FREE);
     if (call->state == CALL_TRYING)
         core_attempt_undo(core, call);
     answer_failed(core, call, FENCE_ELEFT);

@@ -25,6 +25,7 @@ static bool is_next(const struct fence_core *core, enum core_class class)
 
 bool core_admit(struct fence_core *core, struct call *call)
 {
+    assert(call->state != CALL_ADMITTING);
     enum core_class class = class_of(call);
     if (core_admission_first(&core->admission, class) == FENCE_NOBODY && core_has_room(core, class))
         return true;

@@ -42,6 +42,7 @@ static void undo_at(struct fence_core *core, const struct call *call, uint32_t m
 
 void core_attempt_undo(struct fence_core *core, const struct call *call)
 {
+    assert(call->state == CALL_TRYING || call->state == CALL_REACQUIRING);
     undo_at(core, call, call->taking.attempt.sent);
 }
 
@@ -50,6 +51,7 @@ void core_attempt_undo(struct fence_core *core, const struct call *call)
 /* Returns the slow masters that are tried beside those asked first. */
 static uint32_t begin_attempt(struct fence_core *core, struct call *call)
 {
+    assert(call->state == CALL_TRYING || call->state == CALL_REACQUIRING);
     struct fence_attempt *attempt = &call->taking.attempt;
     struct core_group_call *group = core_group_of(core, call);
     const struct fence_round_masters known = core_round_masters(core);
@@ -111,6 +113,7 @@ static void confirm(struct fence_core *core, struct call *call)
 {
     /* All of the frozen masters must agree, under the view that the attempt began with. */
     const struct fence_attempt *attempt = &call->taking.attempt;
+    assert(attempt->state == FENCE_ATTEMPT_CONFIRMING && attempt->frozen != 0);
     bool someone_left = (attempt->frozen & ~fence_fleet_active(&core->fleet)) != 0;
     if (someone_left || call->round.generation != core->fleet.generation) {
         fence_attempt_outdate(&call->taking.attempt);
@@ -176,6 +179,7 @@ struct fence_tally *core_attempt_tally(struct call *call)
 void core_attempt_count(struct fence_core *core, struct call *call, unsigned i,
                         const struct fence_reply *reply)
 {
+    assert(i < core->fleet.n);
     struct fence_attempt *attempt = &call->taking.attempt;
     const enum fence_attempt_state before = attempt->state;
     struct fence_reply judged = *reply;

@@ -22,6 +22,7 @@ static int break_error(const struct fence_breaking *breaking, enum fence_break_v
 static void answer_break(struct fence_core *core, struct call *call,
                          enum fence_break_verdict verdict)
 {
+    assert(call->state == CALL_BREAKING && verdict != FENCE_BREAK_OPEN);
     struct fence_breaking *breaking = &call->breaking;
     struct fence_answer *answer = core_answer(core, call, break_error(breaking, verdict));
     answer->lock_id = "";
@@ -56,6 +57,7 @@ static void ask(struct fence_core *core, struct call *call, enum fence_request_k
 /* All masters are asked in one step. So all of them are named one view. */
 static void begin_second_round(struct fence_core *core, struct call *call)
 {
+    assert(!call->breaking.breaks);
     uint32_t active = fence_fleet_active(&core->fleet);
     fence_breaking_break(&call->breaking, active);
     core_copy_text(call->lock_id, sizeof(call->lock_id), call->breaking.lock_id);
@@ -104,6 +106,7 @@ static bool break_view_refused(struct fence_core *core, struct call *call, unsig
 static void count_break(struct fence_core *core, struct call *call, unsigned i,
                         const struct fence_reply *reply)
 {
+    assert(call->state == CALL_BREAKING);
     (void)core;
     fence_breaking_reply(&call->breaking, i, reply);
 }

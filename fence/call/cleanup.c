@@ -60,6 +60,7 @@ void core_undo(struct fence_core *core, const struct fence_taken *taken)
 void core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
                      enum fence_reply_kind kind)
 {
+    assert(i < core->fleet.n);
     /* A refusal means that nothing was done. A lost reply may mean the same. */
     bool done = kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED &&
                 kind != FENCE_REPLY_STALE && !fence_obstacles_has(kind);

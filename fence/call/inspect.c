@@ -33,6 +33,7 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
 
 static void conclude_inspect(struct fence_core *core, struct call *call)
 {
+    assert(call->kind == FENCE_CALL_INSPECT && call->state == CALL_VOTING);
     enum fence_verdict verdict = fence_quorum_call_verdict(&call->vote);
     if (verdict == FENCE_VERDICT_OPEN)
         return;

@@ -42,6 +42,7 @@ static void try_again_or_answer(struct fence_core *core, struct call *call)
 /* What was found may be about to end. The round that follows extends it, or has it join. */
 static void keep_reacquired(struct fence_core *core, struct call *call)
 {
+    assert(call->taking.attempt.state == FENCE_ATTEMPT_WON);
     int64_t validity_us =
         fence_validity_us(core_attempt_lease_ms(call), call->taking.attempt.began_us, core->now_us);
     core_attempt_settle(core, call);
@@ -64,6 +65,7 @@ void core_reacquire_begin(struct fence_core *core, struct call *call)
 
 bool core_reacquire_over(struct fence_core *core, struct call *call)
 {
+    assert(call->kind == FENCE_CALL_EXTEND && call->state == CALL_REACQUIRING);
     bool won = call->taking.attempt.state == FENCE_ATTEMPT_WON;
     if (won)
         keep_reacquired(core, call);

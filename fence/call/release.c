@@ -28,6 +28,7 @@ static void release_the_rest(struct fence_core *core, const struct call *call)
 
 static void conclude_release(struct fence_core *core, struct call *call)
 {
+    assert(call->kind == FENCE_CALL_RELEASE && call->state == CALL_VOTING);
     enum fence_verdict verdict = fence_quorum_call_verdict(&call->vote);
     if (verdict == FENCE_VERDICT_OPEN)
         return;

@@ -14,6 +14,7 @@ void core_round_new(struct fence_core *core, struct call *call)
 void core_round_begin(struct fence_core *core, struct call *call, uint32_t first, bool hedged,
                       uint64_t timeout_us)
 {
+    assert(call->round.serial != 0);
     const struct fence_round_masters masters = core_round_masters(core);
     core_wake_at(core, call, fence_round_begin(&call->round, &masters, first, hedged, timeout_us));
 }
@@ -53,6 +54,7 @@ void core_round_reply(struct fence_core *core, struct call *call,
                       const struct core_round_kind *kind, unsigned i,
                       const struct fence_reply *reply)
 {
+    assert(i < core->fleet.n && call->round.serial != 0);
     const struct fence_round_masters masters = core_round_masters(core);
     if (reply->kind == FENCE_REPLY_STALE && kind->view_refused && kind->view_refused(core, call, i))
         return;
@@ -66,6 +68,7 @@ void core_round_reply(struct fence_core *core, struct call *call,
 void core_round_timer(struct fence_core *core, struct call *call,
                       const struct core_round_kind *kind)
 {
+    assert(call->round.serial != 0);
     const struct fence_round_masters masters = core_round_masters(core);
     if (core->now_us >= call->round.ends_us) {
         kind->give_up(call);

@@ -20,6 +20,7 @@ static struct core_group_call *group_call(const struct fence_core *core, const s
 
 static struct core_wait_queue *queue_of(const struct fence_core *core, const struct call *call)
 {
+    assert(call->group == FENCE_NOBODY);
     return core_wait_queues_of(&core->queues, core_index(core, call));
 }
 
@@ -126,6 +127,7 @@ static uint64_t believed_wait_us(struct fence_core *core, const struct fence_cal
  * there is no other. */
 static uint64_t rank_of(struct fence_core *core, struct call *call, const struct fence_call *asked)
 {
+    assert(core->waiting <= core_waiters_max(core));
     const uint64_t rank = next_rank(core);
     const uint32_t away_max = core_waiters_max(core) - core->waiting;
     if (!call->wait_until_us)
@@ -216,6 +218,7 @@ static void step_forward(struct fence_core *core, struct call *next)
 void core_leave(struct fence_core *core, struct call *call, bool granted)
 {
     assert(call->kind == FENCE_CALL_ACQUIRE);
+    assert(core->waiting > 0 || call->wait_until_us == 0);
     uint32_t me = core_index(core, call);
     uint32_t successor = FENCE_NOBODY;
     core->waiting -= call->wait_until_us != 0;

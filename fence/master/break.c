@@ -2,9 +2,12 @@
 
 #include "fence/master/lock.h"
 
+#include <assert.h>
+
 void fence_master_tell_broken(struct fence_turn *turn, const struct fence_request *request,
                               struct fence_master_answer *answer)
 {
+    assert(request->kind == FENCE_REQUEST_EXTEND || request->kind == FENCE_REQUEST_JOIN);
     char by[FENCE_OWNER_MAX + 1];
     if (answer->reply.kind == FENCE_REPLY_YES || answer->reply.kind == FENCE_REPLY_NO)
         return;
@@ -30,6 +33,7 @@ static void note_broken(struct fence_turn *turn, const struct fence_request *req
 void fence_master_break(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_master_answer *answer)
 {
+    assert(request->kind == FENCE_REQUEST_BREAK);
     struct fence_stored_lock lock;
     turn->store->lock(turn->context, request->resource, &lock);
     bool is_own = fence_stored_lock_is_ids(&lock, request);

@@ -2,11 +2,14 @@
 
 #include "fence/base/minmax.h"
 
+#include <assert.h>
+
 /* A hint tells that another master has the counter. Then a read makes it here, too, and the bound
  * on names does not hold. */
 void fence_master_count(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_master_answer *answer)
 {
+    assert(request->kind == FENCE_REQUEST_COUNT);
     struct fence_reply *reply = &answer->reply;
     int64_t counter = turn->store->named(turn->context, request->resource);
     int64_t base = fence_max_signed(fence_max_signed(counter, turn->marker.floor), request->hint);

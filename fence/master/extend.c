@@ -3,6 +3,7 @@
 #include "fence/master/break.h"
 #include "fence/master/lock.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* What keeps the id's own lock from being extended, or YES. What was imported proves something only
@@ -11,6 +12,7 @@ static enum fence_reply_kind judge_own(const struct fence_turn *turn,
                                        const struct fence_stored_lock *lock,
                                        const struct fence_request *request)
 {
+    assert(fence_stored_lock_is_ids(lock, request));
     if (lock->number > request->token)
         return lock->imported ? FENCE_REPLY_UNCOUNTED : FENCE_REPLY_SUPERSEDED;
     if (!fence_stored_lock_counts(turn, lock))
@@ -56,6 +58,7 @@ static enum fence_reply_kind judge_lacking(struct fence_turn *turn,
 static void join(struct fence_turn *turn, const struct fence_request *request,
                  struct fence_master_answer *answer)
 {
+    assert(request->kind == FENCE_REQUEST_JOIN);
     struct fence_stored_lock lock = fence_stored_lock_new(turn, request);
     lock.number = request->token;
     lock.extensions = request->extended;
@@ -70,6 +73,7 @@ static void join(struct fence_turn *turn, const struct fence_request *request,
 void fence_master_extend(struct fence_turn *turn, const struct fence_request *request,
                          struct fence_master_answer *answer)
 {
+    assert(request->kind == FENCE_REQUEST_EXTEND || request->kind == FENCE_REQUEST_JOIN);
     struct fence_stored_lock lock;
     turn->store->lock(turn->context, request->resource, &lock);
     if (fence_stored_lock_is_ids(&lock, request))

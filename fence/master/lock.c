@@ -52,6 +52,7 @@ bool fence_stored_lock_counts(const struct fence_turn *turn, const struct fence_
 void fence_master_answer_held(const struct fence_turn *turn, const struct fence_stored_lock *lock,
                               struct fence_master_answer *answer)
 {
+    assert(lock->present);
     memcpy(answer->holder, lock->lock_id, sizeof(answer->holder));
     memcpy(answer->owner, lock->owner, sizeof(answer->owner));
     answer->reply.kind = FENCE_REPLY_HELD;

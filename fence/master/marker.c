@@ -2,6 +2,7 @@
 
 #include "fence/master/lock.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- views ----------------------------------------------------------------------------------- */
@@ -34,6 +35,7 @@ static bool view_stands(const struct fence_turn *turn, const struct fence_view *
 
 static void learn_view(struct fence_turn *turn, const struct fence_view *view)
 {
+    assert(turn->marker.present);
     if (fence_view_merge(&turn->marker.view, view, turn->members))
         turn->marker_changed = true;
 }

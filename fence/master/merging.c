@@ -2,6 +2,7 @@
 
 #include "fence/master/lock.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -31,6 +32,7 @@ void fence_merge_named(struct fence_turn *turn, const char *name, int64_t number
 /* Which of two lock ids counts is not to be known here. */
 static void make_tombstone(struct fence_stored_lock *lock)
 {
+    assert(lock->present);
     fence_stored_copy(lock->lock_id, sizeof(lock->lock_id), FENCE_TOMBSTONE);
     lock->owner[0] = '\0';
     lock->adopted = true;
@@ -41,6 +43,7 @@ static void make_tombstone(struct fence_stored_lock *lock)
 /* Two locks of one id are one lock, of any attempt. */
 static void unite(struct fence_stored_lock *lock, const struct fence_stored_lock *read)
 {
+    assert(lock->present && strcmp(lock->lock_id, read->lock_id) == 0);
     lock->adopted = lock->adopted || read->adopted || lock->attempt != read->attempt;
     if (lock->number < read->number)
         lock->number = read->number;

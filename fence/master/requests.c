@@ -6,6 +6,8 @@
 #include "fence/master/lock.h"
 #include "fence/master/take.h"
 
+#include <assert.h>
+
 /* ---- confirming ------------------------------------------------------------------------------ */
 
 /* The attempt alone is not enough. A late copy of TAKE may have locked again under it, after
@@ -33,6 +35,7 @@ static void raise_to_token(struct fence_turn *turn, const struct fence_request_l
 static void confirm_locks(struct fence_turn *turn, const struct fence_request *request,
                           struct fence_master_answer *answer)
 {
+    assert(request->kind == FENCE_REQUEST_CONFIRM);
     struct fence_stored_lock lock;
     answer->reply.kind = FENCE_REPLY_NO;
     for (unsigned k = 0; k < fence_request_locks(request); k++) {
@@ -59,6 +62,7 @@ static void drop_and_tell(struct fence_turn *turn, const char *resource, const c
 static void release_lock(struct fence_turn *turn, const struct fence_request *request,
                          struct fence_master_answer *answer)
 {
+    assert(request->kind == FENCE_REQUEST_RELEASE);
     struct fence_stored_lock lock;
     turn->store->lock(turn->context, request->resource, &lock);
     if (!fence_stored_lock_is_ids(&lock, request)) {
@@ -75,6 +79,7 @@ static void release_lock(struct fence_turn *turn, const struct fence_request *re
 static void undo_locks(struct fence_turn *turn, const struct fence_request *request,
                        struct fence_master_answer *answer)
 {
+    assert(request->kind == FENCE_REQUEST_UNDO);
     answer->reply.kind = FENCE_REPLY_NO;
     for (unsigned k = 0; k < fence_request_locks(request); k++) {
         const struct fence_request_lock member = fence_request_lock_at(request, k);

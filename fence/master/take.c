@@ -2,6 +2,8 @@
 
 #include "fence/master/lock.h"
 
+#include <assert.h>
+
 /* An idempotent retry: the client repeats an acquire with its own lock id. A lock under that id is
  * its lock, of any attempt. */
 static bool is_found(const struct fence_stored_lock *lock, const struct fence_request *request)
@@ -42,6 +44,7 @@ static bool take_again(struct fence_turn *turn, const struct fence_request_lock 
                        struct fence_stored_lock *lock, struct fence_reply *reply,
                        int64_t *ret_number)
 {
+    assert(lock->present);
     bool changes = lock->imported || (found && !lock->adopted);
     if (lock->imported || found)
         limit(turn, lock, reply);
@@ -87,6 +90,7 @@ static bool stands_in_the_way(struct fence_turn *turn, const struct fence_reques
 void fence_master_take(struct fence_turn *turn, const struct fence_request *request,
                        struct fence_master_answer *answer)
 {
+    assert(request->kind == FENCE_REQUEST_TAKE && (!request->group || answer->numbers));
     const unsigned count = fence_request_locks(request);
     struct fence_reply *reply = &answer->reply;
     for (unsigned k = 0; k < count; k++)
