@@ -71,6 +71,7 @@ struct api_routes api_counters_routes(struct api_backend *backend)
 
 static void answer_value(struct api_request *request, const struct fence_answer *answer)
 {
+    assert(answer->error == 0 && answer->value >= 0);
     char body[COUNTER_BODY_MAX];
     struct api_writer writer;
     uint32_t count = api_request_noted(request);
@@ -95,6 +96,7 @@ static enum api_problem problem_of_counter(int error)
 static void explain_counter(const struct fence_answer *answer,
                             char ret_detail[static API_DETAIL_MAX])
 {
+    assert(answer->error < 0);
     const char *name = answer->resource;
     ret_detail[0] = '\0';
     switch (answer->error) {

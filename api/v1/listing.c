@@ -39,6 +39,7 @@ static const struct {
 static void list(struct api_request *request, const struct api_backend *backend,
                  enum fence_listing_kind kind)
 {
+    assert(kind == FENCE_LISTING_LOCKS || kind == FENCE_LISTING_COUNTERS);
     char prefix[FENCE_RESOURCE_MAX + 1] = "";
     char cursor[API_CURSOR_MAX + 1] = "";
     int64_t limit = API_LISTING_LIMIT_DEFAULT;
@@ -135,6 +136,7 @@ static void write_listed(struct api_writer *writer, struct api_request *request,
 
 static void answer_page(struct api_request *request, const struct fence_listing_answer *listing)
 {
+    assert(listing->error == 0);
     assert(listing->count <= API_LISTING_LIMIT_MAX);
     size_t size = PAGE_BODY_MAX + listing->count * LOCK_BODY_MAX;
     char *body = malloc(size);
@@ -166,6 +168,7 @@ static const char *no_quorum_detail(const struct fence_listing_answer *listing)
 static void answer_no_quorum(struct api_request *request,
                              const struct fence_listing_answer *listing)
 {
+    assert(listing->total >= 1 && listing->total <= FENCE_MASTERS_MAX);
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
     api_problem_begin(&writer, body, API_PROBLEM_NO_QUORUM, no_quorum_detail(listing));

@@ -24,6 +24,7 @@ enum {
 static void answer_json(struct api_request *request, enum api_outcome outcome,
                         const struct api_writer *writer, const struct api_field *field)
 {
+    assert(writer->len > 0);
     struct api_answer answer = {
         .status = outcome == API_OUTCOME_GRANTED ? 201 : 200,
         .outcome = outcome,
@@ -48,6 +49,7 @@ static void write_owner(struct api_writer *writer, struct api_request *request, 
 /* How the masters agreed, in a grant and in an extension. */
 static void write_masters(struct api_writer *writer, const struct fence_answer *answer)
 {
+    assert(answer->granted <= answer->total && answer->total <= FENCE_MASTERS_MAX);
     api_write_object(writer, "masters");
     api_write_integer(writer, "granted", answer->granted);
     api_write_integer(writer, "total", answer->total);
@@ -82,6 +84,7 @@ static void write_seat(struct api_writer *writer, const struct fence_answer *ans
 static void answer_grant(struct api_request *request, struct api_writer *writer,
                          const struct fence_answer *answer)
 {
+    assert(answer->error == 0 && answer->lock_id[0] != '\0' && answer->token >= 1);
     write_seat(writer, answer);
     api_write_string(writer, "lock_id", answer->lock_id);
     api_write_integer(writer, "token", answer->token);
@@ -97,6 +100,7 @@ static void answer_grant(struct api_request *request, struct api_writer *writer,
 /* Several at once: one lease, a token for each. */
 static void answer_group(struct api_request *request, const struct fence_answer *answer)
 {
+    assert(answer->group->count >= FENCE_GROUP_MIN && answer->group->count <= FENCE_GROUP_MAX);
     char body[GROUP_BODY_MAX];
     struct api_writer writer;
     api_writer_init(&writer, body, sizeof(body));
@@ -169,6 +173,7 @@ static void answer_seats(struct api_request *request, const struct fence_answer 
 
 static void answer_success(struct api_request *request, const struct fence_answer *answer)
 {
+    assert(answer->error == 0);
     char body[BODY_MAX];
     struct api_writer writer;
     enum api_outcome outcome = API_OUTCOME_DONE;
@@ -211,6 +216,7 @@ static void answer_success(struct api_request *request, const struct fence_answe
 /* The bound is the fleet's own, so the table cannot name it. */
 static void answer_long_ttl(struct api_request *request, const struct fence_answer *answer)
 {
+    assert(answer->error == FENCE_ETTL && answer->ttl_max_ms > 0);
     char detail[API_DETAIL_MAX];
     (void)snprintf(detail, sizeof(detail),
                    "ttl_ms is longer than the fleet allows; ask for at most %" PRIu32 ".",
@@ -226,6 +232,7 @@ static void answer_long_ttl(struct api_request *request, const struct fence_answ
 static void explain_obstacle(const struct fence_answer *answer,
                              char ret_detail[static API_DETAIL_MAX])
 {
+    assert(fence_error_is_obstacle(answer->error));
     const char *name = answer->resource;
     unsigned slot = fence_slot(name, strlen(name));
     switch (answer->error) {
@@ -279,6 +286,7 @@ static int64_t seconds_rounded_up(uint64_t ms)
 
 static void answer_failure(struct api_request *request, const struct fence_answer *answer)
 {
+    assert(answer->error < 0);
     enum api_problem problem = api_problem_of(answer->error);
     int64_t retry_after_s = -1;
     char body[API_PROBLEM_BODY_MAX];

@@ -29,12 +29,14 @@ struct storage_sql storage_sql_prepare(sqlite3 *db, const char *text)
 
 void storage_sql_bind_text(struct storage_sql *sql, int parameter, const char *text)
 {
+    assert(parameter >= 1 && text != NULL);
     if (sql->code == SQLITE_OK)
         sql->code = sqlite3_bind_text(sql->stmt, parameter, text, -1, SQLITE_STATIC);
 }
 
 void storage_sql_bind_int(struct storage_sql *sql, int parameter, int64_t value)
 {
+    assert(parameter >= 1);
     if (sql->code == SQLITE_OK)
         sql->code = sqlite3_bind_int64(sql->stmt, parameter, value);
 }
@@ -52,6 +54,7 @@ bool storage_sql_row(struct storage_sql *sql)
 void storage_sql_column_text(struct storage_sql *sql, int column, char *buffer, size_t size)
 {
     assert(size > 0);
+    assert(sql->stmt != NULL && column >= 0);
     const unsigned char *text = sqlite3_column_text(sql->stmt, column);
     size_t len = (size_t)sqlite3_column_bytes(sql->stmt, column);
     if (!text || len >= size) {
@@ -79,5 +82,6 @@ int storage_sql_run(struct storage_sql *sql)
 
 int storage_sql_exec(sqlite3 *db, const char *text)
 {
+    assert(db != NULL);
     return storage_sql_error(sqlite3_exec(db, text, NULL, NULL, NULL));
 }
