@@ -14,6 +14,11 @@ static inline uint64_t fence_max(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static inline int64_t fence_min_signed(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static inline int64_t fence_max_signed(int64_t a, int64_t b)
 {
     return a > b ? a : b;

@@ -24,21 +24,22 @@ static void print_json(const pawl_lock *lock)
                              (json_int_t)pawl_lock_left_ms(lock), "grants", grants));
 }
 
-static json_t *tokens_of(const pawl_lock *lock)
+char *cli_grant_tokens(const pawl_lock *lock)
 {
     json_t *tokens = json_object();
     for (size_t i = 0; i < pawl_lock_count(lock); i++)
         (void)json_object_set_new(tokens, pawl_lock_name(lock, i),
                                   json_integer(pawl_lock_token(lock, i)));
-    return tokens;
+    char *text = json_dumps(tokens, JSON_COMPACT);
+    json_decref(tokens);
+    return text;
 }
 
 /* A name has no character that a shell would read otherwise within single quotes. What an earlier
  * grant left in the environment does not stay. */
 static void print_shell(const pawl_lock *lock)
 {
-    json_t *tokens = tokens_of(lock);
-    char *text = json_dumps(tokens, JSON_COMPACT);
+    char *text = cli_grant_tokens(lock);
     if (pawl_lock_count(lock) == 1)
         (void)printf("export PAWL_RESOURCE='%s' PAWL_TOKEN=%lld\n", pawl_lock_name(lock, 0),
                      (long long)pawl_lock_token(lock, 0));
@@ -48,7 +49,6 @@ static void print_shell(const pawl_lock *lock)
                  text != NULL ? text : "{}", pawl_lock_id(lock),
                  (long long)pawl_lock_left_ms(lock));
     free(text);
-    json_decref(tokens);
 }
 
 void cli_grant_print_none(int code)

@@ -10,6 +10,9 @@
 /* Prints @lock: a table, JSON, or lines for a shell. */
 void cli_grant_print(const pawl_lock *lock, bool json, bool shell);
 
+/* The tokens of @lock as an object of JSON, by name. free() it. NULL: memory is short. */
+char *cli_grant_tokens(const pawl_lock *lock);
+
 /* Lines for a shell that has no grant: eval ends with @code, and nothing of an earlier one stays.
  */
 void cli_grant_print_none(int code);

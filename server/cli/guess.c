@@ -1,5 +1,7 @@
 #include "server/cli/guess.h"
 
+#include "fence/base/minmax.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -30,11 +32,6 @@ static const struct {
     {"steal", "break"},
 };
 
-static size_t fewer(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* How many characters are missing, too many, wrong, or swapped with the next one. */
 static size_t slips(const char *a, const char *b)
 {
@@ -47,10 +44,10 @@ static size_t slips(const char *a, const char *b)
             if (i == 0 || j == 0)
                 continue;
             const size_t wrong = a[i - 1] != b[j - 1];
-            distance[i][j] = fewer(fewer(distance[i - 1][j], distance[i][j - 1]) + 1,
-                                   distance[i - 1][j - 1] + wrong);
+            distance[i][j] = fence_min(fence_min(distance[i - 1][j], distance[i][j - 1]) + 1,
+                                       distance[i - 1][j - 1] + wrong);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                distance[i][j] = fewer(distance[i][j], distance[i - 2][j - 2] + 1);
+                distance[i][j] = fence_min(distance[i][j], distance[i - 2][j - 2] + 1);
         }
     }
     return distance[a_len][b_len];

@@ -1,6 +1,7 @@
 /* The side of the keeper: one loop over the orders, the command's end, and the deadline. */
 #include "server/cli/keeper_main.h"
 
+#include "fence/base/minmax.h"
 #include "server/cli/descendants.h"
 #include "server/cli/keeper_wire.h"
 #include "server/cli/spawn.h"
@@ -47,11 +48,6 @@ struct keeper {
 static int64_t boot_ms(void)
 {
     return (int64_t)(server_clock_us() / 1000);
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 static void say_event(const struct keeper *keeper, enum cli_event_kind kind, int value)
@@ -107,7 +103,7 @@ static int64_t kill_at(const struct keeper *keeper)
     const int64_t last_ms = keeper->deadline_ms - keeper->command->margin_ms;
     return keeper->stage == STAGE_RUNS
                ? last_ms
-               : smaller(last_ms, keeper->asked_ms + keeper->command->kill_after_ms);
+               : fence_min_signed(last_ms, keeper->asked_ms + keeper->command->kill_after_ms);
 }
 
 static int64_t ask_at(const struct keeper *keeper)

@@ -4,6 +4,7 @@
 #include "server/cli/common.h"
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
+#include "server/cli/grant.h"
 #include "server/cli/own.h"
 #include "server/cli/run.h"
 #include "server/cli/signals.h"
@@ -18,8 +19,6 @@
 #include <string.h>
 #include <sys/param.h>
 #include <unistd.h>
-
-#include <jansson.h>
 
 enum {
     TTL_DEFAULT_MS = 30000,
@@ -240,14 +239,9 @@ static void set_number(const char *name, int64_t number)
 
 static void set_environment(const struct cli_globals *globals, const pawl_lock *lock)
 {
-    json_t *tokens = json_object();
-    for (size_t i = 0; i < pawl_lock_count(lock); i++)
-        (void)json_object_set_new(tokens, pawl_lock_name(lock, i),
-                                  json_integer(pawl_lock_token(lock, i)));
-    char *text = json_dumps(tokens, JSON_COMPACT);
+    char *text = cli_grant_tokens(lock);
     (void)setenv("PAWL_TOKENS", text != NULL ? text : "{}", 1);
     free(text);
-    json_decref(tokens);
     if (pawl_lock_count(lock) == 1) {
         set_number("PAWL_TOKEN", pawl_lock_token(lock, 0));
         (void)setenv("PAWL_RESOURCE", pawl_lock_name(lock, 0), 1);

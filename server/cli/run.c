@@ -1,5 +1,6 @@
 #include "server/cli/run.h"
 
+#include "fence/base/minmax.h"
 #include "server/cli/common.h"
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
@@ -172,11 +173,6 @@ static void take_signal(struct runner *runner)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static int64_t at_most_ms(int64_t time_ms, int64_t most_ms)
-{
-    return time_ms < most_ms ? time_ms : most_ms;
-}
-
 static int start(struct runner *runner)
 {
     const struct cli_run *run = runner->run;
@@ -184,8 +180,8 @@ static int start(struct runner *runner)
     const struct cli_command command = {
         .argv = run->argv,
         .signal = run->signal,
-        .kill_after_ms = at_most_ms(run->kill_after_ms, ttl_ms / KILL_SHARE),
-        .margin_ms = at_most_ms(MARGIN_MOST_MS, ttl_ms / MARGIN_SHARE),
+        .kill_after_ms = fence_min_signed(run->kill_after_ms, ttl_ms / KILL_SHARE),
+        .margin_ms = fence_min_signed(MARGIN_MOST_MS, ttl_ms / MARGIN_SHARE),
         .deadline_ms = pawl_lock_deadline_ms(run->lock),
         .signals = run->signals,
         .foreground = run->foreground,

@@ -78,7 +78,7 @@ int pawld_init(const struct pawld_options *options)
     if (status)
         return status;
     if (options->is_new && config.addresses.store &&
-        storage_sqlite_store_needs_floor(config.addresses.store)) {
+        storage_sqlite_store_file(config.addresses.store)->needs_floor) {
         (void)server_options_error("init: %s was a fleet's: its tokens must not begin again. Have "
                                    "it go on, with --token-floor T in place of --new",
                                    options->data);

@@ -380,8 +380,8 @@ static int run_workers(struct service *service)
 static int check_terms(const struct pawld_options *options,
                        const struct storage_sqlite_store *store)
 {
-    uint32_t has_ms = storage_sqlite_store_ttl_max_ms(store);
-    uint32_t has = storage_sqlite_store_extensions_max(store);
+    uint32_t has_ms = storage_sqlite_store_file(store)->ttl_max_ms;
+    uint32_t has = storage_sqlite_store_file(store)->extensions_max;
     if (has_ms == 0) /* it is of no fleet yet */
         return SERVER_EXIT_DONE;
     if (has == 0)
@@ -409,8 +409,8 @@ static int open_addresses(struct service *service)
     if (status || !addresses->store)
         return status;
     server_log(SERVER_LOG_INFO, "serving from %s, without other masters",
-               storage_sqlite_store_path(addresses->store));
-    if (storage_sqlite_store_is_new(addresses->store))
+               storage_sqlite_store_file(addresses->store)->path);
+    if (storage_sqlite_store_file(addresses->store)->is_new)
         return pawld_make_fleet(addresses, service->options);
     return check_terms(service->options, addresses->store);
 }

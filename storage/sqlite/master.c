@@ -552,7 +552,7 @@ static int sqlite_holders(struct storage_master *base, enum fence_listing_kind k
 
 static const char *sqlite_address(const struct storage_master *base)
 {
-    return storage_sqlite_store_path(sqlite_of_const(base)->config.store);
+    return storage_sqlite_store_file(sqlite_of_const(base)->config.store)->path;
 }
 
 static void sqlite_password(struct storage_master *base, const char *password,

@@ -101,9 +101,7 @@ static struct storage_sql use_page(struct storage_state *state, enum storage_sta
 static void merge_floor(struct storage_state *state, const struct fence_page *page)
 {
     struct storage_sql sql = use_page(state, STORAGE_PAGE_FLOOR, page);
-    int64_t floor = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_PAGE_FLOOR, &sql);
-    fence_merge_floor(&state->turn, floor);
+    fence_merge_floor(&state->turn, storage_state_run(state, STORAGE_PAGE_FLOOR, &sql));
 }
 
 static void merge_counters(struct storage_state *state, const struct fence_page *page)

@@ -13,9 +13,7 @@ static int64_t read_counter_row(void *context, uint16_t slot)
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_READ);
     storage_sql_bind_int(&sql, 1, slot);
-    int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_COUNTER_READ, &sql);
-    return number;
+    return storage_state_run(state, STORAGE_COUNTER_READ, &sql);
 }
 
 static void write_counter_row(void *context, uint16_t slot, int64_t number)
@@ -24,8 +22,7 @@ static void write_counter_row(void *context, uint16_t slot, int64_t number)
     struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_WRITE);
     storage_sql_bind_int(&sql, 1, slot);
     storage_sql_bind_int(&sql, 2, number);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_COUNTER_WRITE, &sql);
+    (void)storage_state_run(state, STORAGE_COUNTER_WRITE, &sql);
     state->changed = true;
 }
 
@@ -34,9 +31,7 @@ static int64_t read_named_row(void *context, const char *name)
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_READ);
     storage_sql_bind_text(&sql, 1, name);
-    int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_NAMED_READ, &sql);
-    return number;
+    return storage_state_run(state, STORAGE_NAMED_READ, &sql);
 }
 
 static void write_named_row(void *context, const char *name, int64_t number)
@@ -45,8 +40,7 @@ static void write_named_row(void *context, const char *name, int64_t number)
     struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_WRITE);
     storage_sql_bind_text(&sql, 1, name);
     storage_sql_bind_int(&sql, 2, number);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_NAMED_WRITE, &sql);
+    (void)storage_state_run(state, STORAGE_NAMED_WRITE, &sql);
     state->changed = true;
 }
 
@@ -54,9 +48,7 @@ static uint64_t count_names(void *context)
 {
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_COUNT);
-    uint64_t names = storage_sql_row(&sql) ? (uint64_t)sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_NAMED_COUNT, &sql);
-    return names;
+    return (uint64_t)storage_state_run(state, STORAGE_NAMED_COUNT, &sql);
 }
 
 /* Where a walk meets it: any spread will do, since the key has the name too. */
@@ -95,8 +87,7 @@ static void write_lock_row(void *context, const char *resource,
     storage_sql_bind_text(&sql, 8, lock->owner);
     storage_sql_bind_int(&sql, 9, (int64_t)lock->expires_ms);
     storage_sql_bind_int(&sql, 10, (int64_t)(lock->expires_ms - state->turn.now_ms));
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_LOCK_WRITE, &sql);
+    (void)storage_state_run(state, STORAGE_LOCK_WRITE, &sql);
     state->changed = true;
 }
 
@@ -106,8 +97,7 @@ static void delete_lock_row(void *context, const char *resource)
     struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_DELETE);
     storage_sql_bind_int(&sql, 1, hash_of(resource));
     storage_sql_bind_text(&sql, 2, resource);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_LOCK_DELETE, &sql);
+    (void)storage_state_run(state, STORAGE_LOCK_DELETE, &sql);
     state->changed = true;
 }
 
@@ -120,8 +110,7 @@ static void note_waiting(void *context, const char *resource, uint64_t until_ms)
     struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_WRITE);
     storage_sql_bind_text(&sql, 1, resource);
     storage_sql_bind_int(&sql, 2, (int64_t)until_ms);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_WAITING_WRITE, &sql);
+    (void)storage_state_run(state, STORAGE_WAITING_WRITE, &sql);
     if (state->waiting_until_ms < until_ms)
         state->waiting_until_ms = until_ms;
 }
@@ -131,9 +120,7 @@ static bool forget_waiting(struct storage_state *state, const char *resource)
     struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_DELETE);
     storage_sql_bind_text(&sql, 1, resource);
     storage_sql_bind_int(&sql, 2, (int64_t)state->turn.now_ms);
-    bool waits = storage_sql_row(&sql) && sqlite3_column_int64(sql.stmt, 0) != 0;
-    storage_state_done(state, STORAGE_WAITING_DELETE, &sql);
-    return waits;
+    return storage_state_run(state, STORAGE_WAITING_DELETE, &sql) != 0;
 }
 
 static void note_released(void *context, const char *resource, const char *lock_id)
@@ -178,8 +165,7 @@ static void write_broken_row(void *context, const struct fence_request *request,
     storage_sql_bind_int(&sql, 3, request->token);
     storage_sql_bind_text(&sql, 4, request->owner);
     storage_sql_bind_int(&sql, 5, (int64_t)until_ms);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_BROKEN_WRITE, &sql);
+    (void)storage_state_run(state, STORAGE_BROKEN_WRITE, &sql);
 }
 
 /* ---- rejoins --------------------------------------------------------------------------------- */
@@ -188,9 +174,7 @@ static int64_t read_highest(void *context)
 {
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_HIGHEST);
-    int64_t highest = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_COUNTER_HIGHEST, &sql);
-    return highest;
+    return storage_state_run(state, STORAGE_COUNTER_HIGHEST, &sql);
 }
 
 /* All at once. */
@@ -200,8 +184,7 @@ static uint64_t clear_rows(void *context, bool disowns, uint64_t cursor)
     enum storage_statement how = disowns ? STORAGE_LOCKS_DISOWN : STORAGE_LOCKS_CLEAR;
     struct storage_sql sql = storage_state_use(state, how);
     (void)cursor;
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, how, &sql);
+    (void)storage_state_run(state, how, &sql);
     return 0;
 }
 

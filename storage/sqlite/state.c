@@ -146,11 +146,18 @@ void storage_state_done(struct storage_state *state, enum storage_statement whic
         state->code = sql->code;
 }
 
+int64_t storage_state_run(struct storage_state *state, enum storage_statement which,
+                          struct storage_sql *sql)
+{
+    const int64_t number = storage_sql_row(sql) ? sqlite3_column_int64(sql->stmt, 0) : 0;
+    storage_state_done(state, which, sql);
+    return number;
+}
+
 static void run_statement(struct storage_state *state, enum storage_statement which)
 {
     struct storage_sql sql = storage_state_use(state, which);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, which, &sql);
+    (void)storage_state_run(state, which, &sql);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -227,8 +234,7 @@ static void write_marker_row(struct storage_state *state)
     storage_sql_bind_int(&sql, 12, marker->floor);
     storage_sql_bind_text(&sql, 13, view);
     storage_sql_bind_int(&sql, 14, marker->extensions_max);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_MARKER_WRITE, &sql);
+    (void)storage_state_run(state, STORAGE_MARKER_WRITE, &sql);
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -256,8 +262,7 @@ static void count_commit(struct storage_state *state)
     storage_sql_bind_text(&sql, 1, state->lineage);
     storage_sql_bind_int(&sql, 2, (int64_t)state->found_commits + 1);
     storage_sql_bind_int(&sql, 3, storage_state_wall_ns());
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_FILE_COUNT, &sql);
+    (void)storage_state_run(state, STORAGE_FILE_COUNT, &sql);
 }
 
 void storage_state_begin(struct storage_state *state)
@@ -299,9 +304,7 @@ static int64_t sweep_on_from(struct storage_state *state)
 {
     struct storage_sql sql = storage_state_use(state, STORAGE_LOCKS_SWEPT);
     storage_sql_bind_int(&sql, 1, state->swept_to);
-    int64_t from = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_LOCKS_SWEPT, &sql);
-    return from;
+    return storage_state_run(state, STORAGE_LOCKS_SWEPT, &sql);
 }
 
 void storage_state_sweep(struct storage_state *state)
@@ -311,17 +314,14 @@ void storage_state_sweep(struct storage_state *state)
     struct storage_sql sql = storage_state_use(state, STORAGE_LOCKS_SWEEP);
     storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);
     storage_sql_bind_int(&sql, 2, state->swept_to);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_LOCKS_SWEEP, &sql);
+    (void)storage_state_run(state, STORAGE_LOCKS_SWEEP, &sql);
     state->swept_to = next;
 
     sql = storage_state_use(state, STORAGE_WAITING_SWEEP);
     storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_WAITING_SWEEP, &sql);
+    (void)storage_state_run(state, STORAGE_WAITING_SWEEP, &sql);
 
     sql = storage_state_use(state, STORAGE_BROKEN_SWEEP);
     storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_BROKEN_SWEEP, &sql);
+    (void)storage_state_run(state, STORAGE_BROKEN_SWEEP, &sql);
 }

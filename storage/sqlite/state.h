@@ -103,6 +103,10 @@ struct storage_sql storage_state_use(struct storage_state *state, enum storage_s
 void storage_state_done(struct storage_state *state, enum storage_statement which,
                         struct storage_sql *sql);
 
+/* Runs a statement that was bound, and ends it. The first column of its first row; 0: no row. */
+int64_t storage_state_run(struct storage_state *state, enum storage_statement which,
+                          struct storage_sql *sql);
+
 /* The lock in the current row of STORAGE_LOCK_READ or STORAGE_PAGE_LOCKS. */
 void storage_state_read_lock(struct storage_sql *sql, struct fence_stored_lock *ret_lock);
 

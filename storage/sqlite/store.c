@@ -166,29 +166,9 @@ int storage_sqlite_store_open(const struct storage_file_config *config,
     return FENCE_ENOMEM;
 }
 
-bool storage_sqlite_store_is_new(const struct storage_sqlite_store *store)
+const struct storage_file *storage_sqlite_store_file(const struct storage_sqlite_store *store)
 {
-    return store->file.is_new;
-}
-
-uint32_t storage_sqlite_store_ttl_max_ms(const struct storage_sqlite_store *store)
-{
-    return store->file.ttl_max_ms;
-}
-
-uint32_t storage_sqlite_store_extensions_max(const struct storage_sqlite_store *store)
-{
-    return store->file.extensions_max;
-}
-
-bool storage_sqlite_store_needs_floor(const struct storage_sqlite_store *store)
-{
-    return store->file.needs_floor;
-}
-
-const char *storage_sqlite_store_path(const struct storage_sqlite_store *store)
-{
-    return store->file.path;
+    return &store->file;
 }
 
 void storage_sqlite_store_close(struct storage_sqlite_store *store)

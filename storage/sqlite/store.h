@@ -18,12 +18,9 @@ FENCE_CHECKED int storage_sqlite_store_open(const struct storage_file_config *co
                                             struct storage_sqlite_store **ret_store,
                                             char ret_why[static STORAGE_WHY_MAX]);
 
-/* What the file was when it was opened (struct storage_file), and where it is. */
-bool storage_sqlite_store_is_new(const struct storage_sqlite_store *store);
-uint32_t storage_sqlite_store_ttl_max_ms(const struct storage_sqlite_store *store);
-uint32_t storage_sqlite_store_extensions_max(const struct storage_sqlite_store *store);
-bool storage_sqlite_store_needs_floor(const struct storage_sqlite_store *store);
-const char *storage_sqlite_store_path(const struct storage_sqlite_store *store);
+/* The file: what it was when it was opened, and where it is. Its witness and its log are the
+ * thread's. */
+const struct storage_file *storage_sqlite_store_file(const struct storage_sqlite_store *store);
 
 /* Ends the thread. All masters must have been freed, and their loops run until they were empty.
  * NULL is fine. */

@@ -1,5 +1,7 @@
 #include "storage/sqlite/trust.h"
 
+#include "fence/base/minmax.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,16 +23,6 @@ static bool is_same_boot(const struct storage_evidence *evidence)
     return strcmp(evidence->boot_id, evidence->seen.boot_id) == 0;
 }
 
-static int64_t earlier_of(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t later_of(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The witness' ctime is none that its note can have. A crash of the machine may keep an older
  * ctime, that of the note that was synced last, or a newer one. */
 static bool witness_is_off(const struct storage_evidence *evidence)
@@ -42,8 +34,9 @@ static bool witness_is_off(const struct storage_evidence *evidence)
     if (is_same_boot(evidence) || seen->clean)
         return changed_ns < seen->noted_ns - EARLY_SLACK_NS ||
                changed_ns > seen->noted_ns + NOTE_SLACK_NS;
-    return changed_ns < earlier_of(seen->synced_ns, seen->noted_ns) - EARLY_SLACK_NS ||
-           changed_ns > later_of(seen->noted_ns, evidence->file.committed_ns) + CRASH_SLACK_NS;
+    return changed_ns < fence_min_signed(seen->synced_ns, seen->noted_ns) - EARLY_SLACK_NS ||
+           changed_ns >
+               fence_max_signed(seen->noted_ns, evidence->file.committed_ns) + CRASH_SLACK_NS;
 }
 
 /* ---- a file without tables ------------------------------------------------------------------- */

@@ -75,9 +75,9 @@ static void write_behind(const struct contract_master *master, const char *text,
                          int64_t second)
 {
     sqlite3 *db = NULL;
-    assert_int_equal(
-        sqlite3_open_v2(storage_sqlite_store_path(master->store), &db, SQLITE_OPEN_READWRITE, NULL),
-        SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(storage_sqlite_store_file(master->store)->path, &db,
+                                     SQLITE_OPEN_READWRITE, NULL),
+                     SQLITE_OK);
     sqlite3_stmt *stmt = NULL;
     for (; *text; sqlite3_finalize(stmt)) {
         assert_int_equal(sqlite3_prepare_v2(db, text, -1, &stmt, &text), SQLITE_OK);
