@@ -111,28 +111,6 @@ static void answer_that_is_read_late_counts_for_nothing(void **state)
     assert_answer(f, 1, FENCE_ENOQUORUM);
 }
 
-static void late_number_does_not_join_after_token_is_fixed(void **state)
-{
-    struct core_fixture *f = core_fixture_acquiring(state, 5, 0);
-    uint64_t take[FENCE_MASTERS_MAX];
-    memcpy(take, f->tag, sizeof(take));
-    core_number(f, 0, 7);
-    core_number(f, 2, 9);
-    core_number(f, 3, 8);
-
-    /* The two others answer the first round now, one of them with more than the token. */
-    core_reply_to(f, 1, take[1], (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .number = 12});
-    assert_no_effects(f);
-    core_reply_to(f, 4, take[4], (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .number = 9});
-    assert_no_effects(f);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    core_reply_kind(f, 2, FENCE_REPLY_YES);
-    assert_no_effects(f);
-    core_reply_kind(f, 3, FENCE_REPLY_YES);
-    assert_answer(f, 1, 0);
-    assert_int_equal(core_answer_of(f)->token, 9);
-}
-
 static void reply_to_the_first_round_is_no_confirmation(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, 0);
@@ -459,7 +437,6 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(confirmation_carries_its_attempt_and_the_fixed_token),
     CORE_CASE(grant_needs_every_frozen_master_to_confirm),
     CORE_CASE(answer_that_is_read_late_counts_for_nothing),
-    CORE_CASE(late_number_does_not_join_after_token_is_fixed),
     CORE_CASE(reply_to_the_first_round_is_no_confirmation),
     CORE_CASE(confirmation_refused_by_one_fails_the_attempt),
     CORE_CASE(new_view_between_the_rounds_fails_the_attempt),

@@ -54,19 +54,6 @@ static void value_is_had_once_a_majority_answers_one_number(void **state)
     assert_value(f, 1, 12);
 }
 
-static void majority_of_those_asked_is_not_enough(void **state)
-{
-    struct core_fixture *f = core_fixture_new(state, 5);
-    core_down(f, 3);
-    core_down(f, 4);
-    count(f, 1, 1);
-    assert_int_equal(counted(f), CORE_FIRST(3));
-    core_numbers(f, 7, 7);
-    assert_no_effects(f);
-    core_number(f, 2, 7);
-    assert_value(f, 1, 7);
-}
-
 static void masters_that_differ_are_asked_again_above_the_highest(void **state)
 {
     struct core_fixture *f = counting(state, 3, 2);
@@ -162,15 +149,6 @@ static void obstacle_of_a_majority_is_named(void **state)
         core_reply_kind(f, 1, rows[r].kind);
         assert_answer(f, 1, rows[r].error);
     }
-}
-
-static void full_master_alone_is_no_obstacle(void **state)
-{
-    struct core_fixture *f = counting(state, 3, 1);
-    core_reply_kind(f, 0, FENCE_REPLY_FULL);
-    core_number(f, 1, 1);
-    core_number(f, 2, 1);
-    assert_value(f, 1, 1);
 }
 
 /* Else it would be there for nobody, and in the way of others. */
@@ -337,7 +315,6 @@ static void round_begins_anew_under_a_newer_view(void **state)
 
 static const struct CMUnitTest cases[] = {
     CORE_CASE(value_is_had_once_a_majority_answers_one_number),
-    CORE_CASE(majority_of_those_asked_is_not_enough),
     CORE_CASE(masters_that_differ_are_asked_again_above_the_highest),
     CORE_CASE(spare_master_is_asked_for_the_highest_number_where_others_differ),
     CORE_CASE(late_number_of_an_earlier_round_does_not_count),
@@ -345,7 +322,6 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(no_majority_is_told_at_the_deadline),
     CORE_CASE(silent_master_is_replaced_by_a_spare_one),
     CORE_CASE(obstacle_of_a_majority_is_named),
-    CORE_CASE(full_master_alone_is_no_obstacle),
     CORE_CASE(name_without_room_is_not_begun_on_spare_masters),
     CORE_CASE(name_that_a_majority_has_no_room_for_is_refused_whatever_others_answer),
     CORE_CASE(full_master_makes_room_for_what_another_has),

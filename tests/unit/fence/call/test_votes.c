@@ -118,16 +118,6 @@ static void extended_as_soon_as_a_majority_agreed(void **state)
     assert_int_equal(core_answer_of(f)->served_ms, 3);
 }
 
-/* Another round may be extending it, over another server. */
-static void nothing_is_sent_after_lost(void **state)
-{
-    struct core_fixture *f = asked(state, 5, FENCE_CALL_EXTEND);
-    core_reply_kind(f, 4, FENCE_REPLY_YES); /* it still has the lock */
-    reply_all(f, 3, FENCE_REPLY_PAST);
-    assert_answer(f, CLIENT, FENCE_ELOCKLOST);
-    assert_int_equal(f->effects.count, 1);
-}
-
 /* It stands under a number that the client was not told: that is not lost (test_reacquire.c). */
 static void extend_acquires_again_where_a_majority_has_a_higher_number(void **state)
 {
@@ -308,7 +298,6 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(call_is_answered_as_soon_as_the_replies_decide_it),
     CORE_CASE(extend_names_id_token_and_ttl_to_all_active_masters),
     CORE_CASE(extended_as_soon_as_a_majority_agreed),
-    CORE_CASE(nothing_is_sent_after_lost),
     CORE_CASE(extend_acquires_again_where_a_majority_has_a_higher_number),
     CORE_CASE(patience_of_extend_is_a_tenth_of_a_short_ttl),
     CORE_CASE(extend_that_took_longer_than_its_ttl_is_too_slow),
