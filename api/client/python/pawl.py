@@ -10,6 +10,9 @@
     async with client.alock("orders/42", ttl=30) as lock:
         ...                                     # cancelled where the lock cannot be kept
 
+What tasks ask for in one turn of the loop goes to the server in one request. A call that may wait
+for a lock goes alone.
+
 All times are seconds, and may be fractions. A thread extends the lock in the background, each time
 a third of the lease has passed. `lock.must_stop` is set in time where that fails: the holder has to
 stop then, before `lock.left()` is 0. Another thread sets it, so no call that hangs can delay it.
@@ -44,6 +47,7 @@ import asyncio
 import base64
 import collections
 import contextlib
+import functools
 import http.client
 import io
 import json
@@ -90,6 +94,9 @@ _NAP_MOST = 0.5  # of the renewer: its naps do not count suspension
 _FORK_STEP = 0.25  # a wait that a child of a fork is in ends so soon
 _FOREVER = float("inf")
 _SERVED_SLACK = 1.0  # two clocks, and their steps
+_BATCH_MAX = 64  # calls in one request
+_BATCH_BYTES_MAX = 60000  # of its body; a pawld takes 64 KiB
+_TURN_MOST = 0.5  # that a call waits for the threads of the others of its turn
 
 if hasattr(time, "CLOCK_BOOTTIME"):
     _MARGIN = 0.0
@@ -402,23 +409,23 @@ class _Abort:
         self._owner = _Owner()
         self._mutex = threading.Lock()
         self._set = threading.Event()
-        self._socket = None
+        self._end = None
 
     def set(self):
         with self._mutex:
             self._set.set()
-            if self._socket is not None:
+            if self._end is not None:
                 try:
-                    # Of the connection below TLS, which the other thread reads from.
-                    socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+                    self._end()
                 except OSError:
-                    pass  # it is closed already
+                    pass  # the connection is closed already
 
-    def watch(self, connection):
-        """@connection, None: none, is the one to be ended. Raises _Aborted where it is too late."""
+    def watch(self, end):
+        """@end, a function that ends what the call waits for, is to be called. None: nothing is.
+        Raises _Aborted where it is too late."""
         with self._mutex:
-            self._socket = connection
-        if connection is not None:
+            self._end = end
+        if end is not None:
             self.check()
 
     def check(self):
@@ -463,12 +470,12 @@ class _Reader(io.RawIOBase):
 class _Answer:
     """An answer: when its request left, its status, its JSON object, and its problem's type."""
 
-    def __init__(self, server: str, sent: float, status: int, body: bytes):
+    def __init__(self, server: str, sent: float, status: int, value):
         self.server = server
         self.sent = sent
         self.took = max(now() - sent, 0.0)
         self.status = status
-        self.json = _parse_answer(body)
+        self.json = value
         is_json = self.json is not None
         if not isinstance(self.json, dict):
             self.json = {}
@@ -595,6 +602,7 @@ class _Server:
     def __init__(self, url: str, context, key: str):
         _bytes_of("a URL of a server", url)
         self.url = url
+        self.takes_batches = True  # until it says otherwise
         self.key = key
         self.file = None  # the path of the socket
         self.context = None
@@ -691,7 +699,7 @@ class _Server:
         if self.key:
             lines.append(f"Authorization: Bearer {self.key}")
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        text = b"" if body is None else json.dumps(body).encode()
+        text = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         lines += [f"Content-Length: {len(text)}", "", ""]
         return "\r\n".join(lines).encode("latin-1") + text
 
@@ -716,7 +724,8 @@ class _Call:
         self.answer = connection = None
         try:
             connection = server.connect(timeout, abort)
-            abort.watch(connection)
+            # Of the connection below TLS, which the other thread reads from.
+            abort.watch(functools.partial(socket.socket.shutdown, connection, socket.SHUT_RDWR))
             self.reached = True
             connection.settimeout(max(sent + timeout - now(), 0.001))
             connection.sendall(server.request(self.method, self.path, self.headers, self.body))
@@ -740,8 +749,247 @@ class _Call:
                 connection.close()
         if len(text) > ANSWER_MAX:
             raise ProtocolError(f"the answer of {server.url} is too long")
-        self.answer = _Answer(server.url, sent, response.status, text)
+        self.answer = _Answer(server.url, sent, response.status, _parse_answer(text))
         return self.answer
+
+    def part(self):
+        """The call as a part of a batch, in JSON. None: it comes alone, as it may wait for a lock or
+        is about several."""
+        if not self.path.startswith("/v1/locks/") or (self.body or {}).get("wait_ms", 0) > 0:
+            return None
+        part = {"method": self.method, "path": self.path}
+        if "Lock-Id" in self.headers:
+            part["lock_id"] = self.headers["Lock-Id"]
+        if "Fencing-Token" in self.headers:
+            part["token"] = self.headers["Fencing-Token"]
+        if self.body is not None:
+            part["body"] = self.body
+        return json.dumps(part)
+
+
+# ---- calls that travel together -----------------------------------------------------------------
+
+_of_thread = threading.local()  # seat: that of the call which this thread makes
+
+
+class _Asked:
+    """The first request of a call, which waits for others of its turn, and then for its answer."""
+
+    def __init__(self, call: _Call, server: _Server, timeout: float, part: str):
+        self.call = call
+        self.server = server
+        self.until = now() + timeout
+        self.part = part
+        self.sent = False  # with others
+        self.answer = None
+        self.error = None  # what answers it in place of an answer
+        self.settled = threading.Event()  # it has one of both, or is to go alone
+
+    def fail(self, error: Error):
+        # Each thread has an error of its own: it adds what it was about.
+        self.error = type(error)(str(error), error.type)
+        self.error.__cause__ = error.__cause__
+        self.settled.set()
+
+    def wait(self, abort: _Abort):
+        """Waits for the answer, no longer than the call would by itself. None: ask alone."""
+        abort.watch(self.settled.set)
+        try:
+            if not self.settled.wait(max(self.until - now(), 0.0)):
+                raise Unavailable(f"{self.server.url} does not answer: timed out")
+            abort.check()
+        finally:
+            abort.watch(None)
+        if self.error is not None:
+            raise self.error
+        self.call.answer = self.answer
+        return self.answer
+
+
+class _Batch:
+    """Some calls of one turn, and the thread that asks for them. None of them can end it: others
+    wait for it."""
+
+    def __init__(self, asked: list):
+        self.asked = asked
+        self.server = asked[0].server
+
+    def start(self):
+        try:
+            threading.Thread(target=self.run, name="pawl-batch", daemon=True).start()
+        except RuntimeError:  # no more threads
+            self.send_each()
+
+    def run(self):
+        text = f'{{"requests":[{",".join(one.part for one in self.asked)}]}}'
+        call = _Call("POST", "/v1/batch", text.encode())
+        try:
+            timeout = max(one.until for one in self.asked) - now()
+            answer = call.ask(self.server, timeout, _Abort())
+        except Error as error:
+            for one in self.asked:
+                one.call.reached, one.call.cut = call.reached, call.cut
+                one.fail(error)
+        except BaseException:
+            self.send_each()
+            raise
+        else:
+            self.settle(answer)
+
+    def settle(self, answer: _Answer):
+        responses = answer.json.get("responses")
+        if answer.status == 200 and isinstance(responses, list) and len(responses) == len(self.asked):
+            for one, response in zip(self.asked, responses):
+                self.settle_one(one, answer, response if isinstance(response, dict) else {})
+        elif self.is_for_all(answer):
+            for one in self.asked:
+                one.answer = answer
+                one.settled.set()
+        else:
+            # What is wrong with one call is 400 for all.
+            self.server.takes_batches = answer.status == 400
+            self.send_each()
+
+    @staticmethod
+    def settle_one(one: _Asked, answer: _Answer, response: dict):
+        status, body = response.get("status"), response.get("body")
+        if type(status) is not int or not 200 <= status <= 599:
+            status, body = 0, None  # none of a pawld
+        one.answer = _Answer(answer.server, answer.sent, status, body)
+        one.answer.took = answer.took
+        one.settled.set()
+
+    @staticmethod
+    def is_for_all(answer: _Answer) -> bool:
+        """Whether @answer is one to each call. A gateway may refuse batches alone."""
+        return answer.status >= 500 or answer.status in (408, 429) \
+            or (answer.status in (401, 403) and bool(answer.type))
+
+    def send_each(self):
+        for one in self.asked:
+            one.settled.set()
+
+
+class _Turn:
+    """What a client is asked for in one turn of an event loop. Each call has a thread, which starts
+    at the end of the turn. The first requests go together, once each call has asked for something or
+    has left. A call that is the only one has no turn: it asks as a thread without a loop does."""
+
+    def __init__(self, loop, owner: _Owner):
+        self.loop = loop
+        self._owner = owner
+        self._starts = []
+        self._mutex = threading.Lock()
+        self._seats = 0  # of calls that asked for nothing yet
+        self._asked = []
+
+    def add_start(self, start):
+        """At the end of the turn, @start is called with a seat, or None."""
+        self._starts.append(start)
+
+    def end(self):
+        """No child of a fork starts what its parent was asked for."""
+        self.loop = None
+        if not self._owner.is_here():
+            return
+        self._seats = len(self._starts)
+        for start in self._starts:
+            start(_Seat(self) if len(self._starts) > 1 else None)
+        self._starts.clear()
+
+    def leave(self):
+        with self._mutex:
+            self._seats -= 1
+            self._send_all()
+
+    def add(self, asked: _Asked):
+        with self._mutex:
+            self._seats -= 1
+            self._asked.append(asked)
+            self._send_all()
+
+    def give_up(self, asked: _Asked) -> bool:
+        """Whether @asked was not sent, and will not be."""
+        with self._mutex:
+            if asked.sent:
+                return False
+            if asked in self._asked:
+                self._asked.remove(asked)
+            return True
+
+    def _send_all(self):
+        if self._seats > 0:
+            return
+        asked, self._asked = self._asked, []
+        for server in {one.server for one in asked}:
+            self._send_some([one for one in asked if one.server is server])
+
+    @staticmethod
+    def _send_some(asked: list):
+        while asked:
+            count = size = 0
+            while count < min(len(asked), _BATCH_MAX):
+                size += len(asked[count].part) + 1
+                if size > _BATCH_BYTES_MAX and count > 0:
+                    break
+                count += 1
+            some, asked = asked[:count], asked[count:]
+            for one in some:
+                one.sent = True
+            batch = _Batch(some)
+            if count > 1:
+                batch.start()
+            else:
+                batch.send_each()
+
+
+class _Seat:
+    """A call's in a turn, until it asks for something."""
+
+    def __init__(self, turn: _Turn):
+        self._turn = turn
+
+    def leave(self):
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.leave()
+
+    def ask(self, call: _Call, server: _Server, timeout: float, abort: _Abort):
+        """The answer to @call, which went with others; None: it did not."""
+        part = call.part() if self._turn is not None and server.takes_batches else None
+        if part is None:
+            self.leave()
+            return None
+        turn, self._turn = self._turn, None
+        call.reached, call.cut, call.answer = True, False, None  # as far as it is known
+        asked = _Asked(call, server, timeout, part)
+        turn.add(asked)
+        if not asked.sent and not asked.settled.wait(min(timeout, _TURN_MOST)) \
+                and turn.give_up(asked):
+            return None
+        return asked.wait(abort)
+
+
+def _ask_gathered(call: _Call, server: _Server, timeout: float, abort: _Abort):
+    seat = getattr(_of_thread, "seat", None)
+    return None if seat is None else seat.ask(call, server, timeout, abort)
+
+
+def _leave_turn():
+    """This thread waits for another one: the others of its turn do not wait for it."""
+    seat = getattr(_of_thread, "seat", None)
+    if seat is not None:
+        seat.leave()
+
+
+def _turn_of(client: Client) -> _Turn:
+    """The turn of the running loop that is not over."""
+    loop = asyncio.get_running_loop()
+    turn = client._turn
+    if turn is None or turn.loop is not loop:
+        turn = client._turn = _Turn(loop, client._owner)
+        loop.call_soon(turn.end)
+    return turn
 
 
 class _Patience:
@@ -810,6 +1058,10 @@ class Client:
         self._servers = [_Server(url, ssl_context, key) for url in servers]
         self._urls = {server.url for server in self._servers}
         self._current = 0  # the one to ask next
+        self._turn = None  # the last turn of a loop in which asyncio asked for something
+
+    def __getstate__(self):
+        return {**self.__dict__, "_turn": None}
 
     def __setstate__(self, state):
         """A copy that was sent to another process, as multiprocessing does, is a new client."""
@@ -915,7 +1167,8 @@ class Client:
         self._owner.check()
         at = self._current
         try:
-            answer = call.ask(self._servers[at], timeout, abort)
+            answer = _ask_gathered(call, self._servers[at], timeout, abort) \
+                or call.ask(self._servers[at], timeout, abort)
         except Unavailable:
             self._current = (at + 1) % len(self._servers)
             raise
@@ -1472,10 +1725,13 @@ class Lock:
     def _alone(self, until=_FOREVER):
         """One call at a time. A child of a fork waits for no thread of the parent."""
         self._check_owner()
-        while not self._calls.acquire(timeout=min(max(until - now(), 0.0), _FORK_STEP)):
-            self._check_owner()
-            if now() >= until:
-                raise _about(Unavailable("an extension is still under way"), "release", self.names)
+        if not self._calls.acquire(blocking=False):
+            _leave_turn()
+            while not self._calls.acquire(timeout=min(max(until - now(), 0.0), _FORK_STEP)):
+                self._check_owner()
+                if now() >= until:
+                    raise _about(Unavailable("an extension is still under way"), "release",
+                                 self.names)
         try:
             yield
         finally:
@@ -1645,8 +1901,9 @@ class _Block:
 _COUNTS_CANCELLATIONS = sys.version_info >= (3, 11)
 
 
-def _start_in_thread(call) -> asyncio.Future:
-    """A future of what @call returns or raises in a thread of its own."""
+def _start_in_thread(call, client=None) -> asyncio.Future:
+    """A future of what @call returns or raises in a thread of its own. What is asked of @client goes
+    together with other calls of this turn of the loop."""
     loop = asyncio.get_running_loop()
     future = loop.create_future()
 
@@ -1654,17 +1911,30 @@ def _start_in_thread(call) -> asyncio.Future:
         if not future.done():
             future.set_result((result, error))
 
-    def run():
+    def run(seat):
+        _of_thread.seat = seat
         try:
             outcome = (call(), None)
         except BaseException as error:
             outcome = (None, error)
+        _leave_turn()
         try:
             loop.call_soon_threadsafe(settle, *outcome)
         except RuntimeError:
             pass  # the loop is closed: nobody waits any more
 
-    threading.Thread(target=run, name="pawl-call", daemon=True).start()
+    def start(seat=None):
+        try:
+            threading.Thread(target=run, args=(seat,), name="pawl-call", daemon=True).start()
+        except RuntimeError as error:  # no more threads
+            if seat is not None:
+                seat.leave()
+            settle(None, error)
+
+    if client is None:
+        start()
+    else:
+        _turn_of(client).add_start(start)
     return future
 
 
@@ -1679,11 +1949,11 @@ async def _outcome_of(future):
     return future.result()
 
 
-async def _in_thread(call, abort=None, undo=None):
-    """Awaits @call. Where the task is cancelled, @abort is called, and what @call returned all the
+async def _in_thread(client, call, abort=None, undo=None):
+    """Awaits @call, of @client. Where the task is cancelled, @abort is called, and what @call returned all the
     same is given to @undo; then CancelledError goes on. A second cancellation does not wait."""
     owner = _Owner()
-    future = _start_in_thread(call)
+    future = _start_in_thread(call, client)
     try:
         result, error = await _outcome_of(future)
     except asyncio.CancelledError:
@@ -1702,8 +1972,8 @@ async def _in_thread(call, abort=None, undo=None):
 
 async def _acquire_in_thread(client, request, take_new_grant) -> Lock:
     abort = _Abort()
-    return await _in_thread(lambda: _acquire(client, request, take_new_grant, abort), abort.set,
-                            Lock._end)
+    return await _in_thread(client, lambda: _acquire(client, request, take_new_grant, abort),
+                            abort.set, Lock._end)
 
 
 class AsyncLock:
@@ -1727,12 +1997,12 @@ class AsyncLock:
     async def extend(self, ttl=None):
         """See Lock.extend()."""
         self.lock._check_owner()
-        await _in_thread(lambda: self.lock.extend(ttl))
+        await _in_thread(self.lock._client, lambda: self.lock.extend(ttl))
 
     async def release(self) -> bool:
         """See Lock.release(). It is completed also where the task is cancelled."""
         self.lock._check_owner()
-        return await _in_thread(self.lock.release)
+        return await _in_thread(self.lock._client, self.lock.release)
 
     def renew(self, notice=None, on_stop=None):
         """See Lock.renew(); @on_stop is called in the running loop, with this lock."""
@@ -1816,7 +2086,7 @@ class _AsyncBlock:
         try:
             lock.renew(self._notice, self._stop if self._cancel else None)
         except BaseException:
-            await _in_thread(lock.lock._end)
+            await _in_thread(self._client, lock.lock._end)
             raise
         return lock
 
@@ -1834,7 +2104,7 @@ class _AsyncBlock:
         if self._cancelled and _COUNTS_CANCELLATIONS and task.uncancel() > self._others:
             by_us = False  # somebody else cancelled it, too
         if lock._owner.is_here():
-            await _in_thread(lock._end)
+            await _in_thread(self._client, lock._end)
         if by_us and isinstance(lock.reason, LockLost):
             raise lock.reason
         if by_us:
