@@ -10,6 +10,7 @@
 
 static struct core_seats_shown *shown_of(struct fence_core *core, const struct call *call)
 {
+    assert(core->seats.shown && call->show.index < core->seats.shown_pool.capacity);
     return &core->seats.shown[call->show.index];
 }
 
