@@ -2050,7 +2050,7 @@ class AsyncWatch:
 
     async def __anext__(self) -> State:
         abort = _Abort()
-        state = await _in_thread(lambda: self._watch._look(abort), abort.set)
+        state = await _in_thread(None, lambda: self._watch._look(abort), abort.set)
         if state is None:
             raise StopAsyncIteration
         self._watch._state = state  # not where the task was cancelled: nobody was told
