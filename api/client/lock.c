@@ -136,7 +136,7 @@ const char *pawl_lock_name(const pawl_lock *lock, size_t index)
 int pawl_lock_seat(const pawl_lock *lock)
 {
     const char *mark = strchr(lock->names[0].name, '#');
-    return mark != NULL ? atoi(mark + 1) : -1;
+    return mark != NULL ? (int)strtol(mark + 1, NULL, 10) : -1;
 }
 
 const char *pawl_lock_id(const pawl_lock *lock)

@@ -132,7 +132,9 @@ static uint32_t add_lease(const char *key, size_t len, uint64_t hash)
     const uint32_t slot = leases.first_free;
     leases.first_free = (uint32_t)leases.lease[slot].hash;
     memcpy(copy, key, len);
-    leases.lease[slot] = (struct lease){copy, len, hash};
+    struct lease *lease = &leases.lease[slot];
+    *lease = (struct lease){.len = len, .hash = hash};
+    lease->key = copy;
     leases.count++;
     fence_table_add(&leases.by_key, hash, slot);
     return slot;

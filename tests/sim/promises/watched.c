@@ -54,7 +54,7 @@ static uint64_t since_us(const struct sim_world *world, unsigned s, uint32_t res
 {
     const uint32_t active = fence_fleet_active(fence_core_fleet(world->servers[s].core));
     const unsigned majority = fence_majority(world->plan.masters);
-    uint64_t since[FENCE_MASTERS_MAX];
+    uint64_t since[FENCE_MASTERS_MAX] = {0};
     unsigned count = 0;
     for (unsigned i = 0; i < world->plan.masters; i++) {
         const struct sim_link *link = &world->links[s][i];
