@@ -234,7 +234,7 @@ static void cursor_that_was_not_given_is_refused(void **state)
 
 static void other_methods_are_told_which_are_served(void **state)
 {
-    const struct http_response *response = call(port, "DELETE", "/v1/locks", NULL, NULL);
+    const struct http_response *response = call(port, "DELETE", "/v1/counters", NULL, NULL);
     EXPECT_PROBLEM(response, 405, "method-not-allowed", 0);
 }
 
