@@ -88,7 +88,7 @@ static void waiter_asks_when_the_first_lease_ends(void **state)
     struct core_fixture *f = acquiring_seat(state, 2, 10000);
     core_both_held(f, CORE_OTHER_HOLDER, 9000);
     core_both_held(f, CORE_OTHER_HOLDER, 300);
-    core_later_us(f, 302 * 1000);
+    core_later_us(f, 302 * UINT64_C(1000));
     core_tick(f);
     assert_asks_for(f, SEAT("1"));
 }

@@ -114,7 +114,7 @@ static void look_follows_the_end_of_the_lease(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     watch(f, 1, CORE_TOKEN);
     all_held(f, CORE_TOKEN, 80);
-    tick_after(f, 80 * 1000);
+    tick_after(f, 80 * UINT64_C(1000));
     assert_int_equal(looked(f), CORE_FIRST(3));
 }
 
