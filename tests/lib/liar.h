@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum {
-    LIAR_ASKED_MAX = 8192,        /* bytes of a question that are shown */
+    LIAR_ASKED_MAX = 32768,       /* bytes of a question that are shown */
     LIAR_SAYS_MAX = 1024 * 1024,  /* bytes that replace an answer */
     LIAR_ENDLESS_MAX = 256 << 20, /* bytes after which even an endless lie ends */
 };
