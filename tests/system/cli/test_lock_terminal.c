@@ -63,6 +63,20 @@ static void type_text(const char *text)
     assert_int_equal(write(terminal, text, strlen(text)), (ssize_t)strlen(text));
 }
 
+static bool has_terminal_from_shell(void *arg)
+{
+    (void)arg;
+    return tcgetpgrp(terminal) != shell;
+}
+
+/* The shell shows the command of a job before the job has the terminal: what is typed in between is
+ * typed to the shell. */
+static void expect_job_has_terminal(void)
+{
+    if (!wait_until(has_terminal_from_shell, NULL, LOCKING_PATIENCE_MS))
+        fail_msg("the shell keeps the terminal");
+}
+
 static int open_shell(void **state)
 {
     if (locking_begin(state) != 0)
@@ -109,6 +123,7 @@ static void wait_is_stopped_and_interrupted_on_the_terminal(void **state)
     expect_shown("code 148"); /* as bash says of SIGTSTP */
     type_text("fg\n");
     expect_shown("lock a true");
+    expect_job_has_terminal();
     type_text("\x03");
     type_text("echo \"code $?\"\n");
     expect_shown("code 130");
