@@ -18,7 +18,6 @@
 #include "fence/call/show.h"
 #include "fence/call/waiting.h"
 #include "fence/call/watch.h"
-#include "fence/core.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/owner.h"
 #include "fence/protocol/seat.h"
