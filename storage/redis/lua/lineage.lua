@@ -148,7 +148,7 @@ local function ask_module(key)
     local left = redis.pcall('PAWL.LEFT', key)
     if type(left) == 'number' then
         return left
-    elseif not string.find(left.err, 'nknown') then
+    elseif not string.find(left.err, '[Uu]nknown %a* ?command called from') then
         error(left.err, 0)
     end
     return nil
@@ -173,7 +173,7 @@ end
 -- The lock in a value that names its lease, and the lease; nothing where it names none. Where the lock was
 -- imported just now, the value is "=<lease>@<from>@<lock>" (install.lua).
 local function unlease(value)
-    local lease_ms, mark, lock = string.match(value, '^=(%d+)([=@])(.*)$')
+    local lease_ms, mark, lock = string.match(value, '^=0*(%d+)([=@])(.*)$')
     if mark == '@' then
         local from, head, tail = string.match(lock, '^0*(%d+)@([^:]+:%d+:%d+:)(:.*)$')
         lock = head and head .. from .. tail

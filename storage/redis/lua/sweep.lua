@@ -19,9 +19,11 @@ local cursor = string.find(marker[2], '^%d+$') and marker[2] or '0'
 local found = call('SCAN', cursor, 'MATCH', 'pawl:lock:*', 'COUNT', ARGV[1])
 local values = #found[2] > 0 and call('MGET', unpack(found[2])) or {}
 
+local LEASE_MAX_MS = 86400000 -- no fleet allows a longer lease
+
 local function put(key, lock, left_ms)
     if keeps_leases() then
-        call('PAWL.KEEP', key, lock, left_ms)
+        redis.pcall('PAWL.KEEP', key, lock, math.min(left_ms, LEASE_MAX_MS)) -- a key that is no lock stays
     else
         call('SET', key, lock, 'PX', left_ms)
     end
@@ -29,8 +31,13 @@ end
 
 local function sweep_leased(key, value)
     local lock, lease_ms = unlease(value)
-    if lock and lease_left(key, lease_ms) > 0 and not keeps_leases() then
+    local left_ms = lock and lease_left(key, lease_ms)
+    if not lock or keeps_leases() then
+        return
+    elseif left_ms > 0 then
         put(key, lock, lease_ms)
+    else
+        call('DEL', key)
     end
 end
 

@@ -23,6 +23,7 @@ struct lease {
 };
 
 static struct {
+    bool emptied; /* since a sweep began that looks at all locks */
     uint64_t seed[2];
     struct lease *lease;
     uint32_t capacity;
@@ -31,7 +32,7 @@ static struct {
     uint32_t found; /* the slot that was found last; it may be free now */
     struct fence_table by_key;
     struct fence_timers by_end;
-} leases;
+} leases = {.emptied = true};
 
 uint64_t storage_module_now_ms(void)
 {
@@ -188,9 +189,17 @@ void storage_module_lease_forget(const char *key, size_t len)
 
 void storage_module_leases_forget_all(void)
 {
+    leases.emptied = true;
     for (uint32_t slot = 0; slot < leases.capacity; slot++)
         free(leases.lease[slot].key);
     free_slots();
+}
+
+bool storage_module_leases_take_emptied(void)
+{
+    const bool emptied = leases.emptied;
+    leases.emptied = false;
+    return emptied;
 }
 
 bool storage_module_leases_due(uint64_t now_ms)

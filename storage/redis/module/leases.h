@@ -38,6 +38,10 @@ FENCE_CHECKED bool storage_module_lease_set(const char *key, size_t len, uint64_
 void storage_module_lease_forget(const char *key, size_t len);
 void storage_module_leases_forget_all(void);
 
+/* Reports whether all leases were forgotten, or the module was loaded, since the last such
+ * question. Locks may be there then that no lease is known of. */
+bool storage_module_leases_take_emptied(void);
+
 /* Reports whether a lease has ended at @now_ms. */
 bool storage_module_leases_due(uint64_t now_ms);
 

@@ -76,7 +76,9 @@ static void put_text(struct storage_module_found *found)
 static uint64_t end_by_wall(const struct storage_module_store *store, long long expires_ms)
 {
     const long long left_ms = expires_ms - redis.wall_ms();
-    return store->turn->now_ms + (uint64_t)(left_ms > 0 ? left_ms : 0);
+    const long long most_ms = STORAGE_MODULE_LEASE_MAX_MS; /* the clock may have been set back */
+    const long long bounded_ms = left_ms < most_ms ? left_ms : most_ms;
+    return store->turn->now_ms + (uint64_t)(bounded_ms > 0 ? bounded_ms : 0);
 }
 
 static uint64_t end_of_lease(const struct storage_module_store *store, uint64_t lease_ms)

@@ -121,8 +121,9 @@ static void answer_requests(struct redis_ctx *ctx, struct redis_string **argv, i
                                       : storage_module_position(store));
 }
 
-/* Scripts ask the module for leases from here on. Locks that scripts took are swept: they become
- * the module's. Redis does not count this as the first write of a call. */
+/* Scripts ask the module for leases from here on. All locks are swept: those that scripts took
+ * become the module's, and a lock that the table does not have begins its lease. Redis does not
+ * count this as the first write of a call. */
 static void tell_leases(void)
 {
     static const char monotonic[] = STORAGE_MODULE_MONOTONIC;
@@ -146,7 +147,7 @@ static void act_for_sender(struct redis_ctx *ctx, struct redis_string **argv, in
         redis.answer_error(ctx, why);
         return;
     }
-    if (!leases_told)
+    if (storage_module_leases_take_emptied() || !leases_told)
         tell_leases();
     if (hand.turn.marker_changed)
         storage_module_set_field(&hand.store, "view", terms.view.at, terms.view.len);

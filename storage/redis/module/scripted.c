@@ -7,6 +7,15 @@
 
 #include <string.h>
 
+static bool is_lock_key(const struct redis_string *name)
+{
+    static const char begin[] = STORAGE_LOCK_KEY;
+    size_t len = 0;
+    const char *bytes = redis.string_bytes(name, &len);
+    return len >= sizeof(begin) && len <= STORAGE_MODULE_KEY_MAX &&
+           memcmp(bytes, begin, sizeof(begin) - 1) == 0;
+}
+
 /* ---- PAWL.LEFT ------------------------------------------------------------------------------- */
 
 enum {
@@ -20,7 +29,7 @@ static long long left_of(struct redis_key *key, const struct redis_string *name)
     uint64_t lease_ms = 0;
     const char *name_bytes = redis.string_bytes(name, &name_len);
     if (redis.key_type(key) != REDIS_KEY_STRING || redis.key_len(key) > STORAGE_MODULE_VALUE_MAX ||
-        name_len > STORAGE_MODULE_KEY_MAX)
+        !is_lock_key(name))
         return NO_LEASE;
     const char *value = redis.key_bytes(key, &len, REDIS_READ);
     if (storage_module_value_read_lease(value, len, &lease_ms) == 0)
@@ -52,15 +61,6 @@ enum {
     LEASE,
     ARGUMENTS,
 };
-
-static bool is_lock_key(const struct redis_string *name)
-{
-    static const char begin[] = STORAGE_LOCK_KEY;
-    size_t len = 0;
-    const char *bytes = redis.string_bytes(name, &len);
-    return len >= sizeof(begin) && len <= STORAGE_MODULE_KEY_MAX &&
-           memcmp(bytes, begin, sizeof(begin) - 1) == 0;
-}
 
 static bool read_lease(const struct redis_string *text, uint64_t *ret_ms)
 {

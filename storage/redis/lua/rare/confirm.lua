@@ -24,7 +24,7 @@ local function raise(key, value, slot, token)
         call('HSET', fleet, slot, token)
     end
     if number < tonumber(token) then
-        call('SET', key, compose(id, tonumber(token), extensions, from, owner), 'KEEPTTL')
+        rewrite(key, compose(id, tonumber(token), extensions, from, owner))
     end
 end
 

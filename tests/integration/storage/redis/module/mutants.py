@@ -38,11 +38,11 @@ MUTANTS = [
     ("lineage.c", " && !has_only_another_id(ctx, info.text, now, noted)", "verdicts.first_replica_is_no_reason_to_refuse"),
     ("leases.c", ("redis.now_us() / US_IN_MS", "(uint64_t)redis.wall_ms()"), "leases.lock_outlives_a_leap"),
     ("leases.c", ("return now_ms + lease_ms;", "return now_ms;"), "leases.lease_begins_anew_after_a_restart"),
-    ("module.c", "    if (!leases_told)\n        tell_leases();\n", "leases.lock_that_a_script_takes_outlives_a_leap"),
+    ("module.c", "    if (storage_module_leases_take_emptied() || !leases_told)\n        tell_leases();\n", "leases.lock_that_a_script_takes_outlives_a_leap"),
     ("events.c", "        storage_module_lease_forget(name, len);\n", "leases.lease_of_another_value_begins_anew"),
     ("events.c", "    storage_module_remove_ended(ctx, ENDED_AT_A_TIME);\n",
      "leases.locks_that_ended_are_removed_with_nobody_asking"),
-    ("ended.c", '        redis.replicate(ctx, "DEL", "s", name);\n',
+    ("ended.c", "        redis.key_set_expiry(key, PAST_MS);\n",
      "leases.locks_that_ended_are_removed_with_nobody_asking"),
 ]
 

@@ -337,6 +337,65 @@ static void server_without_the_module_sweeps_its_locks(void **state)
     expect_field(scene, "leases", "");
 }
 
+static void lock_that_was_imported_ends_where_the_module_is_unloaded(void **state)
+{
+    command(*state, "SET " SCENE_KEY " =0000000600@003@" TAG ":1:0::");
+    assert_false(does(*state, "I"));
+    command(*state, "SET " SCENE_KEY " =0000000600@003@" TAG ":1:0::");
+    command(*state, "MODULE UNLOAD pawl-master");
+    sweep(*state);
+    assert_in_range(number(*state, "PTTL " SCENE_KEY), 1, SHORT_MS);
+}
+
+/* The masters gave different numbers, and a pawld that uses scripts confirms the token. */
+static void lock_that_a_script_confirms_keeps_its_lease(void **state)
+{
+    take(*state, "60000");
+    redisReply *reply = script_call(*state, "C " TAG " 7 5 -");
+    assert_int_equal(answered(reply, "C")->element[0]->integer, 1);
+    freeReplyObject(reply);
+    assert_in_range(left_ms(*state), LONG_MS - SLACK_MS, LONG_MS);
+}
+
+/* A server whose clients are paused aborts where a module writes to its file. */
+static void lease_may_end_while_clients_are_paused(void **state)
+{
+    take(*state, "300");
+    command(*state, "CLIENT PAUSE 1200 WRITE");
+    wait_ms(2 * SHORT_MS);
+    command(*state, "PING");
+    assert_true(wait_until(is_free_for_another, *state, REMOVED_MS));
+}
+
+static bool is_removed(void *scene)
+{
+    return number(scene, "EXISTS " SCENE_KEY) == 0;
+}
+
+static void lock_is_removed_though_another_database_was_flushed(void **state)
+{
+    take(*state, "300");
+    command(*state, "SELECT 5");
+    command(*state, "FLUSHDB");
+    command(*state, "SELECT 0");
+    redisReply *reply = scene_call(*state, "I", SCENE_KEY "/another");
+    freeReplyObject(answered(reply, "I"));
+    expect_field(*state, "unswept", "0");
+    sweep(*state);
+    assert_true(wait_until(is_removed, *state, REMOVED_MS));
+}
+
+static void key_that_is_no_lock_has_no_lease(void **state)
+{
+    command(*state, "SET other =100=" TAG ":1:0::");
+    assert_int_equal(number(*state, "PAWL.LEFT other"), GONE);
+    freeReplyObject(answered(
+        redisCommand(((struct scene *)*state)->redis, "SET %s =100=" TAG ":1:0::", ""), "SET"));
+    redisReply *reply = redisCommand(((struct scene *)*state)->redis, "PAWL.LEFT %s", "");
+    assert_int_equal(answered(reply, "PAWL.LEFT")->integer, GONE);
+    freeReplyObject(reply);
+}
+
 static const struct CMUnitTest cases[] = {
 #define VOLATILE(name) cmocka_unit_test_setup_teardown(name, start_volatile, end)
 #define ALWAYS(name)   cmocka_unit_test_setup_teardown(name, start_always, end)
@@ -354,6 +413,11 @@ static const struct CMUnitTest cases[] = {
     VOLATILE(lock_of_a_script_becomes_the_modules),
     VOLATILE(lock_goes_back_to_expire_where_the_module_is_unloaded),
     ALWAYS(server_without_the_module_sweeps_its_locks),
+    VOLATILE(lock_that_was_imported_ends_where_the_module_is_unloaded),
+    VOLATILE(lock_that_a_script_confirms_keeps_its_lease),
+    ALWAYS(lease_may_end_while_clients_are_paused),
+    VOLATILE(lock_is_removed_though_another_database_was_flushed),
+    VOLATILE(key_that_is_no_lock_has_no_lease),
 };
 
 CASE_MAIN(cases, NULL, NULL)
