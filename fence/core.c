@@ -201,6 +201,8 @@ static int refusal(const struct fence_core *core, const struct fence_call *call)
         return FENCE_ENOTREADY;
     if (call->wait_ms > 0 && core->waiting >= core->config.waiters)
         return FENCE_EWAITERS;
+    if (call->kind == FENCE_CALL_WATCH && core->watches >= (core->config.waiters + 1) / 2)
+        return FENCE_EWAITERS;
     if (call->wait_ms > 0 && call->group && !core_groups_let_wait(&core->groups))
         return FENCE_EWAITERS;
     return call->ttl_ms > core->fleet.ttl_max_ms ? FENCE_ETTL : 0;

@@ -83,13 +83,16 @@ static int64_t token_of(const json_t *json, const char *name, size_t count)
 }
 
 /* The seat that was granted; NULL: the answer names none of this semaphore. */
-static const char *seat_of(const json_t *json, const char *name)
+static const char *seat_of(const json_t *json, const struct pawl_request *request)
 {
     const char *resource = client_text(json, "resource");
-    const size_t len = strlen(name);
-    const bool is_seat = resource != NULL && strncmp(resource, name, len) == 0 &&
-                         resource[len] == '#' && strlen(resource) <= PAWL_NAME_MAX;
-    return is_seat ? resource : NULL;
+    const size_t len = strlen(request->names[0]);
+    if (resource == NULL || strncmp(resource, request->names[0], len) != 0 || resource[len] != '#')
+        return NULL;
+    const char *digits = resource + len + 1;
+    const size_t count = strspn(digits, "0123456789");
+    const bool is_seat = (count == 1 || (count == 2 && digits[0] != '0')) && digits[count] == '\0';
+    return is_seat && strtol(digits, NULL, 10) < request->permits ? resource : NULL;
 }
 
 static int take_grant(pawl_client *client, const struct acquisition *acquisition,
@@ -99,7 +102,7 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
     const struct pawl_request *request = acquisition->request;
     const int64_t ttl_ms = client_ttl(answer->json, request->ttl_ms);
     const int64_t deadline_ms = client_deadline(answer, ttl_ms);
-    const char *seat = request->permits > 0 ? seat_of(answer->json, request->names[0]) : NULL;
+    const char *seat = request->permits > 0 ? seat_of(answer->json, request) : NULL;
     if (request->permits > 0 && seat == NULL) {
         client_say(client, "%s grants without a seat that makes sense",
                    client->server[client->current]);

@@ -59,7 +59,10 @@ struct client_group client_group_ask(pawl_client *client, const pawl_lock *lock,
     if (request.body != NULL && client_ask(client, &request, &group.answer) == 0) {
         const long status = group.answer.status;
         client->asks_one_by_one = status == STATUS_NOT_FOUND || status == STATUS_NO_METHOD;
-        group.responses = status == 200 ? json_object_get(group.answer.json, "responses") : NULL;
+        if (status == 200 && !client_is_foreign(&group.answer))
+            group.responses = json_object_get(group.answer.json, "responses");
+        if (json_array_size(group.responses) != lock->count)
+            group.responses = NULL;
     }
     free(request.body);
     return group;
@@ -70,11 +73,12 @@ bool client_group_answer(const struct client_group *group, size_t index,
 {
     const json_t *response = json_array_get(group->responses, index);
     const int64_t status = client_integer(response, "status");
-    if (status != 200 && status != 201)
+    const json_t *body = json_object_get(response, "body");
+    if ((status != 200 && status != 201) || !json_is_object(body))
         return false;
     *ret_answer = group->answer;
     ret_answer->status = (long)status;
-    ret_answer->json = json_object_get(response, "body");
+    ret_answer->json = (json_t *)(uintptr_t)body;
     return true;
 }
 

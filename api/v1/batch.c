@@ -23,11 +23,13 @@ struct batch_reader {
     unsigned calls;
 };
 
-/* Whether a call of @path costs no more than an acquire. Other calls have to come alone. */
-static bool may_be_in_a_batch(const char *path)
+/* Whether a call costs no more than an acquire. Other calls have to come alone: a costly one would
+ * wait for a turn that no batch gives. */
+static bool may_be_in_a_batch(const char *method, const char *path)
 {
-    static const char *const begins[] = {"/v1/locks/", "/v1/counters/", "/v1/semaphores/"};
-    bool known = false;
+    static const char *const begins[] = {"/v1/locks/", "/v1/counters/"};
+    static const char seats[] = "/v1/semaphores/";
+    bool known = strncmp(path, seats, strlen(seats)) == 0 && strcmp(method, "POST") == 0;
     for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
         known |= strncmp(path, begins[i], strlen(begins[i])) == 0;
     return known && strpbrk(path, "?#") == NULL;
@@ -66,10 +68,11 @@ static int take_call(struct api_json_objects *objects, const struct api_json_obj
     reader->calls++;
     int result =
         api_json_read_object(object, members, sizeof(members) / sizeof(members[0]), ret_error);
-    if (result == 0 && !may_be_in_a_batch(path)) {
-        (void)snprintf(ret_error, API_JSON_ERROR_MAX,
-                       "path must begin with /v1/locks/ or /v1/counters/, and have no query. Send "
-                       "other calls by themselves.");
+    if (result == 0 && !may_be_in_a_batch(method, path)) {
+        (void)snprintf(
+            ret_error, API_JSON_ERROR_MAX,
+            "path must begin with /v1/locks/ or /v1/counters/, or with /v1/semaphores/ for "
+            "a POST, and have no query. Send other calls by themselves.");
         result = FENCE_EINVAL;
     }
     if (token != 0)

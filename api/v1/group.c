@@ -7,14 +7,15 @@
 #include "api/json/writer.h"
 #include "fence/protocol/limits.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/seat.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    TTL_BODY_MAX = 32, /* bytes of {"ttl_ms":...}, terminated */
-    PATH_MAX_BYTES = 16 + FENCE_RESOURCE_MAX,
+    TTL_BODY_MAX = 32,                            /* bytes of {"ttl_ms":...}, terminated */
+    PATH_MAX_BYTES = 16 + FENCE_RESOURCE_MAX + 2, /* the mark of a seat is encoded as %23 */
 };
 
 /* The locks of one holder, as the body names them. */
@@ -37,7 +38,7 @@ static int take_held_name(struct api_json_strings *resources, const char *text, 
 {
     struct held_locks *held = (struct held_locks *)resources;
     assert(held->names < API_BATCH_MAX);
-    if (!fence_resource_valid(text, len)) {
+    if (!fence_lock_name_valid(text, len)) {
         (void)snprintf(ret_error, API_JSON_ERROR_MAX,
                        "Item %u of resources must be " API_RESOURCE_RULE, held->names + 1,
                        FENCE_RESOURCE_MAX);
@@ -95,7 +96,10 @@ static int add_calls(struct api_batch *batch, const struct held_locks *held, con
     for (unsigned k = 0; k < held->names && result == 0; k++) {
         char path[PATH_MAX_BYTES + 1];
         char token[API_DIGITS_MAX];
-        (void)snprintf(path, sizeof(path), "/v1/locks/%s", held->name[k]);
+        const int plain = (int)strcspn(held->name[k], "#");
+        const char *seat = held->name[k] + plain;
+        (void)snprintf(path, sizeof(path), "/v1/locks/%.*s%s%s", plain, held->name[k],
+                       *seat != '\0' ? "%23" : "", *seat != '\0' ? seat + 1 : "");
         const bool has_token = held->numbers > 0;
         if (has_token)
             (void)api_digits(held->token[k], token);

@@ -319,6 +319,19 @@ static void answer_failure(struct api_request *request, const struct fence_answe
     api_problem_end(&writer, request, problem, retry_after_s);
 }
 
+/* Whether the grant is over that the key holds. All seats of a semaphore count alike for one lock
+ * id: only a seat that was released is known to be the one that the lock id had. */
+static bool ends_hold(const struct fence_answer *answer)
+{
+    if (answer->kind == FENCE_CALL_RELEASE && answer->error == 0 && answer->released)
+        return true;
+    if (strchr(answer->resource, '#') != NULL)
+        return false;
+    return (answer->kind == FENCE_CALL_RELEASE && answer->error == 0) ||
+           (answer->kind == FENCE_CALL_EXTEND &&
+            (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN));
+}
+
 /* What the answer changes for the cap of the key, before the request is gone. */
 static void note_use(struct api_request *request, const struct fence_answer *answer, bool left)
 {
@@ -330,9 +343,7 @@ static void note_use(struct api_request *request, const struct fence_answer *ans
         api_auth_granted(request, answer->lock_id, answer->resource, answer->ttl_ms);
     if (answer->kind == FENCE_CALL_EXTEND && answer->error == 0)
         api_auth_extended(request, answer->lock_id, answer->resource, answer->ttl_ms);
-    if ((answer->kind == FENCE_CALL_EXTEND &&
-         (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN)) ||
-        (answer->kind == FENCE_CALL_RELEASE && answer->error == 0))
+    if (ends_hold(answer))
         api_auth_ended(request, answer->lock_id, answer->resource);
     if (answer->kind == FENCE_CALL_BREAK && answer->error == 0 && answer->released)
         api_auth_broken(request, answer->broken_id, answer->resource);

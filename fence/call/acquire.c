@@ -352,6 +352,8 @@ void core_acquire_timer(struct fence_core *core, struct call *call)
         answer_failed(core, call, FENCE_EHELD); /* the call before it has the lock now */
     else if (!core_stands_behind(core, call) || core_holds_itself(core, call))
         try(core, call);
+    else if (asks_once && core_wants_seat(call))
+        answer_failed(core, call, FENCE_EHELD); /* the first, which knows fewer seats, waits */
     else
         step_back(core, call); /* woken, but another has it by now */
 }

@@ -39,9 +39,9 @@ static bool looks_for_all(const struct fence_core *core, const struct call *call
 static uint64_t next_look_us(const struct call *first)
 {
     const struct call_watch *watch = &first->watch;
-    const bool unsettled = watch->held && watch->token == 0;
+    const bool unsettled = !watch->error && watch->held && watch->token == 0;
     uint64_t due_us = watch->looked_us + (unsettled ? FENCE_WATCH_UNSETTLED_US : FENCE_WATCH_US);
-    if (watch->held)
+    if (!watch->error && watch->held && watch->until_us > watch->looked_us)
         due_us = fence_min(due_us, watch->until_us);
     return fence_max(due_us, watch->looked_us + FENCE_LOOK_LEAST_US);
 }
@@ -59,6 +59,7 @@ static void plan_look(struct fence_core *core, const struct core_wait_queue *que
 static void leave_queue(struct fence_core *core, const struct call *call)
 {
     core->waiting--;
+    core->watches--;
     core_clients_remove(&core->clients, core_index(core, call));
     (void)core_wait_queues_leave(&core->watching, core_index(core, call));
 }
@@ -89,10 +90,11 @@ static void answer_watch(struct fence_core *core, struct call *call, int error)
 static void end_watch(struct fence_core *core, struct call *call, int error)
 {
     const bool looks = looks_for_all(core, call);
+    const bool at_once = call->watch.again || call->state != CALL_WATCHING;
     leave_queue(core, call);
     const struct core_wait_queue *queue = core_wait_queues_find(&core->watching, call->resource);
     if (looks && queue)
-        plan_look(core, queue, false);
+        plan_look(core, queue, at_once);
     answer_watch(core, call, error);
 }
 
@@ -206,6 +208,7 @@ void core_watch_begin(struct fence_core *core, struct call *call, const struct f
     const uint32_t me = core_index(core, call);
     core_clients_add(&core->clients, me, call->client);
     core->waiting++;
+    core->watches++;
     call->watch.arrived = core->rounds;
     core_kept_places_bound(&core->kept, core_waiters_max(core) - core->waiting);
     core_call_move(call, CALL_WATCHING);
@@ -221,6 +224,7 @@ void core_watch_begin(struct fence_core *core, struct call *call, const struct f
 
 void core_watch_admitted(struct fence_core *core, struct call *call)
 {
+    call->watch.again = false;
     core_inspect_look(core, call);
     conclude_watch(core, call); /* at once, if too few can be asked */
 }
@@ -236,7 +240,11 @@ void core_watch_timer(struct fence_core *core, struct call *call)
     } else if (looks_for_all(core, call)) {
         call->waited = true;
         begin_look(core, call);
-    } /* else the look under way, or the next one, counts for it */
+    } else if (core->now_us >= call->wait_until_us + FENCE_ADMISSION_US) {
+        end_watch(core, call, FENCE_EBUSY); /* the masters owe too much for a look */
+    } else {                                /* the look under way, or the next one, counts for it */
+        core_wake_at(core, call, call->wait_until_us + FENCE_ADMISSION_US);
+    }
 }
 
 void core_watch_abandon(struct fence_core *core, struct call *call)
@@ -250,10 +258,9 @@ void core_watch_changed(struct fence_core *core, const char *resource)
     if (!queue)
         return;
     struct call *first = &core->calls[queue->first];
+    first->watch.again = true;
     if (first->state == CALL_WATCHING)
         core_wake_at(core, first, core->now_us);
-    else
-        first->watch.again = true;
 }
 
 const struct core_round_kind core_watch_round = {

@@ -208,6 +208,7 @@ struct fence_core {
     struct call *calls;
     struct fence_pool pool; /* of these */
     uint32_t waiting;       /* of those in use, acquires that wait, and watches */
+    uint32_t watches;       /* of these, watches */
     uint64_t rounds;
 
     struct fence_tracer tracer;

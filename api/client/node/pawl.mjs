@@ -891,16 +891,17 @@ function ttlOf({ json }, askedMs = TTL_MOST_MS) {
 }
 
 /** Whether `resource` is a seat of the semaphore `name`. */
-function isSeatOf(resource, name) {
+function isSeatOf(resource, name, permits) {
     const is = typeof resource === 'string' && resource.startsWith(`${name}#`);
-    return is && /^\d{1,2}$/.test(resource.slice(name.length + 1));
+    const seat = is ? resource.slice(name.length + 1) : '';
+    return /^(\d|[1-9]\d)$/.test(seat) && Number(seat) < permits;
 }
 
 /** What a grant says. Throws ProtocolError where that is not all that a grant says. */
 function grantOf({ names: asked, permits, ttlMs: askedMs }, answer) {
     const { server, json } = answer;
     const names = permits === undefined ? asked : [json?.resource];
-    if (permits !== undefined && !isSeatOf(names[0], asked[0]))
+    if (permits !== undefined && !isSeatOf(names[0], asked[0], permits))
         throw new ProtocolError(`${server} grants without a seat that makes sense`, {
             code: 'protocol',
         });

@@ -1426,8 +1426,9 @@ class _Acquisition(_Waiting):
         names = self.request.names
         if self.request.permits is not None:
             names = [answer.text("resource") or ""]
-            if names[0].rpartition("#")[0] != self.request.names[0] or \
-                    not names[0].rpartition("#")[2].isdecimal():
+            name, _, seat = names[0].rpartition("#")
+            if name != self.request.names[0] or \
+                    seat not in map(str, range(self.request.permits)):
                 raise ProtocolError(f"{answer.server} grants without a seat that makes sense")
         if len(names) == 1:
             return {names[0]: answer.integer("token", 1, TOKEN_MAX)}

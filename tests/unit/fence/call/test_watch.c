@@ -5,6 +5,7 @@ enum {
     OTHER_TOKEN = CORE_TOKEN + 1,
     WAIT_MS = 10 * 1000,
     LEASE_MS = 20 * 1000,
+    WATCHES = (CORE_WAITERS + 1) / 2, /* of calls that wait */
 };
 
 static void watch(struct core_fixture *f, uint64_t client, int64_t unless)
@@ -198,11 +199,13 @@ static void next_one_looks_after_the_first_left(void **state)
 static void watches_count_as_calls_that_wait(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    for (uint64_t client = 1; client <= CORE_WAITERS; client++)
+    for (uint64_t client = 1; client <= WATCHES; client++)
         watch(f, client, CORE_TOKEN);
-    assert_int_equal(fence_core_waiting(f->core), CORE_WAITERS);
-    watch(f, CORE_WAITERS + 1, CORE_TOKEN);
-    assert_answer(f, CORE_WAITERS + 1, FENCE_EWAITERS);
+    assert_int_equal(fence_core_waiting(f->core), WATCHES);
+    watch(f, WATCHES + 1, CORE_TOKEN);
+    assert_answer(f, WATCHES + 1, FENCE_EWAITERS);
+    core_acquire(f, WATCHES + 2, 5000);
+    assert_int_equal(fence_core_waiting(f->core), WATCHES + 1);
 }
 
 /* ---- changes of this server's own ------------------------------------------------------------ */
@@ -275,6 +278,30 @@ static void watch_outlives_a_look_that_fails(void **state)
     assert_free(f, 1);
 }
 
+static void outage_after_the_end_of_the_lease_is_no_hot_loop(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    watch(f, 1, CORE_TOKEN);
+    all_held(f, CORE_TOKEN, 80);
+    core_tick(f);
+    all_reply(f, FENCE_REPLY_LOST);
+    tick_after(f, FENCE_WATCH_US);
+    all_reply(f, FENCE_REPLY_LOST);
+    tick_after(f, FENCE_WATCH_US);
+}
+
+static void change_that_the_first_was_told_is_not_forgotten_as_it_leaves(void **state)
+{
+    struct core_fixture *f = watching(state, CORE_TOKEN);
+    watch(f, 2, CORE_TOKEN);
+    core_tick(f);
+    all_held(f, CORE_TOKEN, LEASE_MS);
+    core_tell_released(f, CORE_RESOURCE, CORE_OTHER_HOLDER);
+    core_client_left(f, 1);
+    tick_after(f, 0);
+    assert_int_equal(looked(f), CORE_FIRST(3));
+}
+
 static void wait_that_ends_in_failure_says_so(void **state)
 {
     struct core_fixture *f = watching(state, CORE_TOKEN);
@@ -303,6 +330,8 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(wait_that_is_over_is_answered_with_what_was_seen_last),
     CORE_CASE(look_that_fails_ends_a_watch_that_knows_nothing),
     CORE_CASE(watch_outlives_a_look_that_fails),
+    CORE_CASE(outage_after_the_end_of_the_lease_is_no_hot_loop),
+    CORE_CASE(change_that_the_first_was_told_is_not_forgotten_as_it_leaves),
     CORE_CASE(wait_that_ends_in_failure_says_so),
 };
 
