@@ -191,7 +191,11 @@ static void run_handler(struct api_request *request)
     assert(request->state == API_REQUEST_HANDLING && match->route != NULL);
     if (match->route->cost == API_CHEAP)
         api_costly_saw_other(request->line);
-    else if (!api_costly_begins(request))
+    else if (request->batched) { /* a batch gives no turns */
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "This call may not be in a batch. Send it by itself.");
+        return;
+    } else if (!api_costly_begins(request))
         return;
     match->route->handler(request, match->context);
 }
