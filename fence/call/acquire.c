@@ -345,15 +345,14 @@ void core_acquire_timer(struct fence_core *core, struct call *call)
     }
     if (core_wants_seat(call))
         core_seats_look(core, call);
-    bool asks_once = !call->wait_until_us && call->tries == 0;
+    const bool may_try = !core_stands_behind(core, call) || core_holds_itself(core, call);
+    const bool asks_once = !call->wait_until_us && call->tries == 0;
     if (call->wait_until_us && core->now_us >= call->wait_until_us)
         answer_failed(core, call, FENCE_EWAITTIMEOUT);
-    else if (asks_once && core_knows_held(core, call))
-        answer_failed(core, call, FENCE_EHELD); /* the call before it has the lock now */
-    else if (!core_stands_behind(core, call) || core_holds_itself(core, call))
+    else if (asks_once && (core_knows_held(core, call) || (core_wants_seat(call) && !may_try)))
+        answer_failed(core, call, FENCE_EHELD); /* the call before it has the lock now, or waits */
+    else if (may_try)
         try(core, call);
-    else if (asks_once && core_wants_seat(call))
-        answer_failed(core, call, FENCE_EHELD); /* the first, which knows fewer seats, waits */
     else
         step_back(core, call); /* woken, but another has it by now */
 }

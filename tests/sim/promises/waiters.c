@@ -33,25 +33,31 @@ static bool stands_in_line(const struct sim_call *call)
 /* ---- how many may wait ----------------------------------------------------------------------- */
 
 /* Whether @call, which comes, must not wait: of those that want several, some of the room is kept
- * for those that do not. */
+ * for those that do not. Watches are half of those that wait, at the most. */
 static bool has_no_room(const struct sim_world *world, const struct sim_call *call)
 {
     uint32_t waiting = world->waiters.waiting[call->server];
     uint32_t groups = world->waiters.groups[call->server];
     uint32_t groups_max = world->plan.calls - world->plan.calls / FENCE_GROUPS_KEPT_PART;
-    return waiting >= world->plan.waiters || (call->set.count > 1 && groups >= groups_max);
+    const bool watches_too_many =
+        call->kind == FENCE_CALL_WATCH &&
+        world->waiters.watches[call->server] >= (world->plan.waiters + 1) / 2;
+    return waiting >= world->plan.waiters || watches_too_many ||
+           (call->set.count > 1 && groups >= groups_max);
 }
 
 static void is_here(struct sim_world *world, const struct sim_call *call)
 {
     world->waiters.waiting[call->server] += call->wait_ms > 0;
     world->waiters.groups[call->server] += call->set.count > 1;
+    world->waiters.watches[call->server] += call->kind == FENCE_CALL_WATCH;
 }
 
 static void is_gone(struct sim_world *world, const struct sim_call *call)
 {
     world->waiters.waiting[call->server] -= call->wait_ms > 0;
     world->waiters.groups[call->server] -= call->set.count > 1;
+    world->waiters.watches[call->server] -= call->kind == FENCE_CALL_WATCH;
 }
 
 /* @call has come. */

@@ -56,6 +56,7 @@ struct sim_line {
 struct sim_waiters {
     uint32_t waiting[SIM_SERVERS_MAX]; /* calls that have time to wait, */
     uint32_t groups[SIM_SERVERS_MAX];  /* and those that want several, with time or without */
+    uint32_t watches[SIM_SERVERS_MAX]; /* of those that wait */
     struct sim_line lines[SIM_SERVERS_MAX][SIM_RESOURCES_MAX];
     struct sim_places places[SIM_SERVERS_MAX];
 };
