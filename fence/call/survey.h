@@ -1,6 +1,6 @@
-/* A survey: does the lock id of a call hold one of the seats already? A client repeats an acquire
- * under its own lock id after an answer was lost, and gets the seat that it has. So such a call
- * asks a majority about all seats before its first attempt. One round asks for all of them.
+/* A survey finds out whether the lock id of a call holds a seat already. A client repeats an
+ * acquire under its own lock id after an answer was lost. Such a call gets the seat that the lock
+ * id has. So the call asks a majority about all seats before its first attempt, in one round.
  *
  * The survey takes nothing, and what it finds is a hint: the attempt for the seat that was found
  * decides. A grant was on a majority, so a survey that begins after it finds the seat. A request

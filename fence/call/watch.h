@@ -2,10 +2,12 @@
  *
  * All watches of a name stand in one queue, and the first of the queue looks for all of them: one
  * look asks all masters once, however many calls watch. The first looks when the first watch
- * arrives, when this server grants, releases or breaks the lock or hears of a release, when a lease
- * ends, and FENCE_WATCH_US after the last look, as other servers grant without a word. A look
- * counts for the calls that arrived before the look began, so no change is missed between two
- * looks: each look compares the lock with what the client knows. */
+ * arrives and when a lease ends. The first looks, too, when this server grants, releases or breaks
+ * the lock, or hears of a release. Other servers grant without a word. So the first looks again
+ * FENCE_WATCH_US after the last look.
+ *
+ * A look counts for the calls that arrived before the look began. Each look compares the lock with
+ * what the client knows, so no change is missed between two looks. */
 #ifndef FENCE_CALL_WATCH_H
 #define FENCE_CALL_WATCH_H
 

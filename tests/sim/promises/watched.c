@@ -47,8 +47,9 @@ static void insert(uint64_t *sorted, unsigned count, uint64_t us)
     sorted[k] = us;
 }
 
-/* Since when a majority of the masters that server @s may ask has had the lock of @resource under
- * @number, or has been free of it (0). FENCE_NEVER: none has. */
+/* Returns since when a majority of the masters has had the lock of @resource under @number. With
+ * @number 0: since when a majority has had no lock. Only masters count that server @s may ask.
+ * FENCE_NEVER: no majority has. */
 static uint64_t since_us(const struct sim_world *world, unsigned s, uint32_t resource,
                          int64_t number)
 {
