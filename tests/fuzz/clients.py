@@ -206,7 +206,7 @@ class ReaderOnly:
     def answer(self, call):
         other = is_other(call.method, self.case)
         answer = pawl._Answer("http://127.0.0.1:1", pawl.now(), 201 if other else self.case.status,
-                              other or self.case.body)
+                              pawl._parse_answer(other or self.case.body))
         answer.took = 0.0
         return answer
 
