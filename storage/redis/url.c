@@ -100,7 +100,7 @@ static const char *parse_tls(const char *text, struct storage_redis_url *url)
         return "rediss:// needs a pawld that was built with hiredis 1.0 or later and its "
                "hiredis_ssl, and this one was not. Have stunnel bring TLS to the masters, and "
                "write "
-               "redis:// (OPERATORS.md, \"Masters over a network that others can read\")";
+               "redis:// (RUN.md, \"Encrypted connections to masters\")";
     return parse_tcp(text, url);
 }
 

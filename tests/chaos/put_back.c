@@ -195,7 +195,7 @@ static struct draw draw_put_back(void)
         draw.alone = false; /* there is no log then, and an empty folder is a new one */
     const bool mounts_over = draw.kind == PUT_BACK_BIND && !(draw.files & PUT_BACK_DATABASE);
     if (draw.kind == PUT_BACK_SNAPSHOT || mounts_over || run.no_machine)
-        draw.memory = KEPT; /* server/OPERATORS.md: what is not noticed */
+        draw.memory = KEPT; /* server/DATA_LOSS.md: what is not noticed */
     if (draw.memory == RESTARTED && draw.moment != STOPPED && (draw.files & PUT_BACK_WITNESS))
         draw.memory = FORGOTTEN; /* within 60 s it is not noticed either */
     return draw;

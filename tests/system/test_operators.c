@@ -1,4 +1,4 @@
-/* The procedures of server/OPERATORS.md, as they stand there. Those that are not here are in
+/* The procedures of server/UPGRADE.md, as they stand there. Those that are not here are in
  * test_init.c, test_rejoin.c, test_move_fleet.c and test_pages. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"

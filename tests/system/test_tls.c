@@ -1,4 +1,4 @@
-/* Masters behind TLS, by a stunnel on each side, as server/OPERATORS.md says. */
+/* Masters behind TLS, by a stunnel on each side, as server/RUN.md says. */
 #include "tests/lib/case.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
