@@ -231,20 +231,6 @@ bool api_auth_sees_key(struct api_request *request, const char *key_id)
 
 /* ---- the cap on locks ------------------------------------------------------------------------ */
 
-/* A lock id has one seat of a semaphore, whichever it is: a call that asks for it again does not
- * know which. */
-static struct api_usage_mark mark_of(const char *lock_id, const char *resource)
-{
-    char name[FENCE_RESOURCE_MAX + 1];
-    const size_t len = strlen(resource);
-    const size_t name_len = fence_seat_name_len(resource, len);
-    if (name_len == len)
-        return api_usage_mark(lock_id, resource);
-    memcpy(name, resource, name_len + 1);
-    name[name_len + 1] = '\0';
-    return api_usage_mark(lock_id, name);
-}
-
 static uint64_t end_of_lease_us(uint32_t ttl_ms)
 {
     return auth_now_us() + (uint64_t)ttl_ms * 1000;
@@ -261,6 +247,19 @@ static void refuse_lock(struct api_request *request, const struct api_key *key, 
     api_problem_end(&writer, request, API_PROBLEM_TOO_MANY_HELD, -1);
 }
 
+/* Reports what api_usage_reserve() returned for @count locks. FENCE_EINVAL: answered. */
+static int tell_reserved(struct api_request *request, const struct api_key *key, int result,
+                         unsigned count, unsigned held)
+{
+    if (result == 0)
+        api_request_known(request)->reserved = count;
+    else if (result == FENCE_EBUSY)
+        refuse_lock(request, key, held);
+    else
+        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+    return result == 0 ? 0 : FENCE_EINVAL;
+}
+
 int api_auth_reserve(struct api_request *request, const char *lock_id,
                      const char *const resources[], unsigned count)
 {
@@ -272,16 +271,33 @@ int api_auth_reserve(struct api_request *request, const char *lock_id,
         return 0;
     assert(api_request_known(request)->reserved == 0);
     for (unsigned i = 0; i < count && lock_id != NULL; i++)
-        marks[i] = mark_of(lock_id, resources[i]);
-    int result = api_usage_reserve(key->usage, lock_id != NULL ? marks : NULL, count, key->held,
-                                   auth_now_us(), &held);
-    if (result == 0)
-        api_request_known(request)->reserved = count;
-    else if (result == FENCE_EBUSY)
-        refuse_lock(request, key, held);
-    else
-        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
-    return result == 0 ? 0 : FENCE_EINVAL;
+        marks[i] = api_usage_mark(lock_id, resources[i]);
+    const int result = api_usage_reserve(key->usage, lock_id != NULL ? marks : NULL, count,
+                                         key->held, auth_now_us(), &held);
+    return tell_reserved(request, key, result, count, held);
+}
+
+int api_auth_reserve_seat(struct api_request *request, const char *lock_id, const char *name,
+                          unsigned seats)
+{
+    struct api_key *key = key_of(request);
+    struct api_usage_mark marks[FENCE_SEATS_MAX];
+    char seat[FENCE_RESOURCE_MAX + 1];
+    unsigned held = 0;
+    assert(seats > 0 && seats <= FENCE_SEATS_MAX && strlen(name) <= FENCE_SEATS_NAME_MAX);
+    if (key == NULL || key->held == 0)
+        return 0;
+    assert(api_request_known(request)->reserved == 0);
+    memcpy(seat, name, strlen(name) + 1);
+    for (unsigned k = 0; k < seats && lock_id != NULL; k++) {
+        fence_seat_write(seat, k);
+        marks[k] = api_usage_mark(lock_id, seat);
+    }
+    const int result =
+        lock_id != NULL
+            ? api_usage_reserve_one_of(key->usage, marks, seats, key->held, auth_now_us(), &held)
+            : api_usage_reserve(key->usage, NULL, 1, key->held, auth_now_us(), &held);
+    return tell_reserved(request, key, result, 1, held);
 }
 
 void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
@@ -291,7 +307,7 @@ void api_auth_granted(struct api_request *request, const char *lock_id, const ch
     if (caller == NULL || caller->reserved == 0)
         return;
     const struct api_key *key = caller->key;
-    api_usage_grant(key->usage, mark_of(lock_id, resource), end_of_lease_us(ttl_ms));
+    api_usage_grant(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
     caller->reserved--;
 }
 
@@ -300,14 +316,14 @@ void api_auth_extended(struct api_request *request, const char *lock_id, const c
 {
     const struct api_key *key = key_of(request);
     if (key != NULL && key->held > 0)
-        api_usage_extend(key->usage, mark_of(lock_id, resource), end_of_lease_us(ttl_ms));
+        api_usage_extend(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
 }
 
 void api_auth_ended(struct api_request *request, const char *lock_id, const char *resource)
 {
     const struct api_key *key = key_of(request);
     if (key != NULL && key->held > 0)
-        api_usage_release(key->usage, mark_of(lock_id, resource));
+        api_usage_release(key->usage, api_usage_mark(lock_id, resource));
 }
 
 /* A key of an earlier set shares its usage with the key of the same id in force. */
@@ -319,5 +335,5 @@ void api_auth_broken(struct api_request *request, const char *lock_id, const cha
     struct api_auth *auth = caller->keyring;
     assert(auth != NULL);
     refresh(auth);
-    api_keys_release(auth->keys, mark_of(lock_id, resource));
+    api_keys_release(auth->keys, api_usage_mark(lock_id, resource));
 }

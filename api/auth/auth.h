@@ -57,6 +57,11 @@ bool api_auth_sees_key(struct api_request *request, const char *key_id);
 FENCE_CHECKED int api_auth_reserve(struct api_request *request, const char *lock_id,
                                    const char *const resources[], unsigned count);
 
+/* The same for one of the first @seats seats of @name, whichever it will be. A seat of those that
+ * @lock_id holds already is the one that the call will return. */
+FENCE_CHECKED int api_auth_reserve_seat(struct api_request *request, const char *lock_id,
+                                        const char *name, unsigned seats);
+
 /* One of those was granted for @ttl_ms. What is not is given back with the request. */
 void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
                       uint32_t ttl_ms);

@@ -241,10 +241,25 @@ static unsigned count_held(struct api_usage *usage, const struct api_usage_mark 
     return held;
 }
 
-/* All leases are looked at only where one of them is over: what is refused costs little. */
-int api_usage_reserve(struct api_usage *usage, const struct api_usage_mark marks[], unsigned count,
-                      uint32_t cap, uint64_t now_us, unsigned *ret_held)
+/* What a call asks for: @count locks. As many as have one of these marks are held already, but no
+ * more than @count. */
+struct wanted {
+    unsigned count;
+    const struct api_usage_mark *marks;
+    unsigned marks_count;
+};
+
+static unsigned count_more(struct api_usage *usage, const struct wanted *wanted, uint64_t now_us)
 {
+    const unsigned held = count_held(usage, wanted->marks, wanted->marks_count, now_us);
+    return wanted->count - (held < wanted->count ? held : wanted->count);
+}
+
+/* All leases are looked at only where one of them is over: what is refused costs little. */
+static int reserve(struct api_usage *usage, const struct wanted *wanted, uint32_t cap,
+                   uint64_t now_us, unsigned *ret_held)
+{
+    const unsigned count = wanted->count;
     assert(count > 0 && cap > 0);
     struct held_lock *spares = make_spares(count);
     struct held_lock *over = NULL;
@@ -254,7 +269,7 @@ int api_usage_reserve(struct api_usage *usage, const struct api_usage_mark marks
     if (usage->held + usage->reserved + count > cap && now_us >= usage->first_end_us)
         over = take_over(usage, now_us);
     const unsigned has = usage->held + usage->reserved;
-    const bool fits = has + count - count_held(usage, marks, count, now_us) <= cap;
+    const bool fits = has + count_more(usage, wanted, now_us) <= cap;
     if (fits) {
         usage->reserved += count;
         add_spares(usage, spares);
@@ -266,6 +281,21 @@ int api_usage_reserve(struct api_usage *usage, const struct api_usage_mark marks
     if (!fits && ret_held != NULL)
         *ret_held = has;
     return fits ? 0 : FENCE_EBUSY;
+}
+
+int api_usage_reserve(struct api_usage *usage, const struct api_usage_mark marks[], unsigned count,
+                      uint32_t cap, uint64_t now_us, unsigned *ret_held)
+{
+    const struct wanted wanted = {count, marks, count};
+    return reserve(usage, &wanted, cap, now_us, ret_held);
+}
+
+int api_usage_reserve_one_of(struct api_usage *usage, const struct api_usage_mark marks[],
+                             unsigned count, uint32_t cap, uint64_t now_us, unsigned *ret_held)
+{
+    const struct wanted wanted = {1, marks, count};
+    assert(count > 0);
+    return reserve(usage, &wanted, cap, now_us, ret_held);
 }
 
 static struct held_lock *use_spare(struct api_usage *usage)

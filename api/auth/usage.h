@@ -50,6 +50,12 @@ FENCE_CHECKED int api_usage_reserve(struct api_usage *usage, const struct api_us
                                     unsigned count, uint32_t cap, uint64_t now_us,
                                     unsigned *ret_held);
 
+/* Reserves one lock, which will be one of these @count marks. If one of them is held, the lock
+ * counts as held already. The errors are those of api_usage_reserve(). */
+FENCE_CHECKED int api_usage_reserve_one_of(struct api_usage *usage,
+                                           const struct api_usage_mark marks[], unsigned count,
+                                           uint32_t cap, uint64_t now_us, unsigned *ret_held);
+
 /* Gives reserved places back. */
 void api_usage_cancel(struct api_usage *usage, unsigned count);
 

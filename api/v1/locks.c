@@ -119,15 +119,11 @@ static bool reserve_locks(struct api_request *request, const struct acquire_para
 {
     const char *resources[FENCE_GROUP_MAX] = {resource};
     const unsigned count = group != NULL ? group->count : 1;
-    char seat[FENCE_RESOURCE_MAX + 1];
-    if (params->permits > 0) {
-        memcpy(seat, resource, strlen(resource) + 1);
-        fence_seat_write(seat, 0); /* each seat of a name counts as any other */
-        resources[0] = seat;
-    }
+    const char *lock_id = params->lock_id[0] != '\0' ? params->lock_id : NULL;
+    if (params->permits > 0)
+        return api_auth_reserve_seat(request, lock_id, resource, (unsigned)params->permits) == 0;
     for (unsigned k = 0; group != NULL && k < count; k++)
         resources[k] = group->locks[k].resource;
-    const char *lock_id = params->lock_id[0] != '\0' ? params->lock_id : NULL;
     return api_auth_reserve(request, lock_id, resources, count) == 0;
 }
 

@@ -169,6 +169,31 @@ static int64_t token_of(const char *path)
     return token;
 }
 
+#define RELEASE "Lock-Id: " KEYS_LOCK_ID "\r\n"
+
+static int acquire_seat(unsigned permits, const char *more)
+{
+    char body[128];
+    (void)snprintf(body, sizeof(body), "{\"permits\": %u%s}", permits, more);
+    return acquire_few("/v1/semaphores/s", body);
+}
+
+#define OWN_ID ", \"lock_id\": \"" KEYS_LOCK_ID "\""
+
+static void each_seat_of_a_lock_id_counts(void **state)
+{
+    assert_int_equal(take_as_admin("/v1/semaphores/s", "{\"permits\": 1}"), 201);
+    assert_int_equal(acquire_seat(2, OWN_ID), 201); /* s#1 */
+    break_at(keys.pawld.port, "/v1/locks/s%230", token_of("/v1/locks/s%230"));
+    assert_int_equal(acquire_seat(1, OWN_ID), 201); /* knows s#0 alone, and has not that one */
+    assert_int_equal(acquire_few("/v1/locks/c", NULL), 409);
+    assert_int_equal(acquire_seat(2, OWN_ID), 200);
+    assert_int_equal(acquire_seat(2, ""), 409);
+    assert_int_equal(keys_status(keys.few, "DELETE", "/v1/locks/s%230", RELEASE, NULL), 200);
+    assert_int_equal(acquire_few("/v1/locks/c", NULL), 201);
+    assert_int_equal(acquire_few("/v1/locks/d", NULL), 409);
+}
+
 /* The key may fill its cap again at once, and no further. */
 static void expect_one_place(void)
 {
@@ -263,6 +288,7 @@ static const struct CMUnitTest cases[] = {
     KEYS_SERVED(each_call_of_a_batch_counts_and_needs_its_right),
     KEYS_SERVED(page_of_a_listing_counts_as_ten_calls),
     KEYS_SERVED(key_is_refused_beyond_its_cap_on_locks),
+    KEYS_SERVED(each_seat_of_a_lock_id_counts),
     KEYS_SERVED(broken_lock_counts_no_more),
     KEYS_SERVED(broken_lock_of_a_group_counts_no_more),
     cmocka_unit_test_setup_teardown(lock_broken_through_any_worker_counts_no_more, serve_fleet,

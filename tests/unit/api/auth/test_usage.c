@@ -150,6 +150,30 @@ static void retry_for_what_is_held_fits_in_the_cap(void **state)
     assert_int_equal(api_usage_held(usage, 0), 2);
 }
 
+static void retry_for_one_of_several_fits_where_one_of_them_is_held(void **state)
+{
+    const struct api_usage_mark seats[] = {marked(1), marked(2), marked(3)};
+    assert_int_equal(api_usage_reserve_one_of(usage, seats, 3, 1, 0, NULL), 0);
+    api_usage_grant(usage, marked(3), SECOND);
+    assert_int_equal(api_usage_reserve_one_of(usage, seats, 2, 1, 0, NULL), FENCE_EBUSY);
+    assert_int_equal(api_usage_reserve_one_of(usage, seats, 3, 1, 0, NULL), 0);
+    api_usage_grant(usage, marked(3), SECOND);
+    assert_int_equal(api_usage_held(usage, 0), 1);
+}
+
+/* One call is for one lock, however many of the marks are held. */
+static void one_of_several_counts_as_one_lock(void **state)
+{
+    const struct api_usage_mark seats[] = {marked(1), marked(2)};
+    assert_int_equal(reserve(3, 3, 0), 0);
+    for (uint64_t i = 1; i <= 3; i++)
+        api_usage_grant(usage, marked(i), SECOND);
+    assert_int_equal(api_usage_reserve_one_of(usage, seats, 2, 3, 0, NULL), 0);
+    assert_int_equal(reserve(1, 3, 0), FENCE_EBUSY);
+    api_usage_cancel(usage, 1);
+    assert_int_equal(api_usage_held(usage, 0), 3);
+}
+
 static void lock_that_is_not_known_changes_nothing(void **state)
 {
     api_usage_extend(usage, marked(9), SECOND);
@@ -205,6 +229,8 @@ static const struct CMUnitTest cases[] = {
     USAGE_TEST(lock_that_is_granted_again_counts_once),
     USAGE_TEST(lease_never_becomes_shorter),
     USAGE_TEST(retry_for_what_is_held_fits_in_the_cap),
+    USAGE_TEST(retry_for_one_of_several_fits_where_one_of_them_is_held),
+    USAGE_TEST(one_of_several_counts_as_one_lock),
     USAGE_TEST(lock_that_is_not_known_changes_nothing),
     USAGE_TEST(many_locks_are_told_apart),
 };
