@@ -1,6 +1,7 @@
 /* The invariants of the whole core, between two steps. Each has a name, which the assertion ends
  * with. */
 #include "fence/call/seating.h"
+#include "fence/call/waiting.h"
 #include "fence/core.h"
 #include "fence/rejoin/rejoin_state.h"
 #include "fence/state/state.h"
@@ -47,6 +48,19 @@ static void check_count(const struct fence_core *core, const struct call *call)
         assert(call->state == CALL_QUEUED && is_timed(core, call) && "a wait ends in time");
 }
 
+static void check_turns(const struct fence_core *core, const struct call *call)
+{
+    const uint32_t me = core_index(core, call);
+    const uint32_t known = core_wait_queues_of(&core->queues, me)->seats;
+    const struct core_wait_place *places = core->queues.places;
+    for (unsigned k = 0; k < call->seats; k++) {
+        const uint32_t turn = core->seats.known[known].turn[k];
+        assert(turn != FENCE_NOBODY && places[turn].queue == places[me].queue &&
+               core->calls[turn].seats > k && "the turn of a seat is of a call that knows it");
+        assert(places[turn].rank <= places[me].rank && "the first call that knows a seat has it");
+    }
+}
+
 static void check_queue(const struct fence_core *core, const struct call *call)
 {
     const uint32_t me = core_index(core, call);
@@ -57,8 +71,10 @@ static void check_queue(const struct fence_core *core, const struct call *call)
            "an acquire of one stands in the queue of its resource");
     assert((queue->seats != FENCE_NOBODY) == core_wants_seat(call) &&
            "a queue for seats is for nothing else");
+    if (core_wants_seat(call))
+        check_turns(core, call);
     if (call->state == CALL_QUEUED)
-        assert(queue->first != me && "the first of a queue is never left behind");
+        assert(core_stands_behind(core, call) && "the first of a queue is never left behind");
     const uint32_t before = core_wait_queues_before(&core->queues, me);
     if (before != FENCE_NOBODY)
         assert(core->queues.places[before].rank <= core->queues.places[me].rank &&

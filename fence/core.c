@@ -191,11 +191,22 @@ static void check_asked_call(const struct fence_call *call)
         check_asked_group(call->group);
 }
 
+/* What is known of seats is kept for names alone that acquires stand in the queue of. */
+static bool lacks_room_for_seats(const struct fence_core *core, const struct fence_call *call)
+{
+    char name[FENCE_RESOURCE_MAX + 1];
+    if (call->kind != FENCE_CALL_ACQUIRE || call->seats == 0 || !core_seats_full(&core->seats))
+        return false;
+    core_copy_text(name, sizeof(name), call->resource);
+    fence_seat_write(name, 0);
+    return !core_queue_for(core, name);
+}
+
 static int refusal(const struct fence_core *core, const struct fence_call *call)
 {
     if (fence_pool_full(&core->pool) || (call->group && core_groups_full(&core->groups)))
         return FENCE_EBUSY;
-    if (call->seats > 0 && core_seats_full(&core->seats))
+    if (lacks_room_for_seats(core, call))
         return FENCE_EBUSY;
     if (core->fleet.fleet_id[0] == '\0')
         return FENCE_ENOTREADY;

@@ -99,7 +99,7 @@ static bool worth_another_try(const struct fence_core *core, const struct call *
     return error == FENCE_ECONTENDED && call->tries < tries_max;
 }
 
-static void remember_holder(struct fence_core *core, const struct call *call)
+static void remember_holder(struct fence_core *core, struct call *call)
 {
     const struct fence_holders *holders = &call->taking.attempt.holders;
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
@@ -113,13 +113,17 @@ static void remember_holder(struct fence_core *core, const struct call *call)
         group->blocked = holders->blocked;
 }
 
+static uint64_t random_moment_us(struct fence_core *core, unsigned doublings)
+{
+    return core->now_us + core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
+}
+
 /* Random delays, longer with each try, separate contenders that split the masters. An acquire of
  * several may find them split for as long as one of its locks is held. */
 static uint64_t next_try_us(struct fence_core *core, const struct call *call)
 {
     unsigned most = call->group != FENCE_NOBODY ? FENCE_GROUP_DOUBLINGS_MAX : FENCE_TRIES_MAX;
-    unsigned doublings = call->tries < most ? call->tries : most;
-    return core->now_us + core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
+    return random_moment_us(core, call->tries < most ? call->tries : most);
 }
 
 /* An attempt out of turn failed. The holder that it saw, and a release that arrived, are for the
@@ -143,7 +147,19 @@ static bool can_be_waited_for(int error)
     return error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW && !fence_error_is_obstacle(error);
 }
 
-static void start_attempt(struct fence_core *core, struct call *call);
+static void ask_masters(struct fence_core *core, struct call *call);
+
+/* Calls before @call, which does not wait, ask for the other seats: it looks again in a moment. */
+static bool lets_others_ask(struct fence_core *core, struct call *call)
+{
+    if (!core_wants_seat(call) || call->wait_until_us || call->acquire.yields >= FENCE_TRIES_MAX ||
+        !core_seats_left_to_others(core, call))
+        return false;
+    core_next_round(core, call);
+    const unsigned doublings = ++call->acquire.yields;
+    core_pause_until(core, call, random_moment_us(core, doublings));
+    return true;
+}
 
 /* Another lock id holds the seat that @call asked for: it asks for the next one. False: there is no
  * other one. */
@@ -156,7 +172,7 @@ static bool ask_for_next_seat(struct fence_core *core, struct call *call)
     core_next_round(core, call);
     call->tries--; /* all of them are one try */
     if (core_admit(core, call))
-        start_attempt(core, call);
+        ask_masters(core, call);
     return true;
 }
 
@@ -166,7 +182,7 @@ static void fail(struct fence_core *core, struct call *call, int error)
     core->counts.contended += error == FENCE_ECONTENDED;
     if (error == FENCE_EHELD) {
         remember_holder(core, call);
-        if (ask_for_next_seat(core, call))
+        if (ask_for_next_seat(core, call) || lets_others_ask(core, call))
             return;
     }
     if (!worth_another_try(core, call, error)) {
@@ -180,7 +196,7 @@ static void fail(struct fence_core *core, struct call *call, int error)
         return;
     }
     bool overtaken = core_holder_hint_overtaken(core_hint(core, call));
-    bool may_be_free = core_wants_seat(call) && !core_knows_held(core, call);
+    bool may_be_free = core_wants_seat(call) && !core_seats_turn_held(core, call);
     bool looks = error == FENCE_EHELD && !overtaken && !may_be_free;
     core_pause_until(core, call, looks ? core_next_look_us(core, call) : next_try_us(core, call));
 }
@@ -217,12 +233,12 @@ static void ask_masters(struct fence_core *core, struct call *call)
         start_attempt(core, call);
 }
 
-/* All seats are known to be held. */
+/* All seats that @call has the turn of are known to be held. */
 static void wait_for_seat(struct fence_core *core, struct call *call)
 {
     if (call->wait_until_us)
         core_pause_until(core, call, core_next_look_us(core, call));
-    else
+    else if (!lets_others_ask(core, call))
         answer_failed(core, call, FENCE_EHELD);
 }
 
@@ -241,8 +257,12 @@ static void try(struct fence_core *core, struct call *call)
 void core_acquire_admitted(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_ACQUIRE && call->state == CALL_ADMITTING);
-    if (core_stands_behind(core, call) && !core_holds_itself(core, call) && !core_survey_due(call))
+    const bool asks = core_holds_itself(core, call) || core_survey_due(call);
+    const bool passed = core_wants_seat(call) && !asks && !core_seat_has_turn(core, call);
+    if (core_stands_behind(core, call) && !asks)
         step_back(core, call); /* another one came back to its place meanwhile */
+    else if (passed && !core_seat_choose(core, call))
+        wait_for_seat(core, call);
     else
         ask_masters(core, call);
 }
@@ -299,6 +319,7 @@ static void conclude_survey(struct fence_core *core, struct call *call)
         return;
     }
     call->acquire.surveyed = true;
+    call->acquire.asked = 0;
     call->tries = 0;
     core_next_round(core, call);
     const bool behind = core_stands_behind(core, call);

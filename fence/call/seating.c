@@ -28,6 +28,61 @@ static bool is_held(const struct fence_core *core, const struct core_holder_hint
     return seen->held_until_us > core->now_us;
 }
 
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+/* Whether @who, of the same queue, stands behind @call. */
+static bool is_behind(const struct fence_core *core, uint32_t who, const struct call *call)
+{
+    const struct core_wait_place *places = core->queues.places;
+    return places[who].rank > places[core_index(core, call)].rank;
+}
+
+void core_seats_take_turns(struct fence_core *core, const struct call *call)
+{
+    struct core_seats_known *known = known_of(core, call);
+    for (unsigned k = 0; k < call->seats; k++)
+        if (known->turn[k] == FENCE_NOBODY || is_behind(core, known->turn[k], call))
+            known->turn[k] = core_index(core, call);
+}
+
+/* A call that does not know a seat does not know a later one, either: the queue is walked once. */
+uint64_t core_seats_pass_turns(struct fence_core *core, const struct call *call)
+{
+    struct core_seats_known *known = known_of(core, call);
+    const uint32_t me = core_index(core, call);
+    uint32_t next = core_wait_queues_behind(&core->queues, me);
+    uint64_t passed = 0;
+    for (unsigned k = 0; k < call->seats; k++) {
+        if (known->turn[k] != me)
+            continue;
+        while (next != FENCE_NOBODY && core->calls[next].seats <= k)
+            next = core_wait_queues_behind(&core->queues, next);
+        known->turn[k] = next;
+        passed |= next != FENCE_NOBODY ? seat_bit(k) : 0;
+    }
+    return passed;
+}
+
+/* Bits of the seats that @call has the turn of. */
+static uint64_t turns_of(const struct fence_core *core, const struct call *call)
+{
+    const struct core_seats_known *known = known_of(core, call);
+    uint64_t turns = 0;
+    for (unsigned k = 0; k < call->seats; k++)
+        turns |= known->turn[k] == core_index(core, call) ? seat_bit(k) : 0;
+    return turns;
+}
+
+bool core_seats_has_turn(const struct fence_core *core, const struct call *call)
+{
+    return turns_of(core, call) != 0;
+}
+
+bool core_seat_has_turn(const struct fence_core *core, const struct call *call)
+{
+    return known_of(core, call)->turn[call->seat] == core_index(core, call);
+}
+
 /* ---- what is known --------------------------------------------------------------------------- */
 
 struct core_holder_hint *core_seat_hint(const struct fence_core *core, const struct call *call)
@@ -35,21 +90,64 @@ struct core_holder_hint *core_seat_hint(const struct fence_core *core, const str
     return &known_of(core, call)->seen[call->seat];
 }
 
+/* Of the seats in @set, which has one. */
+static struct core_holder_hint *first_to_end_of(struct core_seats_known *known, uint64_t set)
+{
+    struct core_holder_hint *first = NULL;
+    for (unsigned k = 0; k < FENCE_SEATS_MAX; k++)
+        if (set & seat_bit(k) && (!first || known->seen[k].held_until_us < first->held_until_us))
+            first = &known->seen[k];
+    assert(first);
+    return first;
+}
+
 struct core_holder_hint *core_seat_first_to_end(const struct fence_core *core,
                                                 const struct call *call)
 {
-    struct core_seats_known *known = known_of(core, call);
-    unsigned first = 0;
-    for (unsigned k = 1; k < call->seats; k++)
-        if (known->seen[k].held_until_us < known->seen[first].held_until_us)
-            first = k;
-    return &known->seen[first];
+    return first_to_end_of(known_of(core, call), core_seats_of(call));
+}
+
+struct core_holder_hint *core_seat_next_to_end(const struct fence_core *core,
+                                               const struct call *call)
+{
+    const uint64_t turns = turns_of(core, call);
+    return first_to_end_of(known_of(core, call), turns != 0 ? turns : core_seats_of(call));
 }
 
 bool core_seats_all_held(const struct fence_core *core, const struct call *call)
 {
     return is_held(core, core_seat_first_to_end(core, call)) &&
            !core_seat_held_by_itself(core, call);
+}
+
+bool core_seats_turn_held(const struct fence_core *core, const struct call *call)
+{
+    return is_held(core, core_seat_next_to_end(core, call)) &&
+           !core_seat_held_by_itself(core, call);
+}
+
+/* Bits of the seats that lock ids are known to hold. */
+static uint64_t held_seats(const struct fence_core *core, const struct call *call)
+{
+    const struct core_seats_known *known = known_of(core, call);
+    uint64_t held = 0;
+    for (unsigned k = 0; k < FENCE_SEATS_MAX; k++)
+        held |= is_held(core, &known->seen[k]) ? seat_bit(k) : 0;
+    return held;
+}
+
+bool core_seats_left_to_others(const struct fence_core *core, const struct call *call)
+{
+    return (core_seats_of(call) & ~turns_of(core, call) & ~held_seats(core, call)) != 0;
+}
+
+unsigned core_seats_held_from_first(const struct fence_core *core, const struct call *call)
+{
+    const uint64_t held = held_seats(core, call);
+    unsigned count = 0;
+    while (count < FENCE_SEATS_MAX && held & seat_bit(count))
+        count++;
+    return count;
 }
 
 /* The seat that the lock id of @call is known to hold; FENCE_NOBODY: none. */
@@ -70,7 +168,7 @@ bool core_seat_held_by_itself(const struct fence_core *core, const struct call *
 
 bool core_seats_unheard(const struct fence_core *core, const struct call *call)
 {
-    return (core_seats_of(call) & ~known_of(core, call)->heard) != 0;
+    return (turns_of(core, call) & ~known_of(core, call)->heard) != 0;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -96,13 +194,10 @@ static unsigned next_seat(const struct fence_core *core, const struct call *call
     const struct core_seats_known *known = known_of(core, call);
     const unsigned from = begin_at(known, call);
     const unsigned own = own_seat(core, call);
-    const uint64_t left = core_seats_of(call) & ~call->acquire.asked;
-    uint64_t held = 0;
-    if (own != FENCE_NOBODY && left & seat_bit(own))
+    const uint64_t left = turns_of(core, call) & ~call->acquire.asked;
+    if (own != FENCE_NOBODY && !(call->acquire.asked & seat_bit(own)))
         return own;
-    for (unsigned k = 0; k < call->seats; k++)
-        held |= is_held(core, &known->seen[k]) ? seat_bit(k) : 0;
-    const unsigned free = first_from(left & ~held, from, call->seats);
+    const unsigned free = first_from(left & ~held_seats(core, call), from, call->seats);
     return free != FENCE_NOBODY ? free : first_from(left & call->acquire.look, from, call->seats);
 }
 
@@ -119,27 +214,46 @@ bool core_seat_choose(struct fence_core *core, struct call *call)
 
 void core_seats_look(struct fence_core *core, struct call *call)
 {
-    const uint64_t unheard = core_seats_of(call) & ~known_of(core, call)->heard;
+    const uint64_t turns = turns_of(core, call);
+    const uint64_t unheard = turns & ~known_of(core, call)->heard;
     call->acquire.asked = 0;
     call->acquire.look = 0;
-    if (core_seats_all_held(core, call))
-        call->acquire.look = unheard ? unheard : core_seats_of(call);
+    if (core_seats_turn_held(core, call))
+        call->acquire.look = unheard ? unheard : turns;
+}
+
+static uint64_t held_until_us(const struct fence_core *core, uint64_t remaining_ms)
+{
+    return core->now_us + fence_min(remaining_ms, FENCE_REMAINING_MAX_MS) * 1000;
 }
 
 void core_seat_found(struct fence_core *core, const struct call *call, unsigned seat,
                      uint64_t remaining_ms)
 {
-    const uint64_t left_ms =
-        remaining_ms < FENCE_REMAINING_MAX_MS ? remaining_ms : FENCE_REMAINING_MAX_MS;
-    core_holder_hint_held(&known_of(core, call)->seen[seat], core->now_us + left_ms * 1000,
+    core_holder_hint_held(&known_of(core, call)->seen[seat], held_until_us(core, remaining_ms),
                           fence_lock_id_hash(call->lock_id), "");
 }
 
-void core_seat_met(struct fence_core *core, const struct call *call)
+/* Where its release arrived before, the seat was about to be free. */
+static void forget_overtaken(struct core_holder_hint *seen)
 {
-    struct core_holder_hint *seen = core_seat_hint(core, call);
-    if (core_holder_hint_overtaken(seen)) /* it was about to be free */
+    if (core_holder_hint_overtaken(seen))
         seen->held_until_us = 0;
+}
+
+void core_seat_found_held(struct fence_core *core, const struct call *call, unsigned seat,
+                          uint64_t remaining_ms, const struct fence_reply *reply)
+{
+    struct core_holder_hint *seen = &known_of(core, call)->seen[seat];
+    core_holder_hint_held(seen, held_until_us(core, remaining_ms),
+                          fence_lock_id_hash(reply->holder), reply->owner);
+    forget_overtaken(seen);
+}
+
+void core_seat_met(struct fence_core *core, struct call *call)
+{
+    forget_overtaken(core_seat_hint(core, call));
+    call->acquire.met = true;
     if (call->wait_until_us)
         known_of(core, call)->heard |= seat_bit(call->seat);
 }
@@ -212,6 +326,17 @@ struct core_holder_hint *core_queue_hint(struct fence_core *core, struct core_wa
     return fence_seat_read(resource, strlen(resource), &seat)
                ? &core->seats.known[queue->seats].seen[seat]
                : NULL;
+}
+
+uint32_t core_queue_asker(const struct fence_core *core, const struct core_wait_queue *queue,
+                          const char *resource)
+{
+    unsigned seat = 0;
+    if (queue->seats == FENCE_NOBODY)
+        return queue->first;
+    return fence_seat_read(resource, strlen(resource), &seat)
+               ? core->seats.known[queue->seats].turn[seat]
+               : FENCE_NOBODY;
 }
 
 struct core_wait_queue *core_queue_for(const struct fence_core *core, const char *resource)

@@ -2,8 +2,14 @@
  * whose name changes from one attempt to the next: a seat that another lock id holds is left for
  * the next seat. All calls for one name stand in one queue, whose name ends with the '#' alone.
  *
- * The first of the queue asks for one seat after the other, those first that nobody is known to
- * hold. Where all are held it pauses until the first lease ends, or it is told of a release. */
+ * Calls of one queue may know other numbers of seats. Each seat has a turn: the first call of the
+ * queue that knows the seat. That call alone asks for the seat. So the first of the queue has the
+ * turn of all seats that it knows, and a call that knows more seats than all calls before it has
+ * the turn of those that they do not know. A free seat goes to the first waiter that knows it.
+ *
+ * A call asks for one seat after the other of those that it has the turn of. It begins with those
+ * that no lock id is known to hold. Where all of them are held it pauses until the first of their
+ * leases ends, or it is told of a release. */
 #ifndef FENCE_CALL_SEATING_H
 #define FENCE_CALL_SEATING_H
 
@@ -22,18 +28,40 @@ static inline uint64_t core_seats_of(const struct call *call)
     return UINT64_MAX >> (FENCE_SEATS_MAX - call->seats);
 }
 
-/* What is known of the seat that @call asks for; and of that whose lease ends first. */
+/* @call, which joined its queue, gets the turn of each seat that no call before it knows. */
+void core_seats_take_turns(struct fence_core *core, const struct call *call);
+
+/* @call, which is about to leave its queue, hands on the turn of each seat to the next call that
+ * knows it. Returns bits of the seats whose turn another call has now. */
+uint64_t core_seats_pass_turns(struct fence_core *core, const struct call *call);
+
+/* Whether @call has the turn of a seat; and whether of the one that it asks for. */
+bool core_seats_has_turn(const struct fence_core *core, const struct call *call);
+bool core_seat_has_turn(const struct fence_core *core, const struct call *call);
+
+/* What is known of the seat that @call asks for; and of that whose lease ends first, of all seats
+ * that it knows, and of those that it has the turn of. */
 struct core_holder_hint *core_seat_hint(const struct fence_core *core, const struct call *call);
 struct core_holder_hint *core_seat_first_to_end(const struct fence_core *core,
                                                 const struct call *call);
+struct core_holder_hint *core_seat_next_to_end(const struct fence_core *core,
+                                               const struct call *call);
 
-/* Whether other lock ids are known to hold all of them; and whether @call's own lock id is known to
- * hold one. */
+/* Whether other lock ids are known to hold all seats that @call knows; all that it has the turn of;
+ * and whether @call's own lock id is known to hold one. */
 bool core_seats_all_held(const struct fence_core *core, const struct call *call);
+bool core_seats_turn_held(const struct fence_core *core, const struct call *call);
 bool core_seat_held_by_itself(const struct fence_core *core, const struct call *call);
 
-/* @call asks for the seat that is next for it: its own; one that may be free; or one that is to be
- * looked at. False: it asked for each of these since its last pause. */
+/* Whether a call before @call has the turn of a seat that @call knows, and that may be free. */
+bool core_seats_left_to_others(const struct fence_core *core, const struct call *call);
+
+/* How many of the first seats, without a gap, lock ids are known to hold. */
+unsigned core_seats_held_from_first(const struct fence_core *core, const struct call *call);
+
+/* @call asks for the seat that is next for it: its own; or, of those that it has the turn of, one
+ * that may be free, or one that is to be looked at. False: it asked for each of these since its
+ * last pause. */
 bool core_seat_choose(struct fence_core *core, struct call *call);
 
 /* A pause of @call is over. Where all seats are held, it looks at those whose release it would not
@@ -51,8 +79,13 @@ const char *core_seat_kept_name(struct fence_core *core, const struct call *call
 void core_seat_found(struct fence_core *core, const struct call *call, unsigned seat,
                      uint64_t remaining_ms);
 
+/* A majority has the seat @seat under other lock ids, for @remaining_ms more. @reply is of the last
+ * of these masters. */
+void core_seat_found_held(struct fence_core *core, const struct call *call, unsigned seat,
+                          uint64_t remaining_ms, const struct fence_reply *reply);
+
 /* @call met another holder of its seat; or was granted it. */
-void core_seat_met(struct fence_core *core, const struct call *call);
+void core_seat_met(struct fence_core *core, struct call *call);
 void core_seat_granted(struct fence_core *core, const struct call *call);
 
 /* Asks the masters in @set in the round of @call who holds each of its seats. @call need not be an
@@ -69,6 +102,10 @@ void core_queue_name(const char *resource, char ret_name[static FENCE_RESOURCE_M
 /* The hint of @queue about @resource, which it is of, or of whose seats it is. */
 struct core_holder_hint *core_queue_hint(struct fence_core *core, struct core_wait_queue *queue,
                                          const char *resource);
+
+/* The call of @queue that acts on a release of @resource; FENCE_NOBODY: no call knows that seat. */
+uint32_t core_queue_asker(const struct fence_core *core, const struct core_wait_queue *queue,
+                          const char *resource);
 
 /* The queue of @resource, or of the name that it is a seat of; NULL: no call waits. */
 struct core_wait_queue *core_queue_for(const struct fence_core *core, const char *resource);

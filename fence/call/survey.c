@@ -1,5 +1,6 @@
 #include "fence/call/survey.h"
 
+#include "fence/base/minmax.h"
 #include "fence/base/set.h"
 #include "fence/call/call_move.h"
 #include "fence/call/seating.h"
@@ -9,9 +10,14 @@
 #include <assert.h>
 #include <string.h>
 
+enum {
+    SURVEYED_FROM = 3, /* seats: of two, the one that is left is asked for without a survey */
+};
+
 bool core_survey_due(const struct call *call)
 {
-    return core_wants_seat(call) && call->idempotent && !call->acquire.surveyed;
+    const bool asks = call->acquire.met && !call->wait_until_us && call->seats >= SURVEYED_FROM;
+    return core_wants_seat(call) && (call->idempotent || asks) && !call->acquire.surveyed;
 }
 
 void core_survey_begin(struct fence_core *core, struct call *call)
@@ -22,6 +28,7 @@ void core_survey_begin(struct fence_core *core, struct call *call)
     core_call_move(call, CALL_SURVEYING);
     core_round_new(core, call);
     memset(call->survey.answered, 0, sizeof(call->survey.answered));
+    memset(call->survey.held, 0, sizeof(call->survey.held));
     fence_tally_begin(&call->survey.tally, core->fleet.n, first, spare);
     core_seats_ask(core, call, first);
     core_round_begin(core, call, first, spare != 0,
@@ -33,12 +40,26 @@ struct fence_tally *core_survey_tally(struct call *call)
     return &call->survey.tally;
 }
 
+/* Another lock id has @seat at a master. Once a majority says so, no attempt can get the seat. */
+static void count_held(struct fence_core *core, struct call *call, unsigned seat,
+                       const struct fence_reply *reply)
+{
+    const uint32_t left_ms = (uint32_t)fence_min(reply->remaining_ms, FENCE_REMAINING_MAX_MS);
+    uint32_t *least_ms = &call->survey.left_ms[seat];
+    *least_ms = call->survey.held[seat]++ == 0 ? left_ms : (uint32_t)fence_min(*least_ms, left_ms);
+    if (call->survey.held[seat] == fence_majority(core->fleet.n))
+        core_seat_found_held(core, call, seat, *least_ms, reply);
+}
+
 static void count_seat(struct fence_core *core, struct call *call, unsigned i, unsigned seat,
                        const struct fence_reply *reply)
 {
     call->survey.answered[i] |= UINT64_C(1) << seat;
-    if (reply->kind == FENCE_REPLY_HELD && strcmp(reply->holder, call->lock_id) == 0)
+    const bool held = reply->kind == FENCE_REPLY_HELD;
+    if (held && call->idempotent && strcmp(reply->holder, call->lock_id) == 0)
         core_seat_found(core, call, seat, reply->remaining_ms);
+    else if (held)
+        count_held(core, call, seat, reply);
     if (call->survey.answered[i] == core_seats_of(call))
         (void)fence_tally_record(&call->survey.tally, i, FENCE_PART_GRANTED);
 }

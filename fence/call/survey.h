@@ -1,10 +1,13 @@
-/* A survey finds out whether the lock id of a call holds a seat already. A client repeats an
- * acquire under its own lock id after an answer was lost. Such a call gets the seat that the lock
- * id has. So the call asks a majority about all seats before its first attempt, in one round.
+/* A survey asks a majority who holds each seat, in one round, and takes nothing. What it finds are
+ * hints: the attempt for a seat decides. Two kinds of calls make a survey:
  *
- * The survey takes nothing, and what it finds is a hint: the attempt for the seat that was found
- * decides. A grant was on a majority, so a survey that begins after it finds the seat. A request
- * that is repeated while the first one is under way at another server may take a second seat. */
+ * A call under the client's own lock id, before its first attempt. A client repeats an acquire
+ * after an answer was lost, and gets the seat that its lock id has. A grant was on a majority, so a
+ * survey that begins after it finds the seat. A request that is repeated while the first one is
+ * under way at another server may take a second seat.
+ *
+ * A call that does not wait, and met another holder. It asks then for the seats alone that no
+ * majority has under other lock ids, and is told at once where there are none. */
 #ifndef FENCE_CALL_SURVEY_H
 #define FENCE_CALL_SURVEY_H
 

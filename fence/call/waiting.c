@@ -45,6 +45,12 @@ bool core_knows_held(const struct fence_core *core, const struct call *call)
     return seen->held_until_us > core->now_us && !is_own(seen, call);
 }
 
+/* Of seats: all that @call has the turn of. */
+static bool knows_turn_held(const struct fence_core *core, const struct call *call)
+{
+    return core_wants_seat(call) ? core_seats_turn_held(core, call) : core_knows_held(core, call);
+}
+
 bool core_holds_itself(const struct fence_core *core, const struct call *call)
 {
     if (core_wants_seat(call))
@@ -55,6 +61,8 @@ bool core_holds_itself(const struct fence_core *core, const struct call *call)
 
 bool core_stands_behind(const struct fence_core *core, const struct call *call)
 {
+    if (core_wants_seat(call))
+        return !core_seats_has_turn(core, call);
     return call->group == FENCE_NOBODY && queue_of(core, call)->first != core_index(core, call);
 }
 
@@ -79,11 +87,14 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
 }
 
 /* When the lease should be over. A lease may end, and the same holder still has the lock. Then the
- * next look comes later each time, so that nobody asks without a pause. */
+ * next look comes later each time, so that nobody asks without a pause. The leases of several seats
+ * may end by turns, so a look for a seat counts whichever holder it found. */
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 {
-    const struct core_holder_hint *seen = core_first_to_end(core, call);
-    if (seen->holder != call->acquire.quick_holder)
+    const bool seats = core_wants_seat(call);
+    const struct core_holder_hint *seen =
+        seats ? core_seat_next_to_end(core, call) : core_hint(core, call);
+    if (!seats && seen->holder != call->acquire.quick_holder)
         call->acquire.quick_looks = 0;
     call->acquire.quick_holder = seen->holder;
     uint64_t soonest_us =
@@ -93,6 +104,8 @@ static uint64_t lease_end_us(struct fence_core *core, struct call *call)
         end_us <= core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX);
     if (soon && call->acquire.quick_looks < FENCE_LOOK_DOUBLINGS_MAX)
         call->acquire.quick_looks++;
+    else if (seats && !soon)
+        call->acquire.quick_looks = 0;
     return fence_max(end_us, soonest_us);
 }
 
@@ -159,7 +172,9 @@ bool core_stand(struct fence_core *core, struct call *call, const struct fence_c
     queue->own_ids += call->idempotent;
     if (core_wants_seat(call) && queue->seats == FENCE_NOBODY)
         queue->seats = core_seats_open(&core->seats);
-    return queue->first == me;
+    if (core_wants_seat(call))
+        core_seats_take_turns(core, call);
+    return !core_stands_behind(core, call);
 }
 
 /* FENCE_NOBODY: there is none. */
@@ -197,13 +212,17 @@ void core_answer_queue(struct fence_core *core, const struct call *call)
         wake_retries(core, queue);
     if (core_wants_seat(call) && !core_seats_all_held(core, call))
         return;
+    const unsigned held = core_wants_seat(call) ? core_seats_held_from_first(core, call) : 0;
     uint32_t who = first_asker(core, queue);
-    for (; who != FENCE_NOBODY; who = core_wait_queues_behind(&core->queues, who))
-        if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
-            core_wake_at(core, &core->calls[who], core->now_us);
+    for (; who != FENCE_NOBODY; who = core_wait_queues_behind(&core->queues, who)) {
+        const struct call *asker = &core->calls[who];
+        if (asker->state == CALL_QUEUED && !asker->wait_until_us && asker->seats <= held)
+            core_wake_at(core, asker, core->now_us);
+    }
 }
 
-/* @next is first in its queue now. An attempt that it already has in flight goes on. */
+/* @next is first in its queue now, or has the turn of more seats. An attempt that it already has in
+ * flight goes on. */
 static void step_forward(struct fence_core *core, struct call *next)
 {
     assert(next->kind == FENCE_CALL_ACQUIRE);
@@ -211,43 +230,68 @@ static void step_forward(struct fence_core *core, struct call *next)
         next->state == CALL_SURVEYING)
         return;
     next->tries = 0;
-    bool can_wait = next->wait_until_us > core->now_us && core_knows_held(core, next);
+    bool can_wait = next->wait_until_us > core->now_us && knows_turn_held(core, next);
     core_pause_until(core, next, can_wait ? core_next_look_us(core, next) : core->now_us);
+}
+
+/* The turn of the seats in @passed is another call's now. */
+static void step_forward_for_seats(struct fence_core *core, const struct core_seats_known *known,
+                                   uint64_t passed)
+{
+    uint32_t told = FENCE_NOBODY;
+    for (unsigned k = 0; k < FENCE_SEATS_MAX; k++) {
+        if (!(passed >> k & 1) || known->turn[k] == told)
+            continue;
+        told = known->turn[k];
+        step_forward(core, &core->calls[told]);
+    }
+}
+
+/* @call leaves its queue, and its slot is free. */
+static void leave_queue(struct fence_core *core, struct call *call)
+{
+    struct core_wait_queue *queue = queue_of(core, call);
+    const bool seats = core_wants_seat(call);
+    const uint32_t known = queue->seats;
+    const uint64_t passed = seats ? core_seats_pass_turns(core, call) : 0;
+    queue->askers -= !call->wait_until_us;
+    queue->own_ids -= call->idempotent;
+    if (seats && queue->length == 1)
+        core_seats_close(&core->seats, known);
+    const uint32_t successor = core_wait_queues_leave(&core->queues, core_index(core, call));
+    core_finish(core, call);
+    if (seats)
+        step_forward_for_seats(core, &core->seats.known[known], passed);
+    else if (successor != FENCE_NOBODY)
+        step_forward(core, &core->calls[successor]);
 }
 
 void core_leave(struct fence_core *core, struct call *call, bool granted)
 {
     assert(call->kind == FENCE_CALL_ACQUIRE);
     assert(core->waiting > 0 || call->wait_until_us == 0);
-    uint32_t me = core_index(core, call);
-    uint32_t successor = FENCE_NOBODY;
     core->waiting -= call->wait_until_us != 0;
-    core_clients_remove(&core->clients, me);
+    core_clients_remove(&core->clients, core_index(core, call));
     if (granted)
         core->granted_place = call->acquire.place;
     if (call->acquire.place != FENCE_NOBODY)
         core_kept_places_leave(&core->kept, call->acquire.place, granted, core->now_us);
-    if (call->group != FENCE_NOBODY) {
-        core_groups_close(&core->groups, call->group);
-    } else {
-        struct core_wait_queue *queue = queue_of(core, call);
-        queue->askers -= !call->wait_until_us;
-        queue->own_ids -= call->idempotent;
-        if (queue->seats != FENCE_NOBODY && queue->length == 1)
-            core_seats_close(&core->seats, queue->seats);
-        successor = core_wait_queues_leave(&core->queues, me);
+    if (call->group == FENCE_NOBODY) {
+        leave_queue(core, call);
+        return;
     }
+    core_groups_close(&core->groups, call->group);
     core_finish(core, call);
-    if (successor != FENCE_NOBODY)
-        step_forward(core, &core->calls[successor]);
 }
 
 /* ---- being told ------------------------------------------------------------------------------ */
 
-static void wake_on_release(struct fence_core *core, const struct call *call,
-                            struct core_holder_hint *seen, uint64_t by)
+/* @asker: FENCE_NOBODY, where no call asks for it. */
+static void wake_on_release(struct fence_core *core, uint32_t asker, struct core_holder_hint *seen,
+                            uint64_t by)
 {
-    if (core_holder_hint_released(seen, by) && call->state == CALL_PAUSING)
+    const struct call *call = asker != FENCE_NOBODY ? &core->calls[asker] : NULL;
+    if (core_holder_hint_released(seen, by) && call && call->state == CALL_PAUSING)
         core_wake_at(core, call, core->now_us);
 }
 
@@ -261,10 +305,10 @@ void core_released(struct fence_core *core, const char *resource, const char *lo
     uint16_t slot = (uint16_t)fence_slot(resource, strlen(resource));
     struct core_holder_hint *seen = queue ? core_queue_hint(core, queue, resource) : NULL;
     if (seen)
-        wake_on_release(core, &core->calls[queue->first], seen, by);
+        wake_on_release(core, core_queue_asker(core, queue, resource), seen, by);
     for (uint32_t k = 0; k < core->groups.used_count; k++) {
         struct core_group_call *group = &core->groups.calls[core->groups.used[k]];
         if (core_groups_has(group, slot, resource))
-            wake_on_release(core, &core->calls[group->call], &group->seen, by);
+            wake_on_release(core, group->call, &group->seen, by);
     }
 }

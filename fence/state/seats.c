@@ -39,8 +39,10 @@ uint32_t core_seats_open(struct core_seats *seats)
     struct core_seats_known *known = &seats->known[index];
     known->next = seats->turn++;
     known->heard = 0;
-    for (unsigned k = 0; k < FENCE_SEATS_MAX; k++)
+    for (unsigned k = 0; k < FENCE_SEATS_MAX; k++) {
         core_holder_hint_clear(&known->seen[k]);
+        known->turn[k] = FENCE_NOBODY;
+    }
     return index;
 }
 

@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 struct core_seats_known {
-    unsigned next;  /* the seat that the next call begins to look at */
+    unsigned next;                  /* the seat that the next call begins to look at */
+    uint32_t turn[FENCE_SEATS_MAX]; /* the first call of the queue that knows each seat, which alone
+                                     * asks for it; FENCE_NOBODY: no call knows the seat */
     uint64_t heard; /* bits of the seats whose holder was met by a call that waits: masters publish
                      * the release of that holder */
     struct core_holder_hint seen[FENCE_SEATS_MAX];

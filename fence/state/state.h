@@ -46,6 +46,8 @@ struct core_rejoin; /* fence/rejoin/rejoin_state.h */
  *                           PAUSING
  *
  *   ACQUIRE of a seat, under the client's own lock id ---> SURVEYING ---> QUEUED or TRYING
+ *   ACQUIRE of a seat, that does not wait, and met another holder: TRYING ---> SURVEYING --->
+ * TRYING
  *
  *   EXTEND, RELEASE, INSPECT ---> VOTING
  *
@@ -92,7 +94,9 @@ struct call_acquire {
     uint64_t quick_holder; /* ... at what this lock id holds */
     uint64_t asked;        /* of seats: bits of those that it asked for since its last pause, ... */
     uint64_t look;         /* ... and of those that it asks for although they are held */
-    bool surveyed;         /* its lock id was looked for at all seats */
+    unsigned yields;       /* moments in which it let the calls before it ask for the other seats */
+    bool met;              /* a seat that it asked for has another holder */
+    bool surveyed;         /* it asked who holds each seat */
 };
 
 /* What lasts of an extension from one round to the next. */
@@ -122,6 +126,8 @@ struct call_count {
 struct call_survey {
     struct fence_tally tally;
     uint64_t answered[FENCE_MASTERS_MAX]; /* bits of the seats that each master told of */
+    uint32_t left_ms[FENCE_SEATS_MAX];    /* the least that other lock ids have left of each seat */
+    uint8_t held[FENCE_SEATS_MAX];        /* the masters where they hold it */
 };
 
 /* What lasts of a watch from one look to the next. */

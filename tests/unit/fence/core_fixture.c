@@ -29,7 +29,7 @@ struct fence_facts core_facts(unsigned i)
     return facts;
 }
 
-static struct core_fixture *fixture_new(void **state, unsigned n, enum fence_ask ask)
+static struct core_fixture *fixture_of(void **state, unsigned n, enum fence_ask ask, uint32_t calls)
 {
     core_fixture_end(state);
     struct core_fixture *f = calloc(1, sizeof(*f));
@@ -40,14 +40,19 @@ static struct core_fixture *fixture_new(void **state, unsigned n, enum fence_ask
     f->random = 1;
     struct fence_config config = {
         .masters = n,
-        .calls = CORE_CALLS,
-        .waiters = CORE_WAITERS,
+        .calls = calls,
+        .waiters = calls - 1,
         .extensions = CORE_EXTENSIONS,
         .ask = ask,
         .seed = 1,
     };
     assert_int_equal(fence_core_new(&config, &f->core), 0);
     return f;
+}
+
+static struct core_fixture *fixture_new(void **state, unsigned n, enum fence_ask ask)
+{
+    return fixture_of(state, n, ask, CORE_CALLS);
 }
 
 static struct core_fixture *all_up(struct core_fixture *f)
@@ -66,6 +71,11 @@ struct core_fixture *core_fixture_new_down(void **state, unsigned n)
 struct core_fixture *core_fixture_new(void **state, unsigned n)
 {
     return all_up(fixture_new(state, n, FENCE_ASK_ALL));
+}
+
+struct core_fixture *core_fixture_new_large(void **state, unsigned n)
+{
+    return all_up(fixture_of(state, n, FENCE_ASK_ALL, CORE_CALLS_LARGE));
 }
 
 struct core_fixture *core_fixture_acquiring(void **state, unsigned n, uint32_t wait_ms)

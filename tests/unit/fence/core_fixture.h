@@ -31,6 +31,7 @@ enum {
     CORE_TTL_MAX_MS = 300 * 1000,
     CORE_TOKEN = 7,
     CORE_CALLS = 8,
+    CORE_CALLS_LARGE = 2048,
     CORE_WAITERS = 7,
     CORE_OWED = 32,
     CORE_EXTENSIONS = 100,
@@ -71,6 +72,9 @@ struct core_fixture *core_fixture_new_spread(void **state, unsigned n);
 struct core_fixture *core_fixture_new_majority(void **state, unsigned n);
 struct core_fixture *core_fixture_new_down(void **state, unsigned n);
 int core_fixture_end(void **state);
+
+/* The same as core_fixture_new(), with room for CORE_CALLS_LARGE calls. */
+struct core_fixture *core_fixture_new_large(void **state, unsigned n);
 
 /* The same as core_fixture_new(), where client 1 acquires, and has asked the masters. */
 struct core_fixture *core_fixture_acquiring(void **state, unsigned n, uint32_t wait_ms);

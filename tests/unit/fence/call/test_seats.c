@@ -1,6 +1,7 @@
 /* One of several seats: which is asked for, who waits, and what wakes. */
 #include "tests/unit/fence/core_fixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SEAT(k) CORE_RESOURCE "#" k
@@ -135,6 +136,105 @@ static void retry_asks_a_majority_for_its_seat_first(void **state)
     assert_asks_for(f, SEAT("1"));
 }
 
+/* Masters 0 and 1 tell of each seat of @seats in the survey of the last step: those in @held have
+ * another holder, seat k for 100 * (k + 1) ms more. */
+static void tell_survey(struct core_fixture *f, unsigned seats, uint64_t held)
+{
+    uint64_t tags[2][FENCE_SEATS_MAX];
+    for (unsigned k = 0; k < seats; k++) {
+        char seat[FENCE_RESOURCE_MAX + 1];
+        snprintf(seat, sizeof(seat), CORE_RESOURCE "#%u", k);
+        for (unsigned i = 0; i < 2; i++)
+            tags[i][k] = surveyed(f, i, seat);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned k = 0; k < seats; k++)
+            core_reply_to(f, i, tags[i][k],
+                          held >> k & 1 ? (struct fence_reply){.kind = FENCE_REPLY_HELD,
+                                                               .holder = CORE_OTHER_HOLDER,
+                                                               .owner = "them",
+                                                               .remaining_ms = 100 * (k + 1)}
+                                        : (struct fence_reply){.kind = FENCE_REPLY_NO});
+}
+
+static void full_semaphore_costs_one_attempt_and_one_survey(void **state)
+{
+    struct core_fixture *f = acquiring_seat(state, 64, 0);
+    assert_asks_for(f, SEAT("0"));
+    core_both_held(f, CORE_OTHER_HOLDER, 9000);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+    tell_survey(f, 64, UINT64_MAX);
+    assert_answer(f, 1, FENCE_EHELD);
+    assert_int_equal(core_answer_of(f)->remaining_ms, 100);
+    assert_string_equal(core_answer_of(f)->owner, "them");
+    assert_int_equal(fence_core_counts(f->core)->attempts, 1);
+}
+
+static void survey_leads_to_a_seat_that_no_majority_says_is_held(void **state)
+{
+    struct core_fixture *f = acquiring_seat(state, 4, 0);
+    core_both_held(f, CORE_OTHER_HOLDER, 9000);
+    tell_survey(f, 4, 7);
+    assert_asks_for(f, SEAT("3"));
+    core_numbers(f, 7, 7);
+    assert_answer(f, 1, 0);
+}
+
+static void retry_where_all_are_held_makes_no_attempt(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    ask_again(f, 1, 64);
+    tell_survey(f, 64, UINT64_MAX);
+    assert_answer(f, 1, FENCE_EHELD);
+    assert_int_equal(fence_core_counts(f->core)->attempts, 0);
+}
+
+/* One master of three says so: the others may grant it. */
+static void seat_that_a_minority_says_is_held_is_asked_for(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    ask_again(f, 1, 1);
+    const uint64_t tags[] = {surveyed(f, 0, SEAT("0")), surveyed(f, 1, SEAT("0"))};
+    core_reply_to(f, 0, tags[0],
+                  (struct fence_reply){.kind = FENCE_REPLY_HELD,
+                                       .holder = CORE_OTHER_HOLDER,
+                                       .owner = "",
+                                       .remaining_ms = 500});
+    core_reply_to(f, 1, tags[1], (struct fence_reply){.kind = FENCE_REPLY_NO});
+    assert_asks_for(f, SEAT("0"));
+}
+
+static void acquire_name(struct core_fixture *f, uint64_t client, unsigned name)
+{
+    char resource[FENCE_RESOURCE_MAX + 1];
+    snprintf(resource, sizeof(resource), "name/%u", name);
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
+    call.resource = resource;
+    call.seats = 2;
+    core_call(f, call);
+}
+
+static void full_table_of_names_refuses_other_names_alone(void **state)
+{
+    struct core_fixture *f = core_fixture_new_large(state, 3);
+    for (unsigned k = 0; k < FENCE_SEAT_QUEUES_MAX; k++) {
+        acquire_name(f, 1 + k, k);
+        assert_int_equal(core_answers(f), 0);
+    }
+    acquire_name(f, 5000, FENCE_SEAT_QUEUES_MAX);
+    assert_answer(f, 5000, FENCE_EBUSY);
+    acquire_name(f, 5001, 0);
+    assert_int_equal(core_answers(f), 0);
+    struct fence_call call = core_call_of(FENCE_CALL_INSPECT, 5002);
+    call.seats = 2;
+    core_call(f, call);
+    assert_int_equal(core_answers(f), 0);
+    core_client_left(f, 2);
+    assert_answer(f, 2, FENCE_ELEFT);
+    acquire_name(f, 5003, FENCE_SEAT_QUEUES_MAX);
+    assert_int_equal(core_answers(f), 0);
+}
+
 static void retry_without_a_majority_is_told_so(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -182,6 +282,11 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(all_that_wait_for_seats_of_a_name_stand_in_one_queue),
     CORE_CASE(lock_of_the_same_name_has_a_queue_of_its_own),
     CORE_CASE(retry_asks_a_majority_for_its_seat_first),
+    CORE_CASE(full_semaphore_costs_one_attempt_and_one_survey),
+    CORE_CASE(survey_leads_to_a_seat_that_no_majority_says_is_held),
+    CORE_CASE(retry_where_all_are_held_makes_no_attempt),
+    CORE_CASE(seat_that_a_minority_says_is_held_is_asked_for),
+    CORE_CASE(full_table_of_names_refuses_other_names_alone),
     CORE_CASE(retry_without_a_majority_is_told_so),
     CORE_CASE(inspection_shows_the_seats_that_are_held),
 };
