@@ -60,6 +60,8 @@ static const struct mutant {
     {"seats-apart", "all seats of a name share a counter", TOKENS, ON(MUTANT_SEATS_APART)},
     {"survey-skipped", "a retry looks for the seat that its lock id has", COMING,
      ON(MUTANT_SURVEY_SKIPPED)},
+    {"turns-ignored", "a free seat goes to the first call that knows it", WAITING,
+     ON(MUTANT_TURNS_IGNORED)},
     {"no-view", "a master compares views", TOKENS, ON(MUTANT_VIEW_UNCHECKED)},
     {"extended-in-any-view", "for an extension, too", TOKENS, ON(MUTANT_EXTEND_VIEW_UNCHECKED)},
     {"hedge-under-new-view", "masters asked later are named the view of the first", TOKENS,
@@ -254,6 +256,7 @@ static const char *const seldom_found[] = {
     "locks-kept",
     "mark-unseen",
     "no-wait",
+    "survey-skipped",
     "told-ignored",
     "undurable-votes",
 };

@@ -484,6 +484,16 @@ class _Answer:
         # None of a pawld: a gateway says that it waited too long, or another server answers.
         self.is_foreign = not self.type and (status >= 300 or not is_json)
 
+    def part(self, response) -> _Answer:
+        """The answer to one call of those that went together. @response is its status and body."""
+        response = response if isinstance(response, dict) else {}
+        status, body = response.get("status"), response.get("body")
+        if type(status) is not int or not 200 <= status <= 599:
+            status, body = 0, None  # none of a pawld
+        part = _Answer(self.server, self.sent, status, body)
+        part.took = self.took
+        return part
+
     def integer(self, member: str, least: int, most: int) -> int:
         return _integer(self, self.json, member, least, most)
 
@@ -840,7 +850,8 @@ class _Batch:
         responses = answer.json.get("responses")
         if answer.status == 200 and isinstance(responses, list) and len(responses) == len(self.asked):
             for one, response in zip(self.asked, responses):
-                self.settle_one(one, answer, response if isinstance(response, dict) else {})
+                one.answer = answer.part(response)
+                one.settled.set()
         elif self.is_for_all(answer):
             for one in self.asked:
                 one.answer = answer
@@ -849,15 +860,6 @@ class _Batch:
             # What is wrong with one call is 400 for all.
             self.server.takes_batches = answer.status == 400
             self.send_each()
-
-    @staticmethod
-    def settle_one(one: _Asked, answer: _Answer, response: dict):
-        status, body = response.get("status"), response.get("body")
-        if type(status) is not int or not 200 <= status <= 599:
-            status, body = 0, None  # none of a pawld
-        one.answer = _Answer(answer.server, answer.sent, status, body)
-        one.answer.took = answer.took
-        one.settled.set()
 
     @staticmethod
     def is_for_all(answer: _Answer) -> bool:
@@ -1058,6 +1060,7 @@ class Client:
         self._servers = [_Server(url, ssl_context, key) for url in servers]
         self._urls = {server.url for server in self._servers}
         self._current = 0  # the one to ask next
+        self._asks_at_once = True  # about several locks, until a server does not know that
         self._turn = None  # the last turn of a loop in which asyncio asked for something
 
     def __getstate__(self):
@@ -1468,13 +1471,37 @@ def _acquire(client: Client, request: _Request, take_new_grant: bool, abort: _Ab
         raise _about(error, "acquire", request.names)
 
 
+def _ask_at_once(client: Client, method: str, lock_id: str, body: dict, until: float) -> dict:
+    """Asks for all resources of @body in one request. Returns the answers that are successes, by name:
+    any other name is to be asked for by itself. Takes a share of the time, so that this can be."""
+    names = body["resources"]
+    if len(names) == 1 or not client._asks_at_once:
+        return {}
+    call = _Call(method, "/v1/locks", body, {"Lock-Id": lock_id})
+    try:
+        timeout = (until - now()) / (len(client._servers) + 1)
+        answer = client._ask(call, timeout, _Abort())
+    except Forked:
+        raise
+    except Error:
+        if call.answer is not None and call.answer.status in (404, 405):
+            client._asks_at_once = False  # an older pawld
+        return {}
+    responses = answer.json.get("responses")
+    if not isinstance(responses, list) or len(responses) != len(names):
+        return {}
+    parts = ((name, answer.part(response)) for name, response in zip(names, responses))
+    return {name: part for name, part in parts if part.status in (200, 201)}
+
+
 def _release(client: Client, names, lock_id: str, until: float) -> bool:
     released = True
     error = None
+    answers = _ask_at_once(client, "DELETE", lock_id, {"resources": list(names)}, until)
     for name in names:
         call = _Call("DELETE", _path(name), headers={"Lock-Id": lock_id})
         try:
-            answer = client._ask_until(call, until)
+            answer = answers.get(name) or client._ask_until(call, until)
             released = released and answer.json.get("released") is True
         except Error as failed:
             error = _about(failed, "release", [name])
@@ -1757,10 +1784,14 @@ class Lock:
 
     def _extend(self, ttl, until: float):
         ttl = self.ttl if ttl is None else _ttl(ttl)
+        self.check()
+        body = {"resources": list(self.names), "tokens": [self._tokens[name] for name in self.names],
+                "ttl_ms": int(ttl * 1000)}
+        answers = _ask_at_once(self._client, "PATCH", self.lock_id, body, min(until, self.deadline))
         for name in self.names:
             self.check()
             try:
-                self._extend_name(name, ttl, min(until, self.deadline))
+                self._extend_name(name, ttl, min(until, self.deadline), answers.get(name))
             except Forked:
                 raise
             except LockLost as error:
@@ -1772,10 +1803,10 @@ class Lock:
             except Error as error:
                 raise _about(error, "extend", [name])
 
-    def _extend_name(self, name: str, ttl: float, until: float):
+    def _extend_name(self, name: str, ttl: float, until: float, answer):
         headers = {"Lock-Id": self.lock_id, "Fencing-Token": self._tokens[name]}
         call = _Call("PATCH", _path(name), {"ttl_ms": int(ttl * 1000)}, headers)
-        answer = self._client._ask_until(call, until)
+        answer = answer or self._client._ask_until(call, until)
         deadline = answer.until(ttl)
         token = answer.integer("token", 1, TOKEN_MAX) if answer.status == 201 else None
         with self._mutex:

@@ -252,6 +252,27 @@ static bool check_turn(struct sim_world *world, const struct sim_line *line,
     return first == call;
 }
 
+/* Whether @call stands before @later, and knows the seat @resource. */
+static bool has_turn_before(const struct sim_call *call, const struct sim_call *later,
+                            uint32_t resource)
+{
+    return call != later && call->kind == FENCE_CALL_ACQUIRE && call->state == SIM_CALL_UNDER_WAY &&
+           call->server == later->server && !call->turned_away && call->rank < later->rank &&
+           resource < call->seats;
+}
+
+/* A call with its own lock id may have a place that was kept, or the seat itself. */
+static void check_turn_of_seat(struct sim_world *world, const struct sim_call *call,
+                               uint32_t resource)
+{
+    for (uint32_t k = 0; k < world->check.calls_count && !call->idempotent; k++)
+        if (has_turn_before(&world->check.calls[k], call, resource))
+            sim_check_fail(&world->check,
+                           "W1: lock %" PRIu32 " asks for the seat r%" PRIu32
+                           ", though lock %" PRIu32 ", which knows it, came before it",
+                           call->lock, resource, world->check.calls[k].lock);
+}
+
 static void takes(struct sim_world *world, unsigned s, const struct fence_request *request)
 {
     struct sim_call *call = sim_attempts_call(world, request);
@@ -259,6 +280,7 @@ static void takes(struct sim_world *world, unsigned s, const struct fence_reques
     if (call->attempt == request->attempt)
         return; /* a hedge */
     if (call->seats > 0) {
+        check_turn_of_seat(world, call, sim_resource_number(request->resource));
         sim_waking_check_seats(world, call);
     } else if (!stands_in_line(call)) {
         sim_waking_check_group(world, call);

@@ -10,8 +10,9 @@
  *   W4  who asks again for what this server gave its lock id, or was told that it has, asks at
  * once.
  *
- * Who wants one of several seats stands in a line, too. Only W3 is looked at there: no seat that it
- * knows stays free for longer than the first of a line sleeps.
+ * Who wants one of several seats stands in a line, too, where each seat has a first: the first call
+ * that knows it. W1 is looked at there, but for calls with their own lock ids, and W3: no seat that
+ * a waiter knows stays free for longer than the first of a line sleeps.
  *
  * Who wants several at once stands in no line: it may ask at any time, and must now and then. */
 #ifndef TESTS_SIM_PROMISES_WAITERS_H

@@ -276,6 +276,46 @@ class Holding(Case):
             self.expect_held()
         self.expect_free()
 
+    def test_thousand_names_are_extended_and_released_in_16_requests(self):
+        relay = self.relay(lambda method, before: None)
+        client = pawl.Client(relay.url)
+        names = [f"{self.name}/{k}" for k in range(1000)]
+        locks = [client.acquire(names[k:k + 64], ttl=30, wait=0) for k in range(0, 1000, 64)]
+        deadlines = [lock.deadline for lock in locks]
+        relay.requests.clear()
+        for lock in locks:
+            lock.extend(60)
+        self.assertEqual(relay.requests, ["PATCH /v1/locks HTTP/1.1"] * 16)
+        for lock, deadline in zip(locks, deadlines):
+            self.assertGreater(lock.deadline, deadline + 20)
+            self.assertTrue(lock.release())
+        self.assertEqual(relay.requests[16:], ["DELETE /v1/locks HTTP/1.1"] * 16)
+        for name in names[::100]:
+            self.expect_free(name)
+
+    def test_name_that_is_lost_is_told_where_all_are_extended_at_once(self):
+        names = [self.name, self.name + "/b", self.name + "/c"]
+        lock = self.client.acquire(names, ttl=30, wait=0)
+        pawl._release(self.client, names[1:2], lock.lock_id, pawl.now() + PATIENCE)
+        with self.assertRaises(pawl.LockLost) as caught:
+            lock.extend()
+        self.assertEqual(caught.exception.name, names[1])
+        self.assertFalse(lock.held)
+        self.assertFalse(lock.release())
+
+    def test_names_are_asked_for_one_by_one_at_a_server_that_is_older(self):
+        older = b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"
+        names = [self.name, self.name + "/b"]
+        relay = self.relay(lambda method, before: (lambda answer: older)
+                           if method == "PATCH" and before == 0 else None)
+        lock = pawl.Client(relay.url).acquire(names, ttl=5, wait=0)
+        deadline = lock.deadline
+        lock.extend(10)
+        self.assertGreater(lock.deadline, deadline + 3)
+        self.assertTrue(lock.release())
+        self.assertEqual([line.split()[0] for line in relay.requests],
+                         ["POST", "PATCH", "PATCH", "PATCH", "DELETE", "DELETE"])
+
     def test_lost_answers_of_extend_and_release_are_asked_for_again(self):
         relay = self.relay(lambda method, before:
                            nothing if method != "POST" and before == 0 else None)
