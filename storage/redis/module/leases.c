@@ -11,7 +11,10 @@
 #include <sys/random.h>
 
 enum {
-    LEASES_MIN = 1024, /* slots at first; they double */
+    PARTS_BITS = 10,
+    PARTS = 1 << PARTS_BITS,
+    PART_MIN = 16,                                    /* slots of a part at first; they double */
+    PART_MAX = 2 * STORAGE_MODULE_LEASES_MAX / PARTS, /* parts are filled by hashes, not evenly */
     US_IN_MS = 1000,
 };
 
@@ -22,16 +25,25 @@ struct lease {
     uint64_t hash;
 };
 
-static struct {
-    bool emptied; /* since a sweep began that looks at all locks */
-    uint64_t seed[2];
+/* The leases whose hashes begin with the same bits. A part that is full moves to twice the room by
+ * itself, so nobody waits while all leases move: of a million, a thousand do. */
+struct part {
     struct lease *lease;
     uint32_t capacity;
     uint32_t count;
     uint32_t first_free;
-    uint32_t found; /* the slot that was found last; it may be free now */
     struct fence_table by_key;
     struct fence_timers by_end;
+};
+
+static struct {
+    bool emptied; /* since a sweep began that looks at all locks */
+    uint64_t seed[2];
+    uint32_t count; /* in all parts */
+    struct part part[PARTS];
+    struct fence_timers by_part; /* when the first lease of each part ends */
+    struct part *found_in;       /* what was found last; it may be free now */
+    uint32_t found;
 } leases = {.emptied = true};
 
 uint64_t storage_module_now_ms(void)
@@ -41,117 +53,147 @@ uint64_t storage_module_now_ms(void)
 
 bool storage_module_leases_init(void)
 {
-    return getrandom(leases.seed, sizeof(leases.seed), 0) == (ssize_t)sizeof(leases.seed);
+    leases.found_in = &leases.part[0];
+    return getrandom(leases.seed, sizeof(leases.seed), 0) == (ssize_t)sizeof(leases.seed) &&
+           fence_timers_init(&leases.by_part, PARTS);
+}
+
+void storage_module_leases_fini(void)
+{
+    if (leases.by_part.capacity > 0)
+        storage_module_leases_forget_all();
+    fence_timers_fini(&leases.by_part);
 }
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-static void free_slots(void)
+static struct part *part_of(uint64_t hash)
 {
-    free(leases.lease);
-    fence_table_fini(&leases.by_key);
-    fence_timers_fini(&leases.by_end);
-    leases.lease = NULL;
-    leases.capacity = leases.count = 0;
+    return &leases.part[hash >> (64 - PARTS_BITS)];
+}
+
+/* The first lease of @part may be another one now. */
+static void note_first(const struct part *part)
+{
+    fence_timers_set(&leases.by_part, (uint32_t)(part - leases.part),
+                     fence_timers_next_us(&part->by_end));
+}
+
+static void free_slots(struct part *part)
+{
+    free(part->lease);
+    fence_table_fini(&part->by_key);
+    fence_timers_fini(&part->by_end);
+    *part = (struct part){0};
 }
 
 /* In the order of the heap, so that no timer has to rise. */
-static void move_to(struct fence_table *table, struct fence_timers *timers)
+static void move_to(struct part *part, struct fence_table *table, struct fence_timers *timers)
 {
-    for (uint32_t at = 0; at < leases.by_end.count; at++) {
-        const uint32_t slot = leases.by_end.heap[at];
-        fence_table_add(table, leases.lease[slot].hash, slot);
-        fence_timers_set(timers, slot, leases.by_end.due_us[slot]);
+    for (uint32_t at = 0; at < part->by_end.count; at++) {
+        const uint32_t slot = part->by_end.heap[at];
+        fence_table_add(table, part->lease[slot].hash, slot);
+        fence_timers_set(timers, slot, part->by_end.due_us[slot]);
     }
-    fence_table_fini(&leases.by_key);
-    fence_timers_fini(&leases.by_end);
-    leases.by_key = *table;
-    leases.by_end = *timers;
+    fence_table_fini(&part->by_key);
+    fence_timers_fini(&part->by_end);
+    part->by_key = *table;
+    part->by_end = *timers;
 }
 
 /* Doubles the slots, none of which is free. */
-static bool grow(void)
+static bool grow(struct part *part)
 {
-    const uint32_t capacity = leases.capacity ? 2 * leases.capacity : LEASES_MIN;
+    const uint32_t capacity = part->capacity ? 2 * part->capacity : PART_MIN;
     struct fence_table table;
     struct fence_timers timers;
-    if (capacity > STORAGE_MODULE_LEASES_MAX || !fence_table_init(&table, capacity))
+    assert(part->count == part->capacity);
+    if (capacity > PART_MAX || !fence_table_init(&table, capacity))
         return false;
     if (!fence_timers_init(&timers, capacity)) {
         fence_table_fini(&table);
         return false;
     }
-    struct lease *lease = realloc(leases.lease, capacity * sizeof(*lease));
+    struct lease *lease = realloc(part->lease, capacity * sizeof(*lease));
     if (!lease) {
         fence_table_fini(&table);
         fence_timers_fini(&timers);
         return false;
     }
-    leases.lease = lease;
-    for (uint32_t slot = leases.capacity; slot < capacity; slot++)
+    part->lease = lease;
+    for (uint32_t slot = part->capacity; slot < capacity; slot++)
         lease[slot] = (struct lease){.hash = slot + 1};
-    leases.first_free = leases.capacity;
-    leases.capacity = capacity;
-    move_to(&table, &timers);
+    part->first_free = part->capacity;
+    part->capacity = capacity;
+    move_to(part, &table, &timers);
     return true;
 }
 
 /* ---- one lease ------------------------------------------------------------------------------- */
 
-static bool is_of(uint32_t slot, const char *key, size_t len)
+static bool is_of(const struct part *part, uint32_t slot, const char *key, size_t len)
 {
-    const struct lease *lease = &leases.lease[slot];
+    const struct lease *lease = &part->lease[slot];
     return lease->key && lease->len == len && memcmp(lease->key, key, len) == 0;
 }
 
 /* A request looks at one lock a few times: the slot that was found last is tried first. */
 static uint32_t find_lease(const char *key, size_t len, uint64_t *ret_hash)
 {
-    if (leases.found < leases.capacity && is_of(leases.found, key, len)) {
-        *ret_hash = leases.lease[leases.found].hash;
+    struct part *part = leases.found_in;
+    if (leases.found < part->capacity && is_of(part, leases.found, key, len)) {
+        *ret_hash = part->lease[leases.found].hash;
         return leases.found;
     }
     *ret_hash = fence_keyed_hash(key, len, leases.seed);
-    if (leases.count == 0)
+    part = part_of(*ret_hash);
+    if (part->count == 0)
         return FENCE_TABLE_NONE;
-    uint32_t slot = fence_table_first(&leases.by_key, *ret_hash);
-    while (slot != FENCE_TABLE_NONE && !is_of(slot, key, len))
-        slot = fence_table_next(&leases.by_key, slot);
-    if (slot != FENCE_TABLE_NONE)
+    uint32_t slot = fence_table_first(&part->by_key, *ret_hash);
+    while (slot != FENCE_TABLE_NONE && !is_of(part, slot, key, len))
+        slot = fence_table_next(&part->by_key, slot);
+    if (slot != FENCE_TABLE_NONE) {
+        leases.found_in = part;
         leases.found = slot;
+    }
     return slot;
 }
 
 /* FENCE_TABLE_NONE: no memory. */
 static uint32_t add_lease(const char *key, size_t len, uint64_t hash)
 {
-    char *copy = malloc(len);
-    if (!copy || (leases.count == leases.capacity && !grow())) {
+    struct part *part = part_of(hash);
+    char *copy = leases.count < STORAGE_MODULE_LEASES_MAX ? malloc(len) : NULL;
+    if (!copy || (part->count == part->capacity && !grow(part))) {
         free(copy);
         return FENCE_TABLE_NONE;
     }
-    const uint32_t slot = leases.first_free;
-    leases.first_free = (uint32_t)leases.lease[slot].hash;
+    const uint32_t slot = part->first_free;
+    part->first_free = (uint32_t)part->lease[slot].hash;
     memcpy(copy, key, len);
-    struct lease *lease = &leases.lease[slot];
+    struct lease *lease = &part->lease[slot];
     *lease = (struct lease){.len = len, .hash = hash};
     lease->key = copy;
+    part->count++;
     leases.count++;
-    fence_table_add(&leases.by_key, hash, slot);
+    fence_table_add(&part->by_key, hash, slot);
     return slot;
 }
 
-static void remove_lease(uint32_t slot)
+static void remove_lease(struct part *part, uint32_t slot)
 {
-    struct lease *lease = &leases.lease[slot];
-    fence_table_remove(&leases.by_key, lease->hash, slot);
-    fence_timers_set(&leases.by_end, slot, FENCE_NEVER);
+    struct lease *lease = &part->lease[slot];
+    assert(part->count > 0 && part->count <= leases.count);
+    fence_table_remove(&part->by_key, lease->hash, slot);
+    fence_timers_set(&part->by_end, slot, FENCE_NEVER);
     free(lease->key);
-    *lease = (struct lease){.hash = leases.first_free};
-    leases.first_free = slot;
+    *lease = (struct lease){.hash = part->first_free};
+    part->first_free = slot;
+    part->count--;
     leases.count--;
-    if (leases.count == 0 && leases.capacity > LEASES_MIN)
-        free_slots();
+    if (part->count == 0 && part->capacity > PART_MIN)
+        free_slots(part);
+    note_first(part);
 }
 
 bool storage_module_lease_set(const char *key, size_t len, uint64_t end_ms)
@@ -163,7 +205,8 @@ bool storage_module_lease_set(const char *key, size_t len, uint64_t end_ms)
         slot = add_lease(key, len, hash);
     if (slot == FENCE_TABLE_NONE)
         return false;
-    fence_timers_set(&leases.by_end, slot, end_ms * US_IN_MS);
+    fence_timers_set(&part_of(hash)->by_end, slot, end_ms * US_IN_MS);
+    note_first(part_of(hash));
     return true;
 }
 
@@ -172,7 +215,7 @@ uint64_t storage_module_lease_end(const char *key, size_t len, uint64_t now_ms, 
     uint64_t hash = 0;
     const uint32_t slot = find_lease(key, len, &hash);
     if (slot != FENCE_TABLE_NONE)
-        return leases.by_end.due_us[slot] / US_IN_MS;
+        return part_of(hash)->by_end.due_us[slot] / US_IN_MS;
     (void)!storage_module_lease_set(key, len, now_ms + lease_ms);
     return now_ms + lease_ms;
 }
@@ -182,7 +225,7 @@ void storage_module_lease_forget(const char *key, size_t len)
     uint64_t hash = 0;
     const uint32_t slot = find_lease(key, len, &hash);
     if (slot != FENCE_TABLE_NONE)
-        remove_lease(slot);
+        remove_lease(part_of(hash), slot);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -190,9 +233,13 @@ void storage_module_lease_forget(const char *key, size_t len)
 void storage_module_leases_forget_all(void)
 {
     leases.emptied = true;
-    for (uint32_t slot = 0; slot < leases.capacity; slot++)
-        free(leases.lease[slot].key);
-    free_slots();
+    for (struct part *part = leases.part; part < leases.part + PARTS; part++) {
+        for (uint32_t slot = 0; slot < part->capacity; slot++)
+            free(part->lease[slot].key);
+        free_slots(part);
+        note_first(part);
+    }
+    leases.count = 0;
 }
 
 bool storage_module_leases_take_emptied(void)
@@ -204,7 +251,7 @@ bool storage_module_leases_take_emptied(void)
 
 bool storage_module_leases_due(uint64_t now_ms)
 {
-    return leases.count > 0 && fence_timers_next_us(&leases.by_end) <= now_ms * US_IN_MS;
+    return leases.count > 0 && fence_timers_next_us(&leases.by_part) <= now_ms * US_IN_MS;
 }
 
 bool storage_module_leases_pop(uint64_t now_ms, char ret_key[static STORAGE_MODULE_KEY_MAX],
@@ -212,9 +259,10 @@ bool storage_module_leases_pop(uint64_t now_ms, char ret_key[static STORAGE_MODU
 {
     if (!storage_module_leases_due(now_ms))
         return false;
-    const uint32_t slot = fence_timers_first(&leases.by_end);
-    *ret_len = leases.lease[slot].len;
-    memcpy(ret_key, leases.lease[slot].key, *ret_len);
-    remove_lease(slot);
+    struct part *part = &leases.part[fence_timers_first(&leases.by_part)];
+    const uint32_t slot = fence_timers_first(&part->by_end);
+    *ret_len = part->lease[slot].len;
+    memcpy(ret_key, part->lease[slot].key, *ret_len);
+    remove_lease(part, slot);
     return true;
 }

@@ -23,8 +23,11 @@ enum {
 /* The monotonic clock of the server. */
 uint64_t storage_module_now_ms(void);
 
-/* False: no seed for the hashes of names. */
+/* False: no seed for the hashes of names, or no memory. */
 FENCE_CHECKED bool storage_module_leases_init(void);
+
+/* Frees all memory. Fine without a successful storage_module_leases_init(). */
+void storage_module_leases_fini(void);
 
 /* Returns when the lease of @key ends. A lease that was not noted begins at @now_ms, and lasts
  * @lease_ms. Where memory is out it is not noted, and begins again the next time. */

@@ -42,6 +42,15 @@ void storage_module_marker_init(struct redis_ctx *ctx)
         names[i] = redis.string_new(NULL, texts[i], strlen(texts[i]));
 }
 
+void storage_module_marker_fini(void)
+{
+    for (int i = 0; i < FIELDS; i++) {
+        if (names[i])
+            redis.string_free(NULL, names[i]);
+        names[i] = NULL;
+    }
+}
+
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 struct fields {

@@ -18,6 +18,7 @@ struct storage_module_terms {
 
 /* Makes the names of the fields. They stay as long as the module. */
 void storage_module_marker_init(struct redis_ctx *ctx);
+void storage_module_marker_fini(void);
 
 /* Reads the marker in @fleet, an open key that is a hash or empty, into @turn: its marker, members,
  * me and lineage. Reports whether the sender may act for the fleet. If not, @ret_why is the error

@@ -179,10 +179,33 @@ static int batch(struct redis_ctx *ctx, struct redis_string **argv, int argc)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Redis looks up the name RedisModule_OnLoad. */
+/* Redis looks up the names RedisModule_OnLoad and RedisModule_OnUnload. */
 __attribute__((visibility("default"))) int
 storage_module_load(struct redis_ctx *ctx, struct redis_string **argv,
                     int argc) __asm__("RedisModule_OnLoad");
+
+__attribute__((visibility("default"))) int
+storage_module_unload(struct redis_ctx *ctx) __asm__("RedisModule_OnUnload");
+
+/* A server that unloads the module takes back its commands and events by itself. */
+int storage_module_unload(struct redis_ctx *ctx)
+{
+    (void)ctx;
+    storage_module_leases_fini();
+    storage_module_marker_fini();
+    return REDIS_OK;
+}
+
+static bool load(struct redis_ctx *ctx)
+{
+    static const char flags[] = "write fast";
+    storage_module_marker_init(ctx);
+    return redis.create_command(ctx, STORAGE_MODULE_COMMAND, batch, flags, FLEET_KEY, -1, 1) ==
+               REDIS_OK &&
+           storage_module_scripted_init(ctx) && storage_module_leases_init() &&
+           storage_module_events_init(ctx) &&
+           storage_module_categorize(ctx, STORAGE_MODULE_COMMAND, flags);
+}
 
 int storage_module_load(struct redis_ctx *ctx, struct redis_string **argv, int argc)
 {
@@ -191,12 +214,8 @@ int storage_module_load(struct redis_ctx *ctx, struct redis_string **argv, int a
     if (!storage_module_api_init(ctx))
         return REDIS_ERR;
     redis.set_module(ctx, "pawl-master", STORAGE_MODULE_VERSION, REDIS_API_VERSION);
-    storage_module_marker_init(ctx);
-    if (redis.create_command(ctx, STORAGE_MODULE_COMMAND, batch, "write fast", FLEET_KEY, -1, 1) !=
-            REDIS_OK ||
-        !storage_module_scripted_init(ctx) || !storage_module_leases_init() ||
-        !storage_module_events_init(ctx))
-        return REDIS_ERR;
-    return storage_module_categorize(ctx, STORAGE_MODULE_COMMAND, "write fast") ? REDIS_OK
-                                                                                : REDIS_ERR;
+    if (load(ctx))
+        return REDIS_OK;
+    (void)storage_module_unload(ctx);
+    return REDIS_ERR;
 }
