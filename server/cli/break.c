@@ -47,23 +47,14 @@ static error_t parse_break(int key, char *text, struct argp_state *state)
 {
     struct break_options *options = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        cli_init_verb(state, options->globals);
-        return 0;
     case OPTION_TOKEN:
         return take_token(text, &options->token);
     case 'y':
         options->yes = true;
         return 0;
-    case ARGP_KEY_ARG:
-        if (options->name != NULL)
-            return server_options_error("breaks one lock; say one name");
-        options->name = text;
-        return cli_check_name(text, "name");
-    case ARGP_KEY_END:
-        return options->name != NULL ? 0 : server_options_error("says no name; see --help");
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_one_name(key, text, state, options->globals,
+                                  "breaks one lock; say one name", &options->name);
     }
 }
 

@@ -73,6 +73,26 @@ error_t cli_check_name(const char *text, const char *what)
                                 text, what, PAWL_NAME_MAX);
 }
 
+error_t cli_parse_one_name(int key, char *text, struct argp_state *state,
+                           struct cli_globals *globals, const char *one_only, const char **name)
+{
+    assert(globals != NULL && one_only != NULL && name != NULL);
+    switch (key) {
+    case ARGP_KEY_INIT:
+        cli_init_verb(state, globals);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (*name != NULL)
+            return server_options_error("%s", one_only);
+        *name = text;
+        return cli_check_name(text, "name");
+    case ARGP_KEY_END:
+        return *name != NULL ? 0 : server_options_error("says no name; see --help");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 error_t cli_check_prefix(const char *text)
 {
     assert(text != NULL);

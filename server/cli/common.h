@@ -42,6 +42,12 @@ error_t cli_take_time(const char *text, const char *option, int64_t least_ms, in
 /* Adds @text to the names of a lock, of which there are PAWL_NAMES_MAX at the most. */
 error_t cli_take_name(char *text, const char **names, size_t *count);
 
+/* What a verb about one lock does with the keys of argp that are none of its options. *@name is
+ * NULL at first, and the name of the lock then. @one_only is the error where there is another name.
+ */
+error_t cli_parse_one_name(int key, char *text, struct argp_state *state,
+                           struct cli_globals *globals, const char *one_only, const char **name);
+
 /* Whether pawld takes @text as a name; @what says it in the sentence. */
 error_t cli_check_name(const char *text, const char *what);
 

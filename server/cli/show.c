@@ -17,20 +17,8 @@ struct show_options {
 static error_t parse_show(int key, char *text, struct argp_state *state)
 {
     struct show_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        cli_init_verb(state, options->globals);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->name != NULL)
-            return server_options_error("shows one name; pawl list shows more");
-        options->name = text;
-        return cli_check_name(text, "name");
-    case ARGP_KEY_END:
-        return options->name != NULL ? 0 : server_options_error("says no name; see --help");
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return cli_parse_one_name(key, text, state, options->globals,
+                              "shows one name; pawl list shows more", &options->name);
 }
 
 static void print_holder(const json_t *lock)

@@ -45,20 +45,12 @@ static error_t parse_watch(int key, char *text, struct argp_state *state)
 {
     struct watch_options *options = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        cli_init_verb(state, options->globals);
-        return 0;
     case OPTION_UNTIL:
         return take_until(text, &options->until);
-    case ARGP_KEY_ARG:
-        if (options->name != NULL)
-            return server_options_error("watches one name; start one pawl watch for each");
-        options->name = text;
-        return cli_check_name(text, "name");
-    case ARGP_KEY_END:
-        return options->name != NULL ? 0 : server_options_error("says no name; see --help");
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_parse_one_name(key, text, state, options->globals,
+                                  "watches one name; start one pawl watch for each",
+                                  &options->name);
     }
 }
 
