@@ -3,11 +3,10 @@
  * of writers: microseconds a transaction takes its writer, as medians over the rounds, and the
  * median of the ratios of each round. */
 #include "tests/contract/guards/guard.h"
+#include "tests/contract/guards/program.h"
 #include "tests/lib/case.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 
-#include <argp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,15 +137,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'm':
         options.ms = guard_number(state, arg, 60000);
         return 0;
-    case ARGP_KEY_ARG:
-        options.kind = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!options.kind || !guard_find(options.kind))
-            argp_error(state, "name a kind of guard");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return program_parse(key, arg, state, &options.kind);
     }
 }
 
@@ -165,24 +157,14 @@ static const struct argp argp = {
 
 static void costs(void **state)
 {
-    const struct guard_kind *kind = guard_find(options.kind);
-    if (kind->missing())
-        case_skip(kind->missing());
+    const struct guard_kind *kind = program_kind(options.kind);
     struct guard_server *server = guard_server_new(kind);
     for (size_t i = 0; i < sizeof(writer_counts) / sizeof(writer_counts[0]); i++)
         measure(server, writer_counts[i]);
     guard_server_free(server);
 }
 
-static int end(void **state)
-{
-    process_kill_all();
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    static const struct CMUnitTest cases[] = {cmocka_unit_test(costs)};
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    return case_status(cmocka_run_group_tests(cases, NULL, end));
+    return program_main(&argp, argc, argv, costs);
 }

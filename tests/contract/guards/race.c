@@ -7,6 +7,7 @@
  * Prints a line of JSON for each play. Fails if the guard lost an update, or if nothing was lost
  * without it: then the race has shown nothing. */
 #include "tests/contract/guards/guard.h"
+#include "tests/contract/guards/program.h"
 #include "tests/contract/guards/writers.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
@@ -14,7 +15,6 @@
 #include "tests/lib/tempdir.h"
 #include "tests/lib/wait.h"
 
-#include <argp.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -188,15 +188,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'k':
         options.kills = true;
         return 0;
-    case ARGP_KEY_ARG:
-        options.kind = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!options.kind || !guard_find(options.kind))
-            argp_error(state, "name a kind of guard");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return program_parse(key, arg, state, &options.kind);
     }
 }
 
@@ -214,12 +207,9 @@ static const struct argp argp = {
     .doc = "Writers race for the rows of a guarded database.",
 };
 
-/* cmocka's assertions need a case around them. */
 static void races_hold(void **state)
 {
-    const struct guard_kind *kind = guard_find(options.kind);
-    if (kind->missing())
-        case_skip(kind->missing());
+    const struct guard_kind *kind = program_kind(options.kind);
     char *folder = tempdir_new();
     char data[PATH_LEN], url[64];
     snprintf(data, sizeof(data), "%s/locks", folder);
@@ -234,15 +224,7 @@ static void races_hold(void **state)
     assert_true(control_loses);
 }
 
-static int end(void **state)
-{
-    process_kill_all();
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    static const struct CMUnitTest cases[] = {cmocka_unit_test(races_hold)};
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    return case_status(cmocka_run_group_tests(cases, NULL, end));
+    return program_main(&argp, argc, argv, races_hold);
 }

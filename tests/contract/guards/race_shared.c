@@ -6,12 +6,11 @@
  * half of a write, or refused nothing; or if without the guard nothing was lost or no half was
  * seen: then the race has shown nothing. */
 #include "tests/contract/guards/guard.h"
+#include "tests/contract/guards/program.h"
 #include "tests/contract/guards/sharers.h"
 #include "tests/lib/case.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -82,15 +81,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'w':
         options.writers = guard_number(state, arg, SHARERS_WRITERS_MAX);
         return 0;
-    case ARGP_KEY_ARG:
-        options.kind = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!options.kind || !guard_find(options.kind))
-            argp_error(state, "name a kind of guard");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return program_parse(key, arg, state, &options.kind);
     }
 }
 
@@ -108,12 +100,9 @@ static const struct argp argp = {
     .doc = "Readers and writers race for the rows of a guarded database.",
 };
 
-/* cmocka's assertions need a case around them. */
 static void races_hold(void **state)
 {
-    const struct guard_kind *kind = guard_find(options.kind);
-    if (kind->missing())
-        case_skip(kind->missing());
+    const struct guard_kind *kind = program_kind(options.kind);
     const unsigned control =
         options.seconds < CONTROL_SECONDS_MAX ? options.seconds : CONTROL_SECONDS_MAX;
     const bool guarded_holds = race(kind, true, options.seconds);
@@ -122,15 +111,7 @@ static void races_hold(void **state)
     assert_true(control_loses);
 }
 
-static int end(void **state)
-{
-    process_kill_all();
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    static const struct CMUnitTest cases[] = {cmocka_unit_test(races_hold)};
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    return case_status(cmocka_run_group_tests(cases, NULL, end));
+    return program_main(&argp, argc, argv, races_hold);
 }
