@@ -230,6 +230,13 @@ def costs:
            (.pair | us | round | commas), ratio(.request | us; (.pair | us) / 2; 1)])
     | table;
 
+def groups:
+    [["call", "masters", "pawld us", "masters us"]]
+    + (group_by([.masters, .what])
+       | map([.[0].what, .[0].masters, (map(.pawld_us) | median | round | commas),
+              (map(.masters_us) | median | round | commas)]))
+    | table;
+
 def imports:
     [["locks held", "what happened", "clients at work", "ms until it votes"]]
     + map([(.locks | commas), .what, .clients, (.ms | commas)])
@@ -313,6 +320,7 @@ def by_part($kinds; kind; value; $digits):
     section("Acquire of one client while others flood the service, p50 / p99 in microseconds";
             of("floods"); floods),
     section("CPU time of one costly request, microseconds"; of("costs"); costs),
+    section("CPU time of calls about one lock, and about 64, microseconds"; of("groups"); groups),
     section("Acquire while many clients are slow, deaf or idle, p50 / p99 in microseconds";
             of("crowded"); crowded),
     section("How long a master that forgot is out, three masters";
