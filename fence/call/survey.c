@@ -29,6 +29,8 @@ void core_survey_begin(struct fence_core *core, struct call *call)
     core_round_new(core, call);
     memset(call->survey.answered, 0, sizeof(call->survey.answered));
     memset(call->survey.held, 0, sizeof(call->survey.held));
+    memset(call->survey.free, 0, sizeof(call->survey.free));
+    call->survey.found = false;
     fence_tally_begin(&call->survey.tally, core->fleet.n, first, spare);
     core_seats_ask(core, call, first);
     core_round_begin(core, call, first, spare != 0,
@@ -41,8 +43,8 @@ struct fence_tally *core_survey_tally(struct call *call)
 }
 
 /* Another lock id has @seat at a master. Once a majority says so, no attempt can get the seat. */
-static void count_held(struct fence_core *core, struct call *call, unsigned seat,
-                       const struct fence_reply *reply)
+static void count_held_seat(struct fence_core *core, struct call *call, unsigned seat,
+                            const struct fence_reply *reply)
 {
     const uint32_t left_ms = (uint32_t)fence_min(reply->remaining_ms, FENCE_REMAINING_MAX_MS);
     uint32_t *least_ms = &call->survey.left_ms[seat];
@@ -56,10 +58,14 @@ static void count_seat(struct fence_core *core, struct call *call, unsigned i, u
 {
     call->survey.answered[i] |= UINT64_C(1) << seat;
     const bool held = reply->kind == FENCE_REPLY_HELD;
-    if (held && call->idempotent && strcmp(reply->holder, call->lock_id) == 0)
+    if (held && call->idempotent && strcmp(reply->holder, call->lock_id) == 0) {
         core_seat_found(core, call, seat, reply->remaining_ms);
-    else if (held)
-        count_held(core, call, seat, reply);
+        call->survey.found = true;
+    } else if (held) {
+        count_held_seat(core, call, seat, reply);
+    }
+    if (reply->kind == FENCE_REPLY_NO)
+        call->survey.free[seat]++;
     if (call->survey.answered[i] == core_seats_of(call))
         (void)fence_tally_record(&call->survey.tally, i, FENCE_PART_GRANTED);
 }
@@ -75,11 +81,27 @@ void core_survey_count(struct fence_core *core, struct call *call, unsigned i,
         (void)fence_tally_record(&call->survey.tally, i, fence_part_of_reply(reply->kind));
 }
 
+/* Whether it depends on the other masters if there is a seat to ask for. A holder's seat is on a
+ * majority, and the masters that were asked may be partly others. */
+static bool depends_on_others(const struct call *call)
+{
+    const unsigned majority = fence_majority(call->survey.tally.n);
+    bool some_held = false;
+    for (unsigned k = 0; k < call->seats && !call->survey.found; k++) {
+        if (call->survey.free[k] >= majority)
+            return false;
+        some_held |= call->survey.held[k] > 0 && call->survey.held[k] < majority;
+    }
+    return some_held;
+}
+
 bool core_survey_wants_more(const struct call *call)
 {
     const struct fence_tally *tally = &call->survey.tally;
     const unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED);
-    return answered + fence_set_count(tally->open) < fence_majority(tally->n);
+    const unsigned majority = fence_majority(tally->n);
+    return answered + fence_set_count(tally->open) < majority ||
+           (answered >= majority && depends_on_others(call));
 }
 
 void core_survey_ask(struct fence_core *core, struct call *call, uint32_t set, uint32_t active)
@@ -98,7 +120,7 @@ int core_survey_result(const struct call *call)
     const struct fence_tally *tally = &call->survey.tally;
     const unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED);
     if (answered >= fence_majority(tally->n))
-        return 0;
+        return depends_on_others(call) && fence_tally_open(tally) > 0 ? FENCE_EBUSY : 0;
     return answered + fence_tally_open(tally) < fence_majority(tally->n) ? FENCE_ENOQUORUM
                                                                          : FENCE_EBUSY;
 }

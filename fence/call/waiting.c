@@ -248,7 +248,7 @@ static void step_forward_for_seats(struct fence_core *core, const struct core_se
 }
 
 /* @call leaves its queue, and its slot is free. */
-static void leave_queue(struct fence_core *core, struct call *call)
+static void leave_wait_queue(struct fence_core *core, struct call *call)
 {
     struct core_wait_queue *queue = queue_of(core, call);
     const bool seats = core_wants_seat(call);
@@ -277,7 +277,7 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
     if (call->acquire.place != FENCE_NOBODY)
         core_kept_places_leave(&core->kept, call->acquire.place, granted, core->now_us);
     if (call->group == FENCE_NOBODY) {
-        leave_queue(core, call);
+        leave_wait_queue(core, call);
         return;
     }
     core_groups_close(&core->groups, call->group);

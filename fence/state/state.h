@@ -127,7 +127,9 @@ struct call_survey {
     struct fence_tally tally;
     uint64_t answered[FENCE_MASTERS_MAX]; /* bits of the seats that each master told of */
     uint32_t left_ms[FENCE_SEATS_MAX];    /* the least that other lock ids have left of each seat */
-    uint8_t held[FENCE_SEATS_MAX];        /* the masters where they hold it */
+    uint8_t held[FENCE_SEATS_MAX];        /* the masters where they hold it, ... */
+    uint8_t free[FENCE_SEATS_MAX];        /* ... and those where it is free */
+    bool found;                           /* a master has a seat under the lock id of the call */
 };
 
 /* What lasts of a watch from one look to the next. */

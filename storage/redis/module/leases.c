@@ -67,7 +67,7 @@ void storage_module_leases_fini(void)
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-static struct part *part_of(uint64_t hash)
+static struct part *part_with(uint64_t hash)
 {
     return &leases.part[hash >> (64 - PARTS_BITS)];
 }
@@ -146,7 +146,7 @@ static uint32_t find_lease(const char *key, size_t len, uint64_t *ret_hash)
         return leases.found;
     }
     *ret_hash = fence_keyed_hash(key, len, leases.seed);
-    part = part_of(*ret_hash);
+    part = part_with(*ret_hash);
     if (part->count == 0)
         return FENCE_TABLE_NONE;
     uint32_t slot = fence_table_first(&part->by_key, *ret_hash);
@@ -162,7 +162,7 @@ static uint32_t find_lease(const char *key, size_t len, uint64_t *ret_hash)
 /* FENCE_TABLE_NONE: no memory. */
 static uint32_t add_lease(const char *key, size_t len, uint64_t hash)
 {
-    struct part *part = part_of(hash);
+    struct part *part = part_with(hash);
     char *copy = leases.count < STORAGE_MODULE_LEASES_MAX ? malloc(len) : NULL;
     if (!copy || (part->count == part->capacity && !grow(part))) {
         free(copy);
@@ -205,8 +205,8 @@ bool storage_module_lease_set(const char *key, size_t len, uint64_t end_ms)
         slot = add_lease(key, len, hash);
     if (slot == FENCE_TABLE_NONE)
         return false;
-    fence_timers_set(&part_of(hash)->by_end, slot, end_ms * US_IN_MS);
-    note_first(part_of(hash));
+    fence_timers_set(&part_with(hash)->by_end, slot, end_ms * US_IN_MS);
+    note_first(part_with(hash));
     return true;
 }
 
@@ -215,7 +215,7 @@ uint64_t storage_module_lease_end(const char *key, size_t len, uint64_t now_ms, 
     uint64_t hash = 0;
     const uint32_t slot = find_lease(key, len, &hash);
     if (slot != FENCE_TABLE_NONE)
-        return part_of(hash)->by_end.due_us[slot] / US_IN_MS;
+        return part_with(hash)->by_end.due_us[slot] / US_IN_MS;
     (void)!storage_module_lease_set(key, len, now_ms + lease_ms);
     return now_ms + lease_ms;
 }
@@ -225,7 +225,7 @@ void storage_module_lease_forget(const char *key, size_t len)
     uint64_t hash = 0;
     const uint32_t slot = find_lease(key, len, &hash);
     if (slot != FENCE_TABLE_NONE)
-        remove_lease(part_of(hash), slot);
+        remove_lease(part_with(hash), slot);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

@@ -110,6 +110,47 @@ static void lock_that_is_lost_is_told_beside_those_that_are_kept(void **state)
     call_give_back(port, "b/c", &next);
 }
 
+/* Returns the token. */
+static int64_t take_seat(const char *body, const char *expected)
+{
+    const struct http_response *response = call(port, "POST", "/v1/semaphores/s", NULL, body);
+    assert_int_equal(response->status, 201);
+    assert_string_equal(http_string(response, "resource"), expected);
+    return http_integer(response, "token");
+}
+
+#define OWN_SEAT(permits)                                                                          \
+    "{\"permits\": " permits ", \"lock_id\": \"" LOCK_ID "\", \"ttl_ms\": 60000}"
+
+static void seats_are_extended_and_released_with_locks(void **state)
+{
+    (void)state;
+    char body[BODY_MAX];
+    take_seat("{\"permits\": 1, \"lock_id\": \"other-id-of-a-client-00001\"}", "s#0");
+    const int64_t second = take_seat(OWN_SEAT("2"), "s#1");
+    call(port, "DELETE", "/v1/locks/s%230", "Lock-Id: other-id-of-a-client-00001\r\n", NULL);
+    const int64_t first = take_seat(OWN_SEAT("1"), "s#0");
+    acquire_all(THREE);
+    snprintf(body, sizeof(body),
+             "{\"resources\": [\"s#1\", \"a\", \"s#0\"], \"tokens\": [%lld, %lld, %lld], "
+             "\"ttl_ms\": 200000}",
+             (long long)second, (long long)tokens[0], (long long)first);
+    send_group("PATCH", LOCK_ID, body);
+    EXPECT_JSON(answer, 200, 1);
+    expect_one(0, 200, "s#1");
+    expect_one(1, 200, "a");
+    expect_one(2, 200, "s#0");
+    assert_true(http_integer(call_inspect(port, "s%231"), "remaining_ms") > 60000);
+    send_group("PATCH", LOCK_ID, "{\"resources\": [\"s#64\"], \"tokens\": [1]}");
+    EXPECT_PROBLEM(answer, 400, "invalid", 0);
+    send_group("DELETE", LOCK_ID, "{\"resources\": [\"s#0\", \"s#1\"]}");
+    expect_one(0, 200, "s#0");
+    expect_one(1, 200, "s#1");
+    assert_false(http_boolean(call_inspect(port, "s%230"), "held"));
+    assert_false(http_boolean(call_inspect(port, "s%231"), "held"));
+    send_group("DELETE", LOCK_ID, "{" THREE "}");
+}
+
 static void request_that_is_malformed_does_nothing(void **state)
 {
     (void)state;
@@ -179,6 +220,7 @@ static void master_gets_all_names_in_one_script_call(void **state)
 static const struct CMUnitTest cases[] = {
     GROUP_CASE(locks_of_one_holder_are_extended_and_released_together),
     GROUP_CASE(lock_that_is_lost_is_told_beside_those_that_are_kept),
+    GROUP_CASE(seats_are_extended_and_released_with_locks),
     GROUP_CASE(request_that_is_malformed_does_nothing),
     GROUP_CASE(master_gets_all_names_in_one_script_call),
 };

@@ -179,6 +179,38 @@ class Semaphore(unittest.TestCase):
         self.assertLess(seats[len(seats) // 2],
                         SLOWER_MOST * lock[len(lock) // 2] + ROUNDING_MS)
 
+    def test_free_seat_goes_to_the_first_waiter_that_knows_it(self):
+        """Callers that name other numbers of permits stand in one queue."""
+        granted, ids = [], {}
+
+        def wait_for(permits):
+            caller = Caller(self.services[:1], permits, "/v1/semaphores/mixed", None)
+            body = {"permits": permits, "ttl_ms": 30000, "wait_ms": 20000}
+            seat = caller.call(0, "POST", caller.path, body)[1]
+            caller.connections[0].close()
+            ids[seat["seat"]] = seat["lock_id"]
+            granted.append((permits, seat["seat"]))
+
+        caller = Caller(self.services[:1], 0, "/v1/semaphores/mixed", None)
+        held = [caller.call(0, "POST", caller.path, {"permits": permits, "ttl_ms": 30000})[1]
+                for permits in (1, 2)]
+        self.assertEqual([each["seat"] for each in held], [0, 1])
+        ids.update((each["seat"], each["lock_id"]) for each in held)
+        threads = [threading.Thread(target=wait_for, args=(permits,)) for permits in (1, 2, 3, 3)]
+        for count, thread in enumerate(threads, 1):
+            thread.start()
+            # The first with 3 permits has seat 2 at once; the other one waits.
+            waiting = count - (count > 2)
+            until(lambda: caller.call(0, "GET", caller.path)[1]["waiters"] == waiting, "a waiter")
+        until(lambda: granted == [(3, 2)], "the seat that the first waiters do not know")
+        for seat, expected in ((1, (2, 1)), (0, (1, 0)), (2, (3, 2))):
+            caller.call(0, "DELETE", f"/v1/locks/mixed%23{seat}", Lock_Id=ids[seat])
+            until(lambda: granted[-1:] == [expected], f"the grant of seat {seat}")
+        for thread in threads:
+            thread.join()
+        caller.connections[0].close()
+        self.assertEqual(len(granted), 4)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -189,19 +189,42 @@ static void retry_where_all_are_held_makes_no_attempt(void **state)
     assert_int_equal(fence_core_counts(f->core)->attempts, 0);
 }
 
+static struct fence_reply held_for_ms(uint64_t remaining_ms)
+{
+    return (struct fence_reply){.kind = FENCE_REPLY_HELD,
+                                .holder = CORE_OTHER_HOLDER,
+                                .owner = "",
+                                .remaining_ms = remaining_ms};
+}
+
 /* One master of three says so: the others may grant it. */
 static void seat_that_a_minority_says_is_held_is_asked_for(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     ask_again(f, 1, 1);
-    const uint64_t tags[] = {surveyed(f, 0, SEAT("0")), surveyed(f, 1, SEAT("0"))};
-    core_reply_to(f, 0, tags[0],
-                  (struct fence_reply){.kind = FENCE_REPLY_HELD,
-                                       .holder = CORE_OTHER_HOLDER,
-                                       .owner = "",
-                                       .remaining_ms = 500});
-    core_reply_to(f, 1, tags[1], (struct fence_reply){.kind = FENCE_REPLY_NO});
+    const uint64_t tag = surveyed(f, 0, SEAT("0"));
+    core_reply_to(f, 0, tag, held_for_ms(500));
+    core_reply_to(f, 1, tag, (struct fence_reply){.kind = FENCE_REPLY_NO});
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+    core_reply_to(f, 2, tag, (struct fence_reply){.kind = FENCE_REPLY_NO});
     assert_asks_for(f, SEAT("0"));
+}
+
+/* The holder's majority and the one that is asked first need not be the same masters. */
+static void survey_asks_the_other_masters_where_the_first_differ(void **state)
+{
+    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    ask_again(f, 1, 1);
+    const unsigned first = core_nth(f, 0);
+    const unsigned second = core_nth(f, 1);
+    const unsigned third = core_nth(f, 2);
+    const uint64_t tag = surveyed(f, first, SEAT("0"));
+    core_reply_to(f, first, tag, held_for_ms(500));
+    core_reply_to(f, second, tag, (struct fence_reply){.kind = FENCE_REPLY_NO});
+    assert_int_equal(surveyed(f, third, SEAT("0")), tag);
+    core_reply_to(f, third, tag, held_for_ms(400));
+    assert_answer(f, 1, FENCE_EHELD);
+    assert_int_equal(core_answer_of(f)->remaining_ms, 400);
 }
 
 static void acquire_name(struct core_fixture *f, uint64_t client, unsigned name)
@@ -286,6 +309,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(survey_leads_to_a_seat_that_no_majority_says_is_held),
     CORE_CASE(retry_where_all_are_held_makes_no_attempt),
     CORE_CASE(seat_that_a_minority_says_is_held_is_asked_for),
+    CORE_CASE(survey_asks_the_other_masters_where_the_first_differ),
     CORE_CASE(full_table_of_names_refuses_other_names_alone),
     CORE_CASE(retry_without_a_majority_is_told_so),
     CORE_CASE(inspection_shows_the_seats_that_are_held),

@@ -1,7 +1,6 @@
 /* When leases end: many of them, and what is left behind. */
-#include "storage/redis/module/leases.h"
-
 #include "storage/redis/module/api.h"
+#include "storage/redis/module/leases.h"
 #include "tests/lib/case.h"
 
 #include <malloc.h>
