@@ -3,6 +3,7 @@
 #include "fence/guard/guard.h"
 #include "fence/protocol/name.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 static void end_with(sqlite3_context *context, int code, const char *format, va_list list)
 {
+    assert(code == SQLITE_ERROR || code == SQLITE_CONSTRAINT_FUNCTION);
     char *text = sqlite3_vmprintf(format, list);
     if (!text) {
         sqlite3_result_error_nomem(context);
@@ -57,6 +59,7 @@ void storage_call_fail_as_sqlite(sqlite3_context *context)
 
 const char *storage_call_text(sqlite3_context *context, sqlite3_value *value, const char *what)
 {
+    assert(context && value && what);
     if (sqlite3_value_type(value) != SQLITE_TEXT) {
         storage_call_fail(context, "invalid %s: it is a text", what);
         return NULL;
@@ -124,6 +127,7 @@ static bool runs(sqlite3 *db, const char *text)
 
 bool storage_step_begin(sqlite3_context *context, struct storage_step *ret_step)
 {
+    assert(ret_step);
     sqlite3 *db = sqlite3_context_db_handle(context);
     const struct storage_step step = {.db = db, .alone = sqlite3_get_autocommit(db) != 0};
     if (!runs(db, "SAVEPOINT pawl_step")) {
@@ -136,6 +140,7 @@ bool storage_step_begin(sqlite3_context *context, struct storage_step *ret_step)
 
 void storage_step_undo(const struct storage_step *step)
 {
+    assert(step->db);
     if (sqlite3_get_autocommit(step->db))
         return; /* a full disk, or a failed write, has rolled back already */
     if (step->alone) {

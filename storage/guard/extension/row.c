@@ -2,6 +2,7 @@
 
 #include "storage/sql/sql.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 /* SQLite's text of a column of @sql. NULL: out of memory, which the finish tells. */
 static const char *name_of(struct storage_sql *sql, int column)
 {
+    assert(column >= 0 && column < sqlite3_column_count(sql->stmt));
     const char *name = (const char *)sqlite3_column_text(sql->stmt, column);
     if (!name)
         sql->code = SQLITE_NOMEM;
@@ -20,6 +22,7 @@ static const char *name_of(struct storage_sql *sql, int column)
 int storage_row_append(sqlite3_str *text, sqlite3 *db, const char *table, const char *of,
                        const char *chosen, unsigned *ret_columns)
 {
+    assert(text && table && ret_columns);
     unsigned columns = 0;
     struct storage_sql sql = storage_sql_prepare(
         db, "SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden <> 1");
@@ -51,6 +54,7 @@ int storage_row_append(sqlite3_str *text, sqlite3 *db, const char *table, const 
 static int reads_column(sqlite3 *db, const char *table, const char *expression, const char *column,
                         bool *ret_reads)
 {
+    assert(table && expression && column && ret_reads);
     unsigned columns = 0;
     sqlite3_stmt *statement = NULL;
     sqlite3_str *text = sqlite3_str_new(db);
@@ -74,6 +78,7 @@ static int reads_column(sqlite3 *db, const char *table, const char *expression, 
 /* A generated column may be made of any other. */
 static int reads_generated(sqlite3 *db, const char *table, const char *expression, bool *ret_reads)
 {
+    assert(table && expression && ret_reads);
     bool reads = false;
     int err = 0;
     struct storage_sql sql = storage_sql_prepare(
@@ -98,6 +103,7 @@ static int reads_generated(sqlite3 *db, const char *table, const char *expressio
 static int append_of_columns(sqlite3_str *text, sqlite3 *db, const char *table,
                              const char *expression, const char *columns, const char *format)
 {
+    assert(text && table && expression);
     bool any = false;
     int err = reads_generated(db, table, expression, &any);
     if (err)
@@ -138,6 +144,7 @@ int storage_row_append_known(sqlite3_str *text, sqlite3 *db, const char *table,
  * for: there an upsert is judged by the row that it would insert, too. */
 static int append_conflicts(sqlite3_str *text, sqlite3 *db, const char *table)
 {
+    assert(text && table);
     int64_t last = -1;
     struct storage_sql sql = storage_sql_prepare(
         db, "SELECT list.seq, part.name, part.coll FROM pragma_index_list(?1, 'main') AS list"
@@ -178,6 +185,7 @@ int storage_row_append_inserted(sqlite3_str *text, sqlite3 *db, const char *tabl
 int storage_row_append_chosen(sqlite3_str *text, sqlite3 *db, const char *table,
                               const char *expression, const char *key)
 {
+    assert(key);
     const int err = storage_row_append_known(text, db, table, expression);
     sqlite3_str_appendf(text, " AND NEW.\"%w\" IS -1", key);
     return err ? err : append_conflicts(text, db, table);
@@ -189,6 +197,7 @@ int storage_row_append_chosen(sqlite3_str *text, sqlite3 *db, const char *table,
 
 int storage_row_key(sqlite3 *db, const char *table, const char *expression, char **ret_key)
 {
+    assert(table && expression && ret_key);
     char *key = NULL;
     bool generated = false, reads = false;
     int err = reads_generated(db, table, expression, &generated);

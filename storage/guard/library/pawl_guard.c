@@ -4,6 +4,7 @@
 #include "fence/protocol/name.h"
 #include "storage/guard/sqlite/guard.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ static struct pawl_guard_rejection public_rejection(const struct storage_rejecti
 static int guard_told(int error, const struct storage_rejection *rejection,
                       struct pawl_guard_rejection *ret_rejection)
 {
+    assert(error != FENCE_ESTALE || is_name(rejection->resource));
     if (error == FENCE_ESTALE && ret_rejection != NULL)
         *ret_rejection = public_rejection(rejection);
     return public_error(error);
@@ -243,6 +245,7 @@ int pawl_guard_rejections(sqlite3 *db, size_t max, struct pawl_guard_rejection *
         return PAWL_GUARD_ENOMEM;
     size_t count = 0;
     const int error = storage_rejection_list(db, max, kept, &count);
+    assert(count <= max);
     for (size_t i = 0; error == 0 && i < count; i++)
         ret_rejections[i] = public_rejection(&kept[i]);
     free(kept);

@@ -18,6 +18,7 @@ static void assert_in_write_transaction(sqlite3 *db)
 
 static struct storage_rejection rejection_of(enum storage_rejection_kind kind, const char *resource)
 {
+    assert(strlen(resource) <= FENCE_RESOURCE_MAX);
     struct storage_rejection rejection = {.kind = kind};
     snprintf(rejection.resource, sizeof rejection.resource, "%s", resource);
     return rejection;
@@ -29,6 +30,7 @@ static struct storage_rejection rejection_of(enum storage_rejection_kind kind, c
 static int read_seen(sqlite3 *db, const char *resource, bool *ret_known,
                      struct fence_guard *ret_seen)
 {
+    assert(db && resource && ret_known && ret_seen);
     struct fence_guard seen = {0};
     struct storage_sql sql =
         storage_sql_prepare(db, "SELECT * FROM main.pawl_guard WHERE resource = ?1");
@@ -54,6 +56,7 @@ int storage_guard_seen(sqlite3 *db, const char *resource, struct fence_guard *re
 
 int storage_guard_highest(sqlite3 *db, const char *resource, int64_t *ret_highest)
 {
+    assert(ret_highest);
     struct fence_guard seen;
     int err = storage_guard_seen(db, resource, &seen);
     if (!err)
@@ -66,6 +69,8 @@ int storage_guard_highest(sqlite3 *db, const char *resource, int64_t *ret_highes
 static int raise_seen(sqlite3 *db, const char *resource, bool known, const struct fence_guard *seen,
                       const struct fence_guard *next)
 {
+    assert(next->writer >= seen->writer && next->reader >= seen->reader);
+    assert((next->writer > seen->writer) != (next->reader > seen->reader));
     static const char *const statements[2][2] = {
         {"INSERT INTO main.pawl_guard (resource, highest_token) VALUES (?1, ?2)",
          "INSERT INTO main.pawl_guard (resource, highest_token, reader_token) VALUES (?1, 0, ?2)"},
@@ -102,6 +107,7 @@ static int judge_and_raise(sqlite3 *db, enum storage_rejection_kind kind, const 
         ret_rejection->token = token;
         ret_rejection->highest_token =
             fence_guard_refusing(&seen, token, &ret_rejection->by_reader);
+        assert(ret_rejection->highest_token >= token);
     }
     if (err || (next.writer == seen.writer && next.reader == seen.reader))
         return err;
@@ -185,16 +191,19 @@ int storage_guard_check_id(sqlite3 *db, const char *resource, const char *lock_i
 
 int storage_guard_begin(sqlite3 *db)
 {
+    assert(db);
     return storage_sql_exec(db, "BEGIN IMMEDIATE");
 }
 
 int storage_guard_commit(sqlite3 *db)
 {
+    assert(db);
     return storage_sql_exec(db, "COMMIT");
 }
 
 void storage_guard_rollback(sqlite3 *db)
 {
+    assert(db);
     /* A full disk or a failed write has rolled back already. Should this fail, the connection keeps
      * its transaction and the next begin says so; nothing of it can be committed by accident. */
     if (!sqlite3_get_autocommit(db))
@@ -281,6 +290,7 @@ int storage_guard_configure(sqlite3 *db)
 
 int storage_guard_open(const char *path, char *text, size_t text_size, sqlite3 **ret_db)
 {
+    assert(path && text && text_size > 0 && ret_db);
     sqlite3 *db = NULL;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE;
     int err = storage_sql_error(sqlite3_open_v2(path, &db, flags, NULL));

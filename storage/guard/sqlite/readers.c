@@ -2,10 +2,12 @@
 
 #include "storage/sql/sql.h"
 
+#include <assert.h>
 #include <stdint.h>
 
 static int first_number(sqlite3 *db, const char *query, int64_t *ret_number)
 {
+    assert(db && ret_number);
     int64_t number = 0;
     struct storage_sql sql = storage_sql_prepare(db, query);
     if (storage_sql_row(&sql))
@@ -38,6 +40,7 @@ static int add_reader_column(sqlite3 *db)
  * none. The caller frees both with sqlite3_free(). */
 static int next_trigger(sqlite3 *db, char **ret_name, char **ret_remade)
 {
+    assert(ret_name && ret_remade);
     int err = 0;
     char *name = NULL, *remade = NULL;
     struct storage_sql sql = storage_sql_prepare(
@@ -57,6 +60,7 @@ static int next_trigger(sqlite3 *db, char **ret_name, char **ret_remade)
         sqlite3_free(remade);
         return err;
     }
+    assert((name == NULL) == (remade == NULL));
     *ret_name = name;
     *ret_remade = remade;
     return 0;
@@ -69,6 +73,7 @@ static int remake_triggers(sqlite3 *db)
         int err = next_trigger(db, &name, &remade);
         if (err || !name)
             return err;
+        assert(remade);
         char *text =
             sqlite3_mprintf("DROP TRIGGER main.\"%w\"; CREATE TRIGGER main.%s", name, remade);
         err = text ? storage_sql_exec(db, text) : FENCE_ENOMEM;
@@ -103,6 +108,7 @@ static int keep_readers(sqlite3 *db)
 
 int storage_readers_known(sqlite3 *db, bool *ret_known)
 {
+    assert(ret_known);
     int64_t known = 0;
     int err = first_number(db,
                            "SELECT 3 = (SELECT count(*) FROM main.sqlite_schema"
@@ -117,6 +123,7 @@ int storage_readers_known(sqlite3 *db, bool *ret_known)
 
 int storage_readers_learn(sqlite3 *db)
 {
+    assert(db);
     int err = add_reader_column(db);
     if (!err)
         err = remake_triggers(db);

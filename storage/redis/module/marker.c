@@ -60,8 +60,8 @@ struct fields {
 
 static void read_fields(struct redis_key *fleet, struct fields *ret_fields)
 {
-    struct redis_string **value = ret_fields->value;
     *ret_fields = (struct fields){0};
+    struct redis_string **value = ret_fields->value;
     if (redis.key_type(fleet) != REDIS_KEY_HASH)
         return;
     redis.hash_get(fleet, REDIS_HASH_STRINGS, names[0], &value[0], names[1], &value[1], names[2],

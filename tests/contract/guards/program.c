@@ -3,7 +3,7 @@
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 
-error_t program_parse(int key, char *arg, struct argp_state *state, const char **kind)
+error_t program_parse(int key, const char *arg, struct argp_state *state, const char **kind)
 {
     switch (key) {
     case ARGP_KEY_ARG:

@@ -8,7 +8,7 @@
 
 /* What a program does with the keys of argp that are none of its options: its one word is the kind.
  */
-error_t program_parse(int key, char *arg, struct argp_state *state, const char **kind);
+error_t program_parse(int key, const char *arg, struct argp_state *state, const char **kind);
 
 /* The kind of that name. Skips the case where its database is missing here. */
 const struct guard_kind *program_kind(const char *name);

@@ -150,11 +150,12 @@ static void tell_survey(struct core_fixture *f, unsigned seats, uint64_t held)
     for (unsigned i = 0; i < 2; i++)
         for (unsigned k = 0; k < seats; k++)
             core_reply_to(f, i, tags[i][k],
-                          held >> k & 1 ? (struct fence_reply){.kind = FENCE_REPLY_HELD,
-                                                               .holder = CORE_OTHER_HOLDER,
-                                                               .owner = "them",
-                                                               .remaining_ms = 100 * (k + 1)}
-                                        : (struct fence_reply){.kind = FENCE_REPLY_NO});
+                          held >> k & 1
+                              ? (struct fence_reply){.kind = FENCE_REPLY_HELD,
+                                                     .holder = CORE_OTHER_HOLDER,
+                                                     .owner = "them",
+                                                     .remaining_ms = UINT64_C(100) * (k + 1)}
+                              : (struct fence_reply){.kind = FENCE_REPLY_NO});
 }
 
 static void full_semaphore_costs_one_attempt_and_one_survey(void **state)

@@ -89,7 +89,7 @@ static void table_that_is_freed_leaves_nothing(void **state)
     assert_true(storage_module_leases_init());
     for (unsigned k = 0; k < FEW; k++)
         note(k, 1000);
-    assert_true(mallinfo2().uordblks > before + FEW * 32);
+    assert_true(mallinfo2().uordblks > before + (size_t)FEW * 32);
     storage_module_leases_fini();
     assert_in_range(mallinfo2().uordblks, 0, before + SLACK_BYTES);
     assert_true(storage_module_leases_init());
