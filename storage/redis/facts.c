@@ -49,6 +49,7 @@ static const char *info_field(const char *info, const char *field, size_t *ret_l
 
 static bool info_is(const char *info, const char *field, const char *value)
 {
+    assert(field && value);
     size_t len = 0;
     const char *found = info_field(info, field, &len);
     return found && len == strlen(value) && memcmp(found, value, len) == 0;
@@ -79,6 +80,7 @@ static bool is_full(const char *info)
 /* "major.minor.patch" as major x 10000 + minor x 100 + patch. */
 static bool read_version(const char *text, uint32_t *ret_version)
 {
+    assert(text && ret_version);
     uint32_t version = 0;
     for (int part = 0; part < 3; part++) {
         char *end = NULL;

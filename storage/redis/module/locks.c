@@ -27,6 +27,7 @@ void storage_module_close_found(struct storage_module_store *store)
 /* Opens the key of lock @k, unless it is. */
 static struct redis_key *open_lock(struct storage_module_store *store, unsigned k)
 {
+    assert(k < FENCE_GROUP_MAX);
     struct storage_module_found *found = &store->found;
     if (found->key && found->k == k)
         return found->key;
@@ -69,6 +70,7 @@ static void meet_stranger(struct storage_module_store *store)
 
 static void put_text(struct storage_module_found *found)
 {
+    assert(found->key && found->lock.present);
     found->value_len = storage_module_value_write(&found->lock, found->value);
 }
 
@@ -83,6 +85,7 @@ static uint64_t end_by_wall(const struct storage_module_store *store, long long 
 
 static uint64_t end_of_lease(const struct storage_module_store *store, uint64_t lease_ms)
 {
+    assert(store->found.key);
     size_t len = 0;
     const char *name = redis.string_bytes(store->keys[store->found.k], &len);
     return storage_module_lease_end(name, len, store->turn->now_ms, lease_ms);
@@ -90,6 +93,7 @@ static uint64_t end_of_lease(const struct storage_module_store *store, uint64_t 
 
 static void remove_lock(struct storage_module_store *store)
 {
+    assert(store->found.key);
     size_t len = 0;
     struct redis_string *name = store->keys[store->found.k];
     const char *bytes = redis.string_bytes(name, &len);

@@ -5,6 +5,7 @@
 #include "fence/protocol/owner.h"
 #include "storage/redis/module/value.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -18,6 +19,7 @@ enum {
 static bool next(struct storage_module_reader *reader, struct storage_module_bytes *ret_bytes)
 {
     uint64_t len = 0;
+    assert(reader->at <= reader->end);
     const size_t left = (size_t)(reader->end - reader->at);
     if (left == 0 || *reader->at != '$')
         return false;
@@ -38,6 +40,7 @@ static bool next(struct storage_module_reader *reader, struct storage_module_byt
 static bool next_number(struct storage_module_reader *reader, uint64_t least, uint64_t most,
                         uint64_t *ret_number)
 {
+    assert(least <= most);
     struct storage_module_bytes bytes;
     return next(reader, &bytes) && fence_decimal_read(bytes.at, bytes.len, most, ret_number) &&
            *ret_number >= least;
@@ -55,6 +58,7 @@ static bool next_token(struct storage_module_reader *reader, int64_t *ret_token)
 static bool next_u32(struct storage_module_reader *reader, uint32_t least, uint32_t most,
                      uint32_t *ret_number)
 {
+    assert(least <= most && ret_number);
     uint64_t number = 0;
     if (!next_number(reader, least, most, &number))
         return false;
@@ -81,6 +85,7 @@ static bool next_owner(struct storage_module_reader *reader, struct storage_modu
     struct storage_module_bytes owner;
     if (!next(reader, &owner) || !fence_owner_valid(owner.at, owner.len))
         return false;
+    assert(owner.len <= FENCE_OWNER_MAX);
     memcpy(read->owner, owner.at, owner.len);
     read->owner[owner.len] = '\0';
     return true;
@@ -90,6 +95,7 @@ static bool keep_lock_id(struct storage_module_request *read, const char *id, si
 {
     if (!fence_lock_id_valid(id, len))
         return false;
+    assert(len <= FENCE_LOCK_ID_MAX);
     memcpy(read->lock_id, id, len);
     read->lock_id[len] = '\0';
     return true;

@@ -3,6 +3,7 @@
 #include "fence/protocol/decimal.h"
 #include "fence/protocol/name.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -13,6 +14,7 @@ static const char any_attempt = '*';
 
 bool storage_module_attempt_read(const char *digits, size_t len, uint64_t *ret_attempt)
 {
+    assert(digits && ret_attempt);
     uint64_t attempt = 0;
     if (len != ATTEMPT_DIGITS)
         return false;
@@ -35,6 +37,7 @@ bool storage_module_attempt_read(const char *digits, size_t len, uint64_t *ret_a
 static bool read_part(const char **at, const char *limit, char end, const char **ret_text,
                       size_t *ret_len)
 {
+    assert(*at <= limit);
     const char *found = memchr(*at, end, (size_t)(limit - *at));
     if (!found)
         return false;
@@ -47,6 +50,7 @@ static bool read_part(const char **at, const char *limit, char end, const char *
 static bool read_number_up_to(const char **at, const char *limit, char end, uint64_t max,
                               uint64_t *ret_number)
 {
+    assert(max > 0);
     const char *text = NULL;
     size_t len = 0;
     return read_part(at, limit, end, &text, &len) && fence_decimal_read(text, len, max, ret_number);
@@ -179,6 +183,8 @@ size_t storage_module_value_write(const struct fence_stored_lock *lock,
 {
     size_t len = strlen(lock->lock_id);
     const size_t owner_len = strlen(lock->owner);
+    assert(len > 0 && len <= FENCE_LOCK_ID_MAX && owner_len <= FENCE_OWNER_MAX);
+    assert(lock->number >= 0 && lock->number <= FENCE_TOKEN_MAX);
     _Static_assert(FENCE_LOCK_ID_MAX + ATTEMPT_DIGITS + 3 * (FENCE_DECIMAL_MAX + 1) +
                            FENCE_OWNER_MAX + 3 <=
                        STORAGE_MODULE_VALUE_MAX,

@@ -2,6 +2,7 @@
 
 #include "storage/redis/module/leases.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct storage_module_store *storage_module_store_of(void *context)
@@ -14,6 +15,7 @@ struct storage_module_store *storage_module_store_of(void *context)
 /* The first failure is told. A group that is taken tells which lock met it. */
 void storage_module_fail(struct storage_module_store *store, enum storage_module_failure failure)
 {
+    assert(failure != STORAGE_MODULE_FINE);
     if (store->failure != STORAGE_MODULE_FINE)
         return;
     store->failure = failure;
@@ -44,6 +46,7 @@ bool storage_module_may_write(struct storage_module_store *store)
 struct redis_string *storage_module_text_new(struct storage_module_store *store, const char *text,
                                              size_t len)
 {
+    assert(text);
     return redis.string_new(store->ctx, text, len);
 }
 

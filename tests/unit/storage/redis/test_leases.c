@@ -82,15 +82,25 @@ static void leases_end_in_their_order(void **state)
     assert_int_equal(storage_module_lease_end(expected, key_of(2, expected), 0, 1), 1001 + FEW);
 }
 
-static void table_that_is_freed_leaves_nothing(void **state)
+/* Returns the bytes in use while the table has its leases; then the table is freed. */
+static size_t fill_and_free(void)
 {
-    storage_module_leases_fini();
-    const size_t before = mallinfo2().uordblks;
     assert_true(storage_module_leases_init());
     for (unsigned k = 0; k < FEW; k++)
         note(k, 1000);
-    assert_true(mallinfo2().uordblks > before + (size_t)FEW * 32);
+    const size_t used = mallinfo2().uordblks;
     storage_module_leases_fini();
+    return used;
+}
+
+/* The first time leaves a few pieces of memory in the cache of the thread. */
+static void table_that_is_freed_leaves_nothing(void **state)
+{
+    storage_module_leases_fini();
+    if (fill_and_free() == 0)
+        case_skip("this allocator counts no bytes: a sanitizer's, which finds leaks by itself");
+    const size_t before = mallinfo2().uordblks;
+    assert_true(fill_and_free() > before + (size_t)FEW * 32);
     assert_in_range(mallinfo2().uordblks, 0, before + SLACK_BYTES);
     assert_true(storage_module_leases_init());
 }
