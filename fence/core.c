@@ -186,6 +186,7 @@ static void check_asked_call(const struct fence_call *call)
         assert(call->token >= 1 && call->token <= FENCE_TOKEN_MAX);
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
         assert(call->ttl_ms >= FENCE_TTL_MIN_MS && call->ttl_ms <= FENCE_TTL_CEILING_MS);
+    assert(call->keep_ms <= FENCE_TTL_CEILING_MS);
     assert(call->wait_ms <= FENCE_WAIT_MAX_MS && call->waited_ms <= FENCE_WAITED_MAX_MS);
     if (call->group)
         check_asked_group(call->group);
@@ -216,7 +217,8 @@ static int refusal(const struct fence_core *core, const struct fence_call *call)
         return FENCE_EWAITERS;
     if (call->wait_ms > 0 && call->group && !core_groups_let_wait(&core->groups))
         return FENCE_EWAITERS;
-    return call->ttl_ms > core->fleet.ttl_max_ms ? FENCE_ETTL : 0;
+    return call->ttl_ms + fence_owner_delay_ms(call->owner) > core->fleet.ttl_max_ms ? FENCE_ETTL
+                                                                                     : 0;
 }
 
 /* Turns a call away before it gets a slot: its strings are the event's own. */
@@ -234,6 +236,7 @@ static void refuse_call(struct fence_core *core, const struct fence_call *call, 
         .ttl_ms = call->ttl_ms,
         .total = core->fleet.n,
         .ttl_max_ms = core->fleet.ttl_max_ms,
+        .delay_ms = fence_owner_delay_ms(call->owner),
     };
 }
 

@@ -40,6 +40,7 @@ static struct api_json_member ttl_member(const struct api_backend *backend, int6
 /* What an acquire says. */
 struct acquire_params {
     int64_t ttl_ms;
+    int64_t delay_ms;
     int64_t wait_ms;
     uint32_t waited_ms; /* the header's */
     int64_t permits;    /* of a semaphore; 0: it is a lock */
@@ -56,6 +57,11 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
     struct acquire_params params = {.ttl_ms = default_ttl_ms(backend)};
     struct api_json_member members[] = {
         ttl_member(backend, &params.ttl_ms),
+        {.name = "delay_ms",
+         .type = API_JSON_INTEGER,
+         .max = FENCE_TTL_CEILING_MS,
+         .told_max = backend->fleet->ttl_max_ms,
+         .integer = &params.delay_ms},
         {.name = "wait_ms",
          .type = API_JSON_INTEGER,
          .max = FENCE_WAIT_MAX_MS,
@@ -83,6 +89,8 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
     else if (params.lock_id[0] != '\0' &&
              !fence_lock_id_valid(params.lock_id, strlen(params.lock_id)))
         refused = "lock_id must be characters of base64url: A-Z a-z 0-9 - _.";
+    else if (strcmp(params.lock_id, FENCE_KEPT_ID) == 0)
+        refused = "lock_id " FENCE_KEPT_ID " is Pawl's own. Send random characters.";
     if (refused != NULL) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", refused);
         return FENCE_EINVAL;
@@ -136,7 +144,7 @@ static void call_acquire(struct api_request *request, const struct api_backend *
     if (refuse_while_draining(request, backend) || refuse_wait_in_batch(request, params->wait_ms) ||
         !reserve_locks(request, params, resource, group))
         return;
-    fence_owner_join(params->owner, api_request_caller(request), owner);
+    fence_owner_join(params->owner, (uint32_t)params->delay_ms, api_request_caller(request), owner);
     if (params->wait_ms > 0)
         api_request_may_wait(request, group != NULL ? group->count : 1);
     bool own_id = params->lock_id[0] != '\0';
@@ -315,12 +323,14 @@ static int check_token(struct api_request *request)
     return result == FENCE_ENOENT ? 0 : result;
 }
 
-static void release(struct api_request *request, const struct api_backend *backend)
+static void release(struct api_request *request, const struct api_backend *backend,
+                    uint32_t keep_ms)
 {
     struct fence_call call = {
         .kind = FENCE_CALL_RELEASE,
         .client = api_request_client(request),
         .owner = "",
+        .keep_ms = keep_ms,
     };
     if (api_input_lock(request, 0, &call.resource) != 0 || refuse_condition(request) ||
         api_input_lock_id(request, &call.lock_id) != 0 || check_token(request) != 0)
@@ -353,12 +363,22 @@ static void break_grant(struct api_request *request, const struct api_backend *b
 static void give_free(struct api_request *request, void *context)
 {
     char force[FORCE_MAX + 1] = "";
-    const struct api_query_param param = {
-        .name = "force", .type = API_QUERY_TEXT, .min = 1, .max = FORCE_MAX, .text = force};
-    if (api_input_query(request, &param, 1) != 0)
+    int64_t keep_ms = 0;
+    const struct api_query_param params[] = {
+        {.name = "force", .type = API_QUERY_TEXT, .min = 1, .max = FORCE_MAX, .text = force},
+        {.name = "keep_ms",
+         .type = API_QUERY_INTEGER,
+         .max = FENCE_TTL_CEILING_MS,
+         .integer = &keep_ms},
+    };
+    if (api_input_query(request, params, sizeof(params) / sizeof(params[0])) != 0)
         return;
     if (force[0] == '\0')
-        release(request, context);
+        release(request, context, (uint32_t)keep_ms);
+    else if (keep_ms > 0)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "keep_ms is for a release of your own lock: a break opens the "
+                                  "name at once. Leave out keep_ms, or force.");
     else if (strcmp(force, "true") == 0)
         break_grant(request, context);
     else

@@ -63,7 +63,8 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     const struct core_group_call *group = core_group_of(core, call);
     assert(attempt->state == FENCE_ATTEMPT_WON);
     core_holder_hint_held(core_hint(core, call),
-                          core->now_us + core_attempt_lease_ms(call) * UINT64_C(1000),
+                          core->now_us +
+                              (core_attempt_lease_ms(call) + call->delay_ms) * UINT64_C(1000),
                           fence_lock_id_hash(call->lock_id), call->owner);
     if (core_wants_seat(call))
         core_seat_granted(core, call);
@@ -244,7 +245,7 @@ static void wait_for_seat(struct fence_core *core, struct call *call)
 
 static void try(struct fence_core *core, struct call *call)
 {
-    if (call->ttl_ms > core->fleet.ttl_max_ms) {
+    if (call->ttl_ms + call->delay_ms > core->fleet.ttl_max_ms) {
         answer_failed(core, call, FENCE_ETTL); /* the fleet was made anew while the call waited */
         return;
     }

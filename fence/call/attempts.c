@@ -33,7 +33,7 @@ static void undo_at(struct fence_core *core, const struct call *call, uint32_t m
         .group = group ? &group->group : NULL,
         .lock_id = call->lock_id,
         .attempt = call->taking.attempt.id,
-        .ttl_ms = call->ttl_ms,
+        .ttl_ms = call->ttl_ms + call->delay_ms,
         .masters = masters,
     };
     if (taken.masters)
@@ -94,7 +94,7 @@ static void take(struct fence_core *core, struct call *call, uint32_t set)
     struct fence_request request = {
         .kind = FENCE_REQUEST_TAKE,
         .attempt = call->taking.attempt.id,
-        .ttl_ms = call->ttl_ms,
+        .ttl_ms = call->ttl_ms + call->delay_ms,
         .hint = group ? 0 : hint_for(core, call, 0, call->slot, set),
         .waits = call->wait_until_us != 0,
         .idempotent = call->idempotent,

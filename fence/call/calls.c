@@ -3,6 +3,7 @@
 #include "fence/call/admit.h"
 #include "fence/call/call_move.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/owner.h"
 #include "fence/protocol/seat.h"
 #include "fence/state/output.h"
 
@@ -31,6 +32,8 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
         .slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource)),
         .seats = (uint8_t)asked->seats,
         .ttl_ms = asked->ttl_ms,
+        .delay_ms = fence_owner_delay_ms(asked->owner),
+        .keep_ms = asked->keep_ms,
         .token = asked->token,
         .client = asked->client,
         .arrived_us = core->now_us,

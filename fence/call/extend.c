@@ -30,14 +30,14 @@ static void join_masters(struct fence_core *core, struct call *call, uint32_t se
     const struct fence_quorum_call *vote = &call->vote;
     if (set == 0)
         return;
-    core_copy_text(call->owner, sizeof(call->owner), vote->owner);
+    core_extend_as(core, call, vote->owner);
     call->round.first &= ~set;
     core_round_asked_again(core, call);
     struct fence_request request = {
         .kind = FENCE_REQUEST_JOIN,
         .attempt = call->extend.join_tag,
         .token = call->token,
-        .ttl_ms = call->ttl_ms,
+        .ttl_ms = call->ttl_ms + call->delay_ms,
         .extensions = core_extensions_max(core),
         .extended = (uint32_t)vote->extensions,
     };
@@ -52,7 +52,7 @@ static void undo_joins(struct fence_core *core, const struct call *call, uint32_
         .resource = call->resource,
         .lock_id = call->lock_id,
         .attempt = call->extend.join_tag,
-        .ttl_ms = call->ttl_ms,
+        .ttl_ms = call->ttl_ms + call->delay_ms,
         .masters = masters,
     };
     if (taken.masters)

@@ -26,6 +26,7 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
         return;
     unsigned agreeing = fence_quorum_call_agreeing(&call->vote);
     answer->held = true;
+    answer->kept = fence_holders_kept(&call->vote.holders);
     answer->owner = call->vote.holders.owner;
     answer->token = fence_holders_token(&call->vote.holders, agreeing);
     answer->remaining_ms = fence_holders_remaining_ms(&call->vote.holders, agreeing);

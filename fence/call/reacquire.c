@@ -5,10 +5,20 @@
 #include "fence/call/calls.h"
 #include "fence/call/watch.h"
 #include "fence/protocol/lease.h"
+#include "fence/protocol/owner.h"
 #include "fence/state/output.h"
 
 #include <assert.h>
 #include <string.h>
+
+void core_extend_as(const struct fence_core *core, struct call *call, const char *owner)
+{
+    assert(call->ttl_ms <= core->fleet.ttl_max_ms);
+    const uint32_t most_ms = core->fleet.ttl_max_ms - call->ttl_ms;
+    const uint32_t delay_ms = fence_owner_delay_ms(owner);
+    core_copy_text(call->owner, sizeof(call->owner), owner);
+    call->delay_ms = delay_ms < most_ms ? delay_ms : most_ms;
+}
 
 bool core_reacquire_helps(const struct call *call)
 {
@@ -56,7 +66,7 @@ void core_reacquire_begin(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_EXTEND && call->group == FENCE_NOBODY);
     core_call_move(call, CALL_REACQUIRING);
-    core_copy_text(call->owner, sizeof(call->owner), call->vote.owner);
+    core_extend_as(core, call, call->vote.owner);
     call->idempotent = true;
     core_attempt_begin(core, call);
     if (call->taking.attempt.state == FENCE_ATTEMPT_FAILED)

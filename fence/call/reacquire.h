@@ -10,6 +10,11 @@
 
 #include "fence/state/state.h"
 
+/* Masters that lack the lock of the extension @call are to have it with @owner, as the others have
+ * it, and with the delay that @owner names. An extension by more than the fleet has room for makes
+ * the delay shorter. */
+void core_extend_as(const struct fence_core *core, struct call *call, const char *owner);
+
 /* Whether the round of the extension @call, which came to no end, calls for that. */
 bool core_reacquire_helps(const struct call *call);
 

@@ -38,6 +38,7 @@ static void note_held(struct fence_seats_shown *told, unsigned seat,
         .token = fence_holders_token(&vote->holders, agreeing),
         .owner = vote->holders.owner,
         .remaining_ms = fence_holders_remaining_ms(&vote->holders, agreeing),
+        .kept = fence_holders_kept(&vote->holders),
     };
 }
 

@@ -17,6 +17,7 @@ struct look {
     uint64_t serial; /* of its round */
     int error;       /* 0, or why nothing is known */
     bool held;
+    bool kept;     /* it is held for nobody (fence/round/holders.h) */
     int64_t token; /* 0: the masters differ, or nobody holds the lock that stands there */
     uint64_t until_us;
     const char *owner;
@@ -77,6 +78,7 @@ static void answer_watch(struct fence_core *core, struct call *call, int error)
         memcpy(answer->parts, call->vote.tally.parts, sizeof(answer->parts));
     if (!error && watch->held) {
         answer->held = true;
+        answer->kept = watch->kept;
         answer->owner = call->owner;
         answer->token = watch->token;
         answer->remaining_ms = watch->until_us > core->now_us
@@ -123,6 +125,7 @@ static bool take_look(struct fence_core *core, struct call *member, const struct
     if (!look->error) {
         watch->knows = true;
         watch->held = look->held;
+        watch->kept = look->kept;
         watch->token = look->token;
         watch->until_us = look->until_us;
         core_copy_text(member->owner, sizeof(member->owner), look->owner);
@@ -180,6 +183,7 @@ static void conclude_watch(struct fence_core *core, struct call *call)
         look.token = fence_holders_token(holders, agreeing);
         look.until_us = core->now_us + left_ms * UINT64_C(1000);
         look.owner = holders->owner;
+        look.kept = fence_holders_kept(holders);
     }
     end_look(core, call, &look);
 }

@@ -2,6 +2,7 @@
 
 #include "fence/master/break.h"
 #include "fence/master/lock.h"
+#include "fence/protocol/owner.h"
 
 #include <assert.h>
 #include <string.h>
@@ -20,12 +21,23 @@ static enum fence_reply_kind judge_own(const struct fence_turn *turn,
     return lock->extensions >= request->extensions ? FENCE_REPLY_EXHAUSTED : FENCE_REPLY_YES;
 }
 
+/* When the lock ends that is extended now: its delay comes after its lease. No lock lasts longer
+ * than the longest lease of the fleet. */
+static uint64_t end_of(const struct fence_turn *turn, const struct fence_request *request,
+                       const struct fence_stored_lock *lock)
+{
+    const uint64_t delay_ms = fence_owner_delay_ms(lock->owner);
+    const uint64_t longest_ms = turn->marker.ttl_max_ms;
+    const uint64_t lasts_ms = request->ttl_ms + delay_ms;
+    return turn->now_ms + (delay_ms > 0 && lasts_ms > longest_ms ? longest_ms : lasts_ms);
+}
+
 /* Never shortens a lease. An extended lock is the holder's, of any attempt: the late clean-up of an
  * attempt that failed must not take it any more. */
 static void lengthen(struct fence_turn *turn, const struct fence_request *request,
                      struct fence_stored_lock *lock, struct fence_master_answer *answer)
 {
-    uint64_t expires_ms = turn->now_ms + request->ttl_ms;
+    const uint64_t expires_ms = end_of(turn, request, lock);
     answer->reply.kind = judge_own(turn, lock, request);
     if (answer->reply.kind != FENCE_REPLY_YES)
         return;

@@ -1,6 +1,7 @@
 #include "fence/master/lock.h"
 
 #include "fence/protocol/lease.h"
+#include "fence/protocol/owner.h"
 
 #include <assert.h>
 #include <string.h>
@@ -36,6 +37,15 @@ bool fence_stored_lock_is_attempts(const struct fence_stored_lock *lock,
 {
     return fence_stored_lock_is_ids(lock, request) && !lock->adopted &&
            lock->attempt == request->attempt;
+}
+
+uint64_t fence_stored_lock_lease_ms(const struct fence_turn *turn,
+                                    const struct fence_stored_lock *lock)
+{
+    assert(lock->present);
+    const uint64_t delay_ms = fence_owner_delay_ms(lock->owner);
+    const uint64_t left_ms = lock->expires_ms - turn->now_ms;
+    return left_ms > delay_ms ? left_ms - delay_ms : 0;
 }
 
 bool fence_stored_lock_is_tombstone(const struct fence_stored_lock *lock)

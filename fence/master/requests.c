@@ -59,6 +59,27 @@ static void drop_and_tell(struct fence_turn *turn, const char *resource, const c
     turn->store->notify(turn->context, resource, lock_id);
 }
 
+/* Nobody's from here on, for no longer than the lock has left. No extension of the grant joins, as
+ * the counter is above its number. False: no number is above it, and nothing was done. */
+static bool keep_closed(struct fence_turn *turn, const struct fence_request *request,
+                        struct fence_stored_lock *lock)
+{
+    assert(lock->present && request->keep_ms > 0);
+    const uint64_t until_ms = turn->now_ms + request->keep_ms;
+    if (lock->number >= FENCE_TOKEN_MAX)
+        return false;
+    if (turn->store->counter(turn->context, request->slot) <= lock->number)
+        turn->store->put_counter(turn->context, request->slot, lock->number + 1);
+    fence_stored_copy(lock->lock_id, sizeof(lock->lock_id), FENCE_KEPT_ID);
+    lock->adopted = true;
+    lock->imported = false;
+    if (lock->expires_ms > until_ms)
+        lock->expires_ms = until_ms;
+    turn->store->put_lock(turn->context, request->resource, lock);
+    turn->store->notify(turn->context, request->resource, request->lock_id);
+    return true;
+}
+
 static void release_lock(struct fence_turn *turn, const struct fence_request *request,
                          struct fence_master_answer *answer)
 {
@@ -70,9 +91,13 @@ static void release_lock(struct fence_turn *turn, const struct fence_request *re
             fence_stored_lock_is_tombstone(&lock) ? FENCE_REPLY_UNCOUNTED : FENCE_REPLY_NO;
         return;
     }
-    drop_and_tell(turn, request->resource, request->lock_id);
     answer->reply.kind = FENCE_REPLY_YES;
     answer->reply.adopted = lock.adopted || lock.extensions > 0 || lock.imported;
+    if (request->keep_ms == 0)
+        drop_and_tell(turn, request->resource, request->lock_id);
+    else if (!keep_closed(turn, request, &lock))
+        answer->reply = (struct fence_reply){
+            .kind = FENCE_REPLY_SPENT, .tag = request->tag, .locks = answer->reply.locks};
 }
 
 /* The clean-up of a failed attempt takes back that attempt only. */

@@ -12,6 +12,13 @@ static bool is_found(const struct fence_stored_lock *lock, const struct fence_re
            !fence_stored_lock_is_attempts(lock, request);
 }
 
+/* The same of a lock in its delay: the lease is over, so it is a new grant. */
+static bool is_over(const struct fence_turn *turn, const struct fence_stored_lock *lock,
+                    const struct fence_request *request)
+{
+    return is_found(lock, request) && fence_stored_lock_lease_ms(turn, lock) == 0;
+}
+
 static bool is_in_the_way(const struct fence_stored_lock *lock, const struct fence_request *request)
 {
     return lock->present && !fence_stored_lock_is_attempts(lock, request) &&
@@ -33,7 +40,8 @@ static bool lock_anew(struct fence_turn *turn, const struct fence_request *reque
 static void limit(const struct fence_turn *turn, const struct fence_stored_lock *lock,
                   struct fence_reply *reply)
 {
-    uint64_t left_ms = lock->expires_ms - turn->now_ms; /* at least 1 */
+    uint64_t left_ms = fence_stored_lock_lease_ms(turn, lock);
+    left_ms = left_ms > 0 ? left_ms : 1;
     if (reply->remaining_ms == 0 || reply->remaining_ms > left_ms)
         reply->remaining_ms = left_ms;
 }
@@ -65,10 +73,11 @@ static bool take_one(struct fence_turn *turn, const struct fence_request *reques
 {
     struct fence_stored_lock lock;
     turn->store->lock(turn->context, member->resource, &lock);
-    bool found = is_found(&lock, request);
+    const bool anew = !lock.present || is_over(turn, &lock, request);
+    const bool found = !anew && is_found(&lock, request);
     reply->found = reply->found && found;
-    return lock.present ? take_again(turn, member, found, &lock, reply, ret_number)
-                        : lock_anew(turn, request, member, ret_number);
+    return !anew ? take_again(turn, member, found, &lock, reply, ret_number)
+                 : lock_anew(turn, request, member, ret_number);
 }
 
 static bool stands_in_the_way(struct fence_turn *turn, const struct fence_request *request,

@@ -60,6 +60,7 @@ struct fence_listed {
     int64_t token; /* of a lock; 0: the masters differ. The value of a counter; 0: it cannot be
                     * read */
     uint64_t remaining_ms;
+    bool kept; /* it was released, and nobody has it */
 };
 
 /* A page. Which members mean something depends on @error. */

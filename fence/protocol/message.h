@@ -48,7 +48,8 @@ struct fence_call {
     const char *resource;     /* all calls; count: the name of the counter */
     const char *lock_id;      /* acquire, extend, release; for acquire a fresh random one, or
                                * the client's own */
-    const char *owner;        /* acquire: the label, may be "". Break: who breaks it, the same */
+    const char *owner;        /* acquire: the label, may be "", with the delay of the lock
+                               * (fence/protocol/owner.h). Break: who breaks it, a label */
     const struct fence_group *group; /* acquire: all of these or none, @resource is the first; NULL:
                                       * @resource alone. Borrowed for the step */
     unsigned seats;   /* acquire: one of so many seats of @resource (fence/protocol/seat.h), up to
@@ -58,6 +59,8 @@ struct fence_call {
     int64_t token;    /* extend, break, watch: the grant's token. Watch: FENCE_WATCH_FREE waits
                        * until the lock is held */
     uint32_t ttl_ms;  /* acquire, extend */
+    uint32_t keep_ms; /* release: others stay out for so long after it, and no longer than the lock
+                       * has left; 0: the lock is free at once */
     uint32_t wait_ms; /* acquire: 0 asks once. Watch: at least 1; then it is answered with what was
                        * seen last */
     uint32_t waited_ms; /* acquire: how long its client says that it has waited under @lock_id, up
@@ -86,7 +89,8 @@ struct fence_seats_shown {
         unsigned seat;         /* its index */
         int64_t token;         /* 0: the masters differ */
         const char *owner;     /* the label of the one who holds it */
-        uint64_t remaining_ms; /* of its lease */
+        uint64_t remaining_ms; /* of its lease and its delay */
+        bool kept;             /* it was released, and nobody has it */
     } held[FENCE_SEATS_MAX];   /* in the order of their indexes */
 };
 
@@ -117,6 +121,7 @@ struct fence_answer {
     unsigned waiters;      /* inspect, watch: calls of this server that wait for the resource */
     int64_t value;         /* count: the last of the values taken, or what was read */
     bool held;             /* inspect, watch */
+    bool kept;             /* inspect, watch that is @held: it was released, and nobody has it */
     bool released;         /* release, break: false if it was no longer held */
     const char *broken_id; /* break that @released: the lock id of that grant, for this server's own
                             * accounts. No caller is told */
@@ -128,7 +133,8 @@ struct fence_answer {
     int64_t
         extensions_left; /* acquire, extend: how often it may still be extended; -1: not known */
     unsigned total;      /* masters in the fleet */
-    uint32_t ttl_max_ms; /* FENCE_ETTL: what the fleet allows */
+    uint32_t ttl_max_ms; /* FENCE_ETTL: what the fleet allows, for @ttl_ms and */
+    uint32_t delay_ms;   /* acquire: the delay that was asked for */
     uint64_t attempt;    /* acquire: by which the lock was taken, and */
     uint32_t sent;       /* on which masters it may be; for FENCE_EVENT_DECLINED. Break: the
                           * masters that were asked to end it, whatever came of it */
@@ -152,6 +158,9 @@ struct fence_taken {
  */
 #define FENCE_TOMBSTONE "~"
 
+/* The lock id of a lock that was released, and stays closed for a while. No client has this one. */
+#define FENCE_KEPT_ID "kept-by-the-last-holder"
+
 enum fence_request_kind {
     FENCE_REQUEST_TAKE,    /* if free, count and lock; answer the number. With a group: if
                             * all are free, each of them */
@@ -159,7 +168,7 @@ enum fence_request_kind {
     FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
     FENCE_REQUEST_JOIN,    /* the same; and lock where it is free and the counter <= token, under
                             * @attempt, with the token as the number, and raise the counter to it */
-    FENCE_REQUEST_RELEASE, /* delete where the id matches */
+    FENCE_REQUEST_RELEASE, /* delete where the id matches, or keep it closed for @keep_ms */
     FENCE_REQUEST_UNDO,    /* delete where id and attempt match, of a group each that does: the
                             * clean-up of a failed attempt */
     FENCE_REQUEST_INSPECT, /* read */
@@ -178,17 +187,22 @@ struct fence_request {
     const char *owner;
     uint64_t attempt;
     int64_t token;
-    int64_t hint; /* TAKE: a number that a master gave for the slot; 0: none. On a free lock the
-                   * counter is raised to it first, if it is at most FENCE_HINT_LEAP above. COUNT:
-                   * the counter is raised to it, however far above */
-    uint32_t ttl_ms;
-    uint32_t count;      /* COUNT: 0 only reads, and raises to @hint */
+    int64_t hint;     /* TAKE: a number that a master gave for the slot; 0: none. On a free lock the
+                       * counter is raised to it first, if it is at most FENCE_HINT_LEAP above. COUNT:
+                       * the counter is raised to it, however far above */
+    uint32_t ttl_ms;  /* TAKE, JOIN: of the lease and the delay that @owner names. EXTEND: of the
+                       * lease; the master adds the delay of the lock */
+    uint32_t keep_ms; /* RELEASE: keep the lock closed for so long, or for what it has left if
+                       * that is less, under FENCE_KEPT_ID, and raise the counter above its
+                       * number; 0: delete it */
+    uint32_t count;   /* COUNT: 0 only reads, and raises to @hint */
     uint32_t names_max;  /* COUNT: named counters beyond which none is made */
     uint32_t extensions; /* EXTEND, JOIN: the cap */
     uint32_t extended;   /* JOIN: extensions that the lock has had, this one included */
     bool waits;          /* TAKE: where the lock is held, its release is to be published */
     bool idempotent;     /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
-    uint16_t slot;       /* TAKE, CONFIRM, EXTEND, JOIN, BREAK: the resource's counter */
+    uint16_t slot;       /* TAKE, CONFIRM, EXTEND, JOIN, BREAK, RELEASE with @keep_ms: the
+                          * resource's counter */
     const struct fence_group *group; /* TAKE, CONFIRM, UNDO: all of these instead of @resource,
                                       * @slot, @token and @hint; NULL: not */
 };
@@ -215,9 +229,10 @@ enum fence_reply_kind {
     FENCE_REPLY_FOREIGN, /* nothing was done: the key of the lock holds what Pawl did not write */
     FENCE_REPLY_ENDLESS, /* nothing was done: the key of the lock has no expiry */
     FENCE_REPLY_SPENT, /* TAKE, COUNT: the counter is used up: nothing was done, but of a group the
-                        * members before @member may be locked. BREAK: no number is above it */
-    FENCE_REPLY_MISCOUNTED, /* TAKE, EXTEND, JOIN, COUNT, BREAK: nothing was done: the counter is no
-                             * number of Pawl's */
+                        * members before @member may be locked. BREAK, RELEASE with @keep_ms: no
+                        * number is above it */
+    FENCE_REPLY_MISCOUNTED, /* TAKE, EXTEND, JOIN, COUNT, BREAK, RELEASE with @keep_ms: nothing was
+                             * done: the counter is no number of Pawl's */
     FENCE_REPLY_FULL,       /* COUNT: nothing was done: @names_max counters are there, not this */
     FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
     FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */
@@ -232,7 +247,8 @@ struct fence_reply {
     const int64_t *numbers; /* NUMBER, of a group: of each lock */
     unsigned blocked;   /* HELD, FOREIGN, ENDLESS, SPENT, MISCOUNTED, of a group: the index of the
                          * lock in the way */
-    bool found;         /* NUMBER: all was locked before under this id; @remaining_ms */
+    bool found;         /* NUMBER: all was locked before under this id; @remaining_ms, without the
+                         * delay */
     bool adopted;       /* YES to RELEASE: the lock was extended, joined, or found by a retry. More
                          * masters may have it than its acquire asked */
     const char *holder; /* HELD: the lock id */

@@ -1,5 +1,6 @@
 #include "fence/protocol/owner.h"
 
+#include "fence/protocol/decimal.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>
@@ -20,38 +21,85 @@ bool fence_key_id_valid(const char *id, size_t len)
     return true;
 }
 
-bool fence_owner_valid(const char *owner, size_t len)
+/* The parts of a valid owner; pointers into it. */
+struct parts {
+    size_t label_len;
+    uint32_t delay_ms;
+    const char *key_id; /* NULL: none */
+};
+
+/* Reads the digits of a delay. No other digits mean the same delay. */
+static bool read_delay(const char *digits, size_t len, uint32_t *ret_delay_ms)
 {
-    const char *separator = memchr(owner, FENCE_OWNER_SEPARATOR, len);
-    if (separator == NULL)
-        return fence_label_valid(owner, len);
-    const size_t label_len = (size_t)(separator - owner);
-    return fence_label_valid(owner, label_len) &&
-           fence_key_id_valid(separator + 1, len - label_len - 1);
+    uint64_t delay_ms = 0;
+    if (len > FENCE_DELAY_DIGITS ||
+        !fence_decimal_read(digits, len, FENCE_TTL_CEILING_MS, &delay_ms))
+        return false;
+    *ret_delay_ms = (uint32_t)delay_ms;
+    return delay_ms > 0;
 }
 
-void fence_owner_join(const char *label, const char *key_id,
+static bool take_apart(const char *owner, size_t len, struct parts *ret_parts)
+{
+    const char *end = owner + len;
+    const char *key_at = memchr(owner, FENCE_OWNER_SEPARATOR, len);
+    const char *text_end = key_at != NULL ? key_at : end;
+    const char *delay_at = memchr(owner, FENCE_DELAY_SEPARATOR, (size_t)(text_end - owner));
+    const char *label_end = delay_at != NULL ? delay_at : text_end;
+    *ret_parts = (struct parts){
+        .label_len = (size_t)(label_end - owner),
+        .key_id = key_at != NULL ? key_at + 1 : NULL,
+    };
+    return fence_label_valid(owner, ret_parts->label_len) &&
+           (delay_at == NULL ||
+            read_delay(delay_at + 1, (size_t)(text_end - delay_at - 1), &ret_parts->delay_ms)) &&
+           (key_at == NULL || fence_key_id_valid(key_at + 1, (size_t)(end - key_at - 1)));
+}
+
+bool fence_owner_valid(const char *owner, size_t len)
+{
+    struct parts parts;
+    return take_apart(owner, len, &parts);
+}
+
+void fence_owner_join(const char *label, uint32_t delay_ms, const char *key_id,
                       char ret_owner[static FENCE_OWNER_MAX + 1])
 {
-    const size_t label_len = strlen(label);
+    size_t len = strlen(label);
     const size_t id_len = strlen(key_id);
-    assert(fence_label_valid(label, label_len));
-    memcpy(ret_owner, label, label_len + 1);
+    assert(fence_label_valid(label, len) && delay_ms <= FENCE_TTL_CEILING_MS);
+    memcpy(ret_owner, label, len + 1);
+    if (delay_ms > 0) {
+        char digits[FENCE_DECIMAL_MAX];
+        const size_t digits_len = fence_decimal(delay_ms, digits);
+        ret_owner[len++] = FENCE_DELAY_SEPARATOR;
+        memcpy(ret_owner + len, digits, digits_len);
+        len += digits_len;
+        ret_owner[len] = '\0';
+    }
     if (id_len == 0)
         return;
     assert(fence_key_id_valid(key_id, id_len));
-    ret_owner[label_len] = FENCE_OWNER_SEPARATOR;
-    memcpy(ret_owner + label_len + 1, key_id, id_len + 1);
+    ret_owner[len] = FENCE_OWNER_SEPARATOR;
+    memcpy(ret_owner + len + 1, key_id, id_len + 1);
 }
 
 const char *fence_owner_split(const char *owner, char ret_label[static FENCE_OWNER_MAX + 1])
 {
     const size_t len = strlen(owner);
+    struct parts parts;
     assert(len <= FENCE_OWNER_MAX);
-    const char *separator =
-        fence_owner_valid(owner, len) ? strchr(owner, FENCE_OWNER_SEPARATOR) : NULL;
-    const size_t label_len = separator != NULL ? (size_t)(separator - owner) : len;
-    memcpy(ret_label, owner, label_len);
-    ret_label[label_len] = '\0';
-    return separator != NULL ? separator + 1 : "";
+    if (!take_apart(owner, len, &parts))
+        parts = (struct parts){.label_len = len};
+    memcpy(ret_label, owner, parts.label_len);
+    ret_label[parts.label_len] = '\0';
+    return parts.key_id != NULL ? parts.key_id : "";
+}
+
+uint32_t fence_owner_delay_ms(const char *owner)
+{
+    struct parts parts;
+    if (strchr(owner, FENCE_DELAY_SEPARATOR) == NULL || !take_apart(owner, strlen(owner), &parts))
+        return 0;
+    return parts.delay_ms;
 }

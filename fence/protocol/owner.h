@@ -1,8 +1,11 @@
-/* The owner of a lock as masters keep it: who holds it, for people. To the core it is one opaque
- * text. It is "<label>" where the grant was asked for without a key, and
- * "<label>" FENCE_OWNER_SEPARATOR "<key id>" where it was asked for with one. The client chooses
- * the label, and a label has no control character. So no client can name a key that is not its own.
- * Pure. */
+/* The owner of a lock as masters keep it: who holds it, for people, and the delay of the lock. A
+ * lock without a delay opens as its lease ends. Only a client that asks for a delay gets one, and
+ * masters keep it with the lock, so that whoever extends the lock keeps its delay, too.
+ *
+ *     <label> [FENCE_DELAY_SEPARATOR <delay in ms>] [FENCE_OWNER_SEPARATOR <key id>]
+ *
+ * The key id is there if the grant was asked for with a key. The client chooses the label, and a
+ * label has no control character. So no client can name a key that is not its own. Pure. */
 #ifndef FENCE_PROTOCOL_OWNER_H
 #define FENCE_PROTOCOL_OWNER_H
 
@@ -10,23 +13,30 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#define FENCE_DELAY_SEPARATOR '\x1e' /* RS, the record separator of ASCII */
 #define FENCE_OWNER_SEPARATOR '\x1f' /* US, the unit separator of ASCII */
 
 /* True if @id is FENCE_KEY_ID_MIN to FENCE_KEY_ID_MAX characters of a-z 0-9 - and begins with none
  * but a letter or a digit. */
 bool fence_key_id_valid(const char *id, size_t len);
 
-/* True if @owner is a label (fence_label_valid()), or a label, the separator and the id of a key.
- * What a master says is held against this before it is kept. */
+/* True if @owner is of the form above: a valid label (fence_label_valid()), a delay of 1 to
+ * FENCE_TTL_CEILING_MS if there is one, the id of a key if there is one. What a master says is held
+ * against this before it is kept. */
 bool fence_owner_valid(const char *owner, size_t len);
 
-/* Writes the owner, terminated. @label is valid; @key_id is valid, or "" for none. */
-void fence_owner_join(const char *label, const char *key_id,
+/* Writes the owner, terminated. @label is valid; @delay_ms is 0 for none, at most
+ * FENCE_TTL_CEILING_MS; @key_id is valid, or "" for none. */
+void fence_owner_join(const char *label, uint32_t delay_ms, const char *key_id,
                       char ret_owner[static FENCE_OWNER_MAX + 1]);
 
 /* Copies the label, terminated, and returns the id of the key: "" if there is none, else a part of
  * @owner. An @owner of at most FENCE_OWNER_MAX bytes that is not valid is a label as a whole. */
 const char *fence_owner_split(const char *owner, char ret_label[static FENCE_OWNER_MAX + 1]);
+
+/* The delay that @owner names; 0: it names none, or is not valid. */
+uint32_t fence_owner_delay_ms(const char *owner);
 
 #endif

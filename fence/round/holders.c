@@ -20,6 +20,11 @@ uint64_t fence_holders_top(const struct fence_holders *holders)
     return holders->votes > 0 ? holders->hash[holders->top] : 0;
 }
 
+bool fence_holders_kept(const struct fence_holders *holders)
+{
+    return holders->votes > 0 && holders->hash[holders->top] == fence_lock_id_hash(FENCE_KEPT_ID);
+}
+
 static bool names_top(const struct fence_holders *holders, unsigned i)
 {
     assert(i < FENCE_MASTERS_MAX);

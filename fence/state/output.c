@@ -92,6 +92,7 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
         .waited = call->waited,
         .total = core->fleet.n,
         .ttl_max_ms = core->fleet.ttl_max_ms,
+        .delay_ms = call->delay_ms,
         .extensions_left = -1,
     };
     return answer;

@@ -143,6 +143,7 @@ struct call_watch {
     bool asked;         /* ... in which masters were asked */
     bool knows;         /* a look has found how the lock is */
     bool held;
+    bool kept;
     bool again; /* the first of a queue: the lock was changed while the look was under way */
 };
 
@@ -161,6 +162,8 @@ struct call {
     uint8_t seats; /* acquire: of one of so many seats; inspect: of each. 0: of @resource itself */
     uint8_t seat;  /* the one that it asks for */
     uint32_t ttl_ms;
+    uint32_t delay_ms; /* acquire, extension that acquires again: after the lease, on the masters */
+    uint32_t keep_ms;  /* release */
     int64_t token;
     uint64_t client;
     uint64_t arrived_us;

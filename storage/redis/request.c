@@ -161,6 +161,17 @@ static void add_extend(struct storage_request *encoded, const struct fence_reque
     add_text(encoded, request->owner);
 }
 
+static void add_release(struct storage_request *encoded, const struct fence_request *request)
+{
+    const bool keeps = request->keep_ms > 0;
+    add_text(encoded, keeps ? "L" : "R");
+    add_text(encoded, request->lock_id);
+    if (!keeps)
+        return;
+    add_number(encoded, request->slot);
+    add_number(encoded, request->keep_ms);
+}
+
 static void add_arguments(struct storage_request *encoded, const struct fence_request *request)
 {
     switch (request->kind) {
@@ -175,8 +186,7 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
         add_extend(encoded, request);
         break;
     case FENCE_REQUEST_RELEASE:
-        add_text(encoded, "R");
-        add_text(encoded, request->lock_id);
+        add_release(encoded, request);
         break;
     case FENCE_REQUEST_UNDO:
         add_text(encoded, request->group ? "V" : "U");

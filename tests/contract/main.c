@@ -5,12 +5,13 @@
 #include <string.h>
 
 enum {
-    CASES_MAX = 300,
+    CASES_MAX = 400,
 };
 
 extern const struct contract_rows contract_taking, contract_confirming, contract_keeping,
     contract_groups, contract_again, contract_waiting, contract_refusing, contract_rejoining,
-    contract_imported, contract_joining, contract_counting, contract_breaking, contract_positions;
+    contract_imported, contract_joining, contract_counting, contract_breaking, contract_positions,
+    contract_closing;
 
 static void play_row(void **state)
 {
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
         &contract_taking,    &contract_confirming, &contract_keeping,  &contract_groups,
         &contract_again,     &contract_waiting,    &contract_refusing, &contract_rejoining,
         &contract_imported,  &contract_joining,    &contract_counting, &contract_breaking,
-        &contract_positions,
+        &contract_positions, &contract_closing,
     };
     static struct CMUnitTest cases[CASES_MAX];
     size_t count = 0;

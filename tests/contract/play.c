@@ -1,5 +1,6 @@
 #include "tests/contract/play.h"
 
+#include "fence/protocol/owner.h"
 #include "tests/lib/case.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@ enum {
     PAGES_MAX = 64,  /* of one source */
     CALLS_MAX = 64,  /* of CLEAR, or of READ, until it is done */
     SLACK_MS = 3000, /* that may go by between two steps */
-    TEXT_MAX = 64,
+    TEXT_MAX = FENCE_OWNER_MAX + 1,
     TAG_UNIT = 1 << 16,
 };
 
@@ -44,13 +45,14 @@ static unsigned resource_of(char letter)
 }
 
 /* Each holder has a label of its own, and the id of a key behind it (fence/protocol/owner.h). */
-static void label_of(const char *lock_id, char ret_label[static TEXT_MAX])
+static void label_of(const char *lock_id, uint32_t delay_ms, char ret_label[static TEXT_MAX])
 {
+    char label[TEXT_MAX];
+    ret_label[0] = '\0';
     if (lock_id[0] == '\0' || strcmp(lock_id, FENCE_TOMBSTONE) == 0)
-        ret_label[0] = '\0';
-    else
-        snprintf(ret_label, TEXT_MAX, "%.1s's: \xc3\xa9:%zu\x1f%s", lock_id, strlen(lock_id),
-                 "key-7");
+        return;
+    snprintf(label, sizeof(label), "%.1s's: \xc3\xa9:%zu", lock_id, strlen(lock_id));
+    fence_owner_join(label, delay_ms, "key-7", ret_label);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -98,7 +100,7 @@ static void check_numbers(const struct contract_step *step, const struct fence_r
 static void check_held(const struct contract_step *step, const struct fence_reply *reply)
 {
     char label[TEXT_MAX];
-    label_of(step->holder, label);
+    label_of(step->kept_by ? step->kept_by : step->holder, step->delay_ms, label);
     assert_string_equal(reply->holder, step->holder);
     assert_string_equal(reply->owner, label);
     check_left(reply->remaining_ms, step->left_ms ? step->left_ms : CONTRACT_TTL_MS);
@@ -114,7 +116,7 @@ static void check_yes(const struct contract_step *step, const struct fence_reply
     if (step->kind != FENCE_REQUEST_EXTEND && step->kind != FENCE_REQUEST_JOIN)
         return;
     if (step->numbers[0] > 0 && !step->unlabelled)
-        label_of(step->lock_id, label);
+        label_of(step->lock_id, step->delay_ms, label);
     assert_int_equal(reply->number, step->numbers[0]);
     assert_string_equal(reply->owner, label);
 }
@@ -175,7 +177,7 @@ static void ask(struct play *play, const struct contract_step *step)
     struct fence_view view = view_of(play, step);
     fill_group(step, &group);
     if (labels && !step->unlabelled)
-        label_of(step->lock_id, label);
+        label_of(step->lock_id, step->delay_ms, label);
     struct fence_request request = {
         .kind = step->kind,
         .tag = play->tag += TAG_UNIT,
@@ -187,6 +189,7 @@ static void ask(struct play *play, const struct contract_step *step)
         .owner = step->kind == FENCE_REQUEST_BREAK ? CONTRACT_BREAKER : label,
         .attempt = step->attempt,
         .ttl_ms = step->ttl_ms ? step->ttl_ms : CONTRACT_TTL_MS,
+        .keep_ms = step->keep_ms,
         .extensions = CONTRACT_EXTENSIONS,
         .extended = step->extended,
         .count = step->count,

@@ -1,5 +1,6 @@
 /* The master that the simulator has. Names are numbers there, and this is where they are told
  * apart; README.md says what else is not the same. */
+#include "fence/protocol/owner.h"
 #include "tests/contract/master.h"
 #include "tests/sim/masters/master.h"
 
@@ -28,6 +29,8 @@ struct contract_master {
         char owner[FENCE_OWNER_MAX + 1];
     } ids[IDS_MAX];
 
+    uint32_t kept_by; /* the last that kept a lock closed */
+
     struct contract_notice notices[NOTICES_MAX];
     unsigned told;
     unsigned untold;
@@ -47,6 +50,8 @@ static uint32_t number_of_resource(struct contract_master *master, const char *t
 static uint32_t number_of_id(struct contract_master *master, const char *text)
 {
     uint32_t number = 0;
+    if (strcmp(text, FENCE_KEPT_ID) == 0)
+        return SIM_KEPT;
     while (master->ids[number].text[0] && strcmp(master->ids[number].text, text) != 0)
         number++;
     assert(number < IDS_MAX - 1);
@@ -59,8 +64,9 @@ static void name_holder(const struct contract_master *master, struct fence_reply
 {
     if (reply->owner[0] == '\0' || reply->kind == FENCE_REPLY_BROKEN)
         return;
-    reply->owner = master->ids[master->reply.lock].owner;
-    if (reply->kind == FENCE_REPLY_HELD)
+    const bool kept = master->reply.lock == SIM_KEPT;
+    reply->owner = master->ids[kept ? master->kept_by : master->reply.lock].owner;
+    if (reply->kind == FENCE_REPLY_HELD && !kept)
         reply->holder = master->ids[master->reply.lock].text;
 }
 
@@ -74,7 +80,7 @@ static struct sim_request lock_request(struct contract_master *master,
     named.lock_id = request->lock_id[0] ? sim_lock_text(id) : "";
     if (request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_JOIN) {
         snprintf(master->ids[id].owner, sizeof(master->ids[id].owner), "%s", request->owner);
-        named.owner = sim_owner_text(id);
+        named.owner = sim_owner_with_delay(id, fence_owner_delay_ms(request->owner));
     }
     if (request->group) {
         group = *request->group;
@@ -145,6 +151,8 @@ static struct fence_reply simulated_ask(struct contract_master *master,
     master->sim.extensions = request->extensions;
     master->reply = sim_master_execute(&master->sim, &made, false, master->now_us);
     note_freed(master, request);
+    if (request->keep_ms > 0 && master->reply.kind == FENCE_REPLY_YES)
+        master->kept_by = number_of_id(master, request->lock_id);
     (void)sim_reply_discount(&master->reply);
     struct fence_reply reply = sim_lock_reply(&made, &master->reply);
     if (request->group)

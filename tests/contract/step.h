@@ -60,6 +60,8 @@ struct contract_step {
     int64_t tokens[CONTRACT_RESOURCES]; /* of each resource */
     int64_t hints[CONTRACT_RESOURCES];  /* the same */
     uint32_t ttl_ms;                    /* 0: CONTRACT_TTL_MS */
+    uint32_t delay_ms;                  /* that the owner names; ttl_ms has it, but of an EXTEND */
+    uint32_t keep_ms;                   /* RELEASE */
     uint32_t extended;                  /* JOIN */
     uint32_t count;                     /* COUNT */
     uint32_t names_max;                 /* COUNT; 0: CONTRACT_NAMES */
@@ -91,6 +93,7 @@ struct contract_step {
                                           * to EXTEND, JOIN: the extensions that it has had */
     bool adopted;                        /* YES to RELEASE */
     const char *holder;                  /* HELD */
+    const char *kept_by;                 /* HELD by nobody: whose label it has */
     unsigned member;                     /* which of a group is in the way */
     bool found;
     int moves;        /* so many writes further than after the last request; STAYING: none.
@@ -150,6 +153,7 @@ struct contract_rows {
 #define EXTEND(id, token)    REQUEST(EXTEND, id), .tokens = {token}
 #define JOIN(id, by, token)  REQUEST(JOIN, id), .attempt = (by), .tokens = {token}
 #define RELEASE(id)          REQUEST(RELEASE, id)
+#define KEEP(id, ms)         REQUEST(RELEASE, id), .keep_ms = (ms)
 #define UNDO(id, by)         REQUEST(UNDO, id), .attempt = (by)
 #define INSPECT              REQUEST(INSPECT, "")
 #define COUNT(values)        REQUEST(COUNT, ""), .count = (values)
@@ -176,6 +180,7 @@ struct contract_rows {
 #define NUMBER(...)    .reply = FENCE_REPLY_NUMBER, .numbers = {__VA_ARGS__}
 #define FOUND(ms, ...) NUMBER(__VA_ARGS__), .found = true, .left_ms = (ms)
 #define HELD(id)       .reply = FENCE_REPLY_HELD, .holder = (id)
+#define KEPT(id)       HELD(FENCE_KEPT_ID), .kept_by = (id)
 #define YES            .reply = FENCE_REPLY_YES
 #define EXTENDED(ever) YES, .numbers = {ever}
 #define BELOW          YES, .numbers = {0}

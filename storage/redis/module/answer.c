@@ -179,6 +179,7 @@ bool storage_module_is_counted(const struct storage_module_store *store,
     case 'K':
         return store->request->counted;
     case 'R':
+    case 'L':
     case 'U':
     case 'V':
     case 'I':

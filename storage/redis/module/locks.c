@@ -180,11 +180,17 @@ static void read_lock_value(struct storage_module_store *store)
     found->lock.expires_ms = end_ms;
 }
 
+static bool is_of_sender(const struct storage_module_store *store)
+{
+    const struct fence_stored_lock *lock = &store->found.lock;
+    return lock->present && strcmp(lock->lock_id, store->request->request.lock_id) == 0;
+}
+
 static bool is_senders(const struct storage_module_store *store)
 {
     const struct fence_request *request = &store->request->request;
     const struct fence_stored_lock *lock = &store->found.lock;
-    return lock->present && strcmp(lock->lock_id, request->lock_id) == 0 &&
+    return is_of_sender(store) &&
            (request->idempotent || (!lock->adopted && lock->attempt == request->attempt));
 }
 
@@ -204,9 +210,12 @@ static void read_lock_key(struct storage_module_store *store, unsigned k)
 }
 
 /* A take looks first whether anything is in the way of a lock, and takes them after that. What it
- * takes again must have an expiry. */
+ * takes again must have an expiry; so must a lock that a release keeps closed. */
 static void refuse_endless(struct storage_module_store *store, unsigned k)
 {
+    if (store->request->request.keep_ms > 0 && is_endless(&store->found.lock) &&
+        is_of_sender(store))
+        storage_module_fail(store, STORAGE_MODULE_ENDLESS);
     if (store->request->request.kind != FENCE_REQUEST_TAKE)
         return;
     store->looks += k == 0;

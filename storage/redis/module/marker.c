@@ -25,6 +25,7 @@ enum field {
     FLOOR,
     ANSWERS,
     LEASES,
+    LONGEST,
     FIELDS,
 };
 
@@ -35,7 +36,7 @@ void storage_module_marker_init(struct redis_ctx *ctx)
     static const char *const texts[FIELDS] = {
         [STATE] = "state",     [VIEW] = "view",       [FLEET] = "fleet",   [MEMBER] = "member",
         [LINEAGE] = "lineage", [DURABLE] = "durable", [SETS] = "sets",     [BYTES] = "bytes",
-        [FLOOR] = "floor",     [ANSWERS] = "answers", [LEASES] = "leases",
+        [FLOOR] = "floor",     [ANSWERS] = "answers", [LEASES] = "leases", [LONGEST] = "max_ttl_ms",
     };
     (void)ctx;
     for (int i = 0; i < FIELDS; i++)
@@ -67,7 +68,7 @@ static void read_fields(struct redis_key *fleet, struct fields *ret_fields)
     redis.hash_get(fleet, REDIS_HASH_STRINGS, names[0], &value[0], names[1], &value[1], names[2],
                    &value[2], names[3], &value[3], names[4], &value[4], names[5], &value[5],
                    names[6], &value[6], names[7], &value[7], names[8], &value[8], names[9],
-                   &value[9], names[10], &value[10], NULL);
+                   &value[9], names[10], &value[10], names[11], &value[11], NULL);
     for (int i = 0; i < FIELDS; i++)
         if (value[i])
             ret_fields->field[i].at = redis.string_bytes(value[i], &ret_fields->field[i].len);
@@ -140,6 +141,7 @@ static bool read_marker(const struct fields *fields, const struct storage_module
     struct fence_stored_marker *marker = &turn->marker;
     uint64_t member = 0;
     uint64_t floor = 0;
+    uint64_t longest = 0;
     turn->members = members_in(terms->view);
     marker->present = true;
     marker->active = field_is(field[STATE], "active");
@@ -153,6 +155,9 @@ static bool read_marker(const struct fields *fields, const struct storage_module
         !fence_decimal_read(field[FLOOR].at, field[FLOOR].len, FENCE_TOKEN_MAX, &floor))
         floor = FENCE_TOKEN_MAX; /* no number is above it */
     marker->floor = (int64_t)floor;
+    if (!fence_decimal_read(field[LONGEST].at, field[LONGEST].len, FENCE_TTL_CEILING_MS, &longest))
+        longest = FENCE_TTL_CEILING_MS;
+    marker->ttl_max_ms = (uint32_t)longest;
     (void)copy_field_to(marker->fleet_id, sizeof(marker->fleet_id), field[FLEET]);
     return turn->members <= FENCE_MASTERS_MAX && member > 0 &&
            fence_view_parse(terms->view.at, terms->view.len, turn->members, ret_named) == 0;

@@ -231,8 +231,11 @@ static bool read_extend(struct storage_module_reader *reader, struct storage_mod
 
 static bool read_release(struct storage_module_reader *reader, struct storage_module_request *read)
 {
-    read->request.kind = FENCE_REQUEST_RELEASE;
-    return next_lock_id(reader, read);
+    struct fence_request *request = &read->request;
+    request->kind = FENCE_REQUEST_RELEASE;
+    return next_lock_id(reader, read) &&
+           (read->letter == 'R' || (next_slot(reader, &request->slot) &&
+                                    next_u32(reader, 1, FENCE_TTL_CEILING_MS, &request->keep_ms)));
 }
 
 static bool read_undo(struct storage_module_reader *reader, struct storage_module_request *read)
@@ -281,7 +284,7 @@ static const struct {
     {'G', true, read_take_group}, {'C', false, read_confirm}, {'H', true, read_confirm_group},
     {'E', false, read_extend},    {'J', false, read_extend},  {'R', false, read_release},
     {'U', false, read_undo},      {'V', true, read_undo},     {'I', false, read_inspect},
-    {'K', false, read_count},     {'B', false, read_break},
+    {'K', false, read_count},     {'B', false, read_break},   {'L', false, read_release},
 };
 
 bool storage_module_has_more(const struct storage_module_reader *reader)

@@ -137,7 +137,7 @@ static void note_overtaken(struct sim_world *world, unsigned machine,
 static void check_left_behind(struct sim_world *world, const struct sim_lock *lock,
                               uint32_t resource, const struct sim_lock_request *request)
 {
-    if (!lock->present || lock->lock == SIM_TOMBSTONE)
+    if (!lock->present || lock->lock >= SIM_CALLS_MAX)
         return;
     const struct sim_call *call = &world->check.calls[lock->lock];
     bool merged = lock->imported; /* from two of its attempts: until its lease ends */

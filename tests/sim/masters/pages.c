@@ -1,6 +1,7 @@
 #include "tests/sim/masters/pages.h"
 
 #include "fence/master/merging.h"
+#include "fence/protocol/owner.h"
 #include "tests/sim/masters/mutant.h"
 #include "tests/sim/masters/turn.h"
 
@@ -62,6 +63,7 @@ static void read_lock(const struct sim_turn *turn, uint64_t cursor, struct sim_r
         .from = lock->from,
         .attempt = lock->attempt,
         .number = lock->number,
+        .delay_ms = lock->delay_ms,
         .remaining_ms = lock->expires_us / 1000 - turn->rules.now_ms,
     };
 }
@@ -106,6 +108,7 @@ static void merge_lock(struct sim_turn *turn, const struct sim_page *page, unsig
     };
     const char *lock_id = sim_lock_text(page->lock);
     memcpy(read.lock_id, lock_id, strlen(lock_id) + 1);
+    fence_owner_join("", page->delay_ms, "", read.owner);
     fence_merge_lock(&turn->rules, sim_resource_text(page->resource), &read, page->remaining_ms,
                      source);
     turn->master->memory.locks[page->resource].seen |= UINT32_C(1) << source;

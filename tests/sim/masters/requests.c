@@ -1,6 +1,7 @@
 #include "tests/sim/masters/requests.h"
 
 #include "fence/master/requests.h"
+#include "fence/protocol/owner.h"
 #include "tests/sim/masters/turn.h"
 
 #include <string.h>
@@ -16,11 +17,13 @@ static void name_group(const struct sim_master *master, const struct sim_lock_re
     }
 }
 
-/* @group: room for several. */
+/* @group: room for several. A label goes with its lock id, so @owner is the delay alone. */
 static struct fence_request name_request(const struct sim_master *master,
                                          const struct sim_lock_request *request,
-                                         struct fence_group *group)
+                                         struct fence_group *group,
+                                         char owner[static FENCE_OWNER_MAX + 1])
 {
+    fence_owner_join("", request->delay_ms, "", owner);
     const bool several = request->set.count > 1;
     if (several)
         name_group(master, request, group);
@@ -28,11 +31,12 @@ static struct fence_request name_request(const struct sim_master *master,
         .kind = request->kind,
         .resource = sim_resource_text(request->set.resource[0]),
         .lock_id = sim_lock_text(request->lock),
-        .owner = "", /* a label goes with its lock id */
+        .owner = owner,
         .attempt = request->attempt,
         .token = request->set.token[0],
         .hint = request->hint[0],
         .ttl_ms = request->ttl_ms,
+        .keep_ms = request->keep_ms,
         .count = request->count,
         .names_max = request->names_max,
         .extensions = master->extensions,
@@ -44,17 +48,19 @@ static struct fence_request name_request(const struct sim_master *master,
     };
 }
 
-static void number_reply(const struct fence_reply *from, const char *holder,
+static void number_reply(const struct fence_master_answer *answer,
                          const struct sim_lock_request *request, struct sim_reply *reply)
 {
+    const struct fence_reply *from = &answer->reply;
     reply->kind = from->kind;
-    reply->lock = from->kind == FENCE_REPLY_HELD ? sim_lock_number(holder) : request->lock;
+    reply->lock = from->kind == FENCE_REPLY_HELD ? sim_lock_number(answer->holder) : request->lock;
     reply->member = from->blocked;
     reply->number[0] = from->number;
     if (from->numbers)
         memcpy(reply->number, from->numbers, request->set.count * sizeof(reply->number[0]));
     reply->found = from->found;
     reply->adopted = from->adopted;
+    reply->delay_ms = fence_owner_delay_ms(answer->owner);
     reply->remaining_ms = from->remaining_ms;
 }
 
@@ -85,12 +91,13 @@ struct sim_reply sim_requests_execute(struct sim_master *master, const struct si
     struct fence_master_answer answer = {.numbers = numbers};
     char fleet_id[FENCE_ID_HEX_LEN + 1];
     sim_fleet_text(fleet_id);
-    const struct fence_request named = name_request(master, &request->lock, &group);
+    char owner[FENCE_OWNER_MAX + 1];
+    const struct fence_request named = name_request(master, &request->lock, &group, owner);
     sim_turn_begin(&turn, master, request, copy, local_us);
     enum fence_refusal refusal = fence_master_check(&turn.rules, fleet_id, &request->view);
     fence_master_do(&turn.rules, refusal, &named, &answer);
     sim_turn_end(&turn);
-    number_reply(&answer.reply, answer.holder, &request->lock, &turn.reply);
+    number_reply(&answer, &request->lock, &turn.reply);
     if (turn.reply.kind == FENCE_REPLY_STALE || turn.reply.kind == FENCE_REPLY_REFUSED) {
         turn.reply.marker = master->memory.marker;
         return turn.reply;

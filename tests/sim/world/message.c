@@ -1,6 +1,7 @@
 #include "tests/sim/world/message.h"
 
 #include "fence/protocol/name.h"
+#include "fence/protocol/owner.h"
 #include "tests/sim/masters/mutant.h"
 
 #include <assert.h>
@@ -35,6 +36,8 @@ const char *sim_lock_text(uint32_t lock)
 {
     if (lock == SIM_TOMBSTONE)
         return FENCE_TOMBSTONE;
+    if (lock == SIM_KEPT)
+        return FENCE_KEPT_ID;
     assert(lock < SIM_CALLS_MAX);
     char *text = lock_texts[lock];
     if (text[0] == '\0') {
@@ -48,7 +51,18 @@ const char *sim_lock_text(uint32_t lock)
 /* The label of an acquire is the number of the call: so requests show whose they are. */
 const char *sim_owner_text(uint32_t call)
 {
-    return call == SIM_TOMBSTONE ? "" : sim_lock_text(call) + DIGITS_AT;
+    if (call == SIM_TOMBSTONE)
+        return "";
+    return call == SIM_KEPT ? FENCE_KEPT_ID : sim_lock_text(call) + DIGITS_AT;
+}
+
+const char *sim_owner_with_delay(uint32_t call, uint32_t delay_ms)
+{
+    static _Thread_local char owner[FENCE_OWNER_MAX + 1];
+    if (call >= SIM_CALLS_MAX)
+        return sim_owner_text(call);
+    fence_owner_join(sim_owner_text(call), delay_ms, "", owner);
+    return owner;
 }
 
 uint32_t sim_resource_number(const char *text)
@@ -65,6 +79,8 @@ uint32_t sim_lock_number(const char *text)
         return 0; /* a call without a lock id: inspect */
     if (strcmp(text, FENCE_TOMBSTONE) == 0)
         return SIM_TOMBSTONE;
+    if (strcmp(text, FENCE_KEPT_ID) == 0)
+        return SIM_KEPT;
     assert(strlen(text) == FENCE_LOCK_ID_LEN);
     return sim_owner_number(text + DIGITS_AT);
 }
@@ -72,6 +88,8 @@ uint32_t sim_lock_number(const char *text)
 uint32_t sim_owner_number(const char *text)
 {
     uint32_t call = 0;
+    if (strcmp(text, FENCE_KEPT_ID) == 0)
+        return SIM_KEPT;
     for (unsigned i = 0; i < DIGITS; i++)
         call = call * 10 + (uint32_t)(text[i] - '0');
     assert(call < SIM_CALLS_MAX);
@@ -223,6 +241,8 @@ struct sim_request sim_lock_request(const struct fence_request *request)
                  .names_max = request->names_max,
                  .extended = request->extended,
                  .ttl_ms = request->ttl_ms,
+                 .delay_ms = fence_owner_delay_ms(request->owner),
+                 .keep_ms = request->keep_ms,
                  .attempt = request->attempt,
                  .waits = request->waits,
                  .idempotent = request->idempotent},
@@ -310,8 +330,8 @@ struct fence_reply sim_lock_reply(const struct sim_request *request, const struc
         .adopted = reply->adopted,
         .holder = held ? sim_lock_text(reply->lock) : "",
         .owner = reply->kind == FENCE_REPLY_BROKEN ? SIM_BREAKER
-                 : is_labelled(request, reply)     ? sim_owner_text(reply->lock)
-                                                   : "",
+                 : is_labelled(request, reply) ? sim_owner_with_delay(reply->lock, reply->delay_ms)
+                                               : "",
         .remaining_ms = reply->remaining_ms,
         .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL,
         .writes = reply->writes,

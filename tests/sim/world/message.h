@@ -13,7 +13,8 @@ enum {
     SIM_CALLS_MAX = 512, /* of one world, from first to last */
     SIM_SET_TEXT_MAX = 3 * SIM_RESOURCES_MAX,
     SIM_TOMBSTONE = SIM_CALLS_MAX, /* in place of a lock id: nobody's */
-    SIM_HOLDERS_MAX = SIM_CALLS_MAX + 1,
+    SIM_KEPT,                      /* the same: it was released, and stays closed for a while */
+    SIM_HOLDERS_MAX,
     SIM_FOUND_MAX = SIM_RESOURCES_MAX + 1, /* by a step of a scan: one is given twice */
 };
 
@@ -79,6 +80,7 @@ struct sim_page {
     uint32_t from;
     uint64_t attempt;
     int64_t number;
+    uint32_t delay_ms;
     uint64_t remaining_ms;
 };
 
@@ -105,6 +107,8 @@ struct sim_lock_request {
     uint32_t names_max;              /* COUNT */
     uint32_t extended;               /* JOIN */
     uint32_t ttl_ms;
+    uint32_t delay_ms; /* TAKE, JOIN: what the owner names */
+    uint32_t keep_ms;  /* RELEASE */
     uint64_t attempt;
     bool waits;
     bool idempotent;
@@ -167,7 +171,8 @@ struct sim_reply {
     bool found;                        /* NUMBER: all was locked before under this id */
     bool counted_anew;                 /* NUMBER: of what was found, something was so */
     bool imported;                     /* EXTEND, JOIN: the lock is so */
-    bool adopted; /* YES to RELEASE: more masters may have it than its acquire asked */
+    bool adopted;      /* YES to RELEASE: more masters may have it than its acquire asked */
+    uint32_t delay_ms; /* HELD. YES to EXTEND or JOIN: of the lock */
     uint64_t remaining_ms;
     int64_t writes; /* the position of the master after it */
     uint32_t
@@ -194,6 +199,9 @@ const char *sim_resource_text(uint32_t resource);
 const char *sim_seat_text(uint32_t resource); /* where the resources are seats of SIM_SEATS_NAME */
 const char *sim_lock_text(uint32_t lock);
 const char *sim_owner_text(uint32_t call);
+
+/* The same with a delay behind it. Until the next such call. */
+const char *sim_owner_with_delay(uint32_t call, uint32_t delay_ms);
 
 /* What to call @set in a trace. */
 void sim_set_text(const struct sim_set *set, char ret_text[static SIM_SET_TEXT_MAX]);

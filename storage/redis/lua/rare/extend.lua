@@ -35,6 +35,16 @@ local function expire_later(key, value, lock, ttl_ms)
     end
 end
 
+-- For how long a lock stands that is extended now. Its delay comes after its lease. No lock lasts longer
+-- than the longest lease of the fleet.
+local function lasts_ms(owner, ttl_ms)
+    local delay_ms = delay_of(owner)
+    if delay_ms == 0 then
+        return tonumber(ttl_ms)
+    end
+    return math.min(ttl_ms + delay_ms, tonumber(call('HGET', fleet, 'max_ttl_ms')) or LEASE_MAX_MS)
+end
+
 -- Never shortens a lease. An extended lock is the holder's, of any attempt. The late clean-up of an
 -- attempt that failed must not take it any more. What was imported proves something only where a
 -- majority had it.
@@ -49,12 +59,13 @@ local function lengthen(key, value, id, token, ttl_ms, cap)
         return EXHAUSTED
     end
     local lock = compose(id .. '.*', number, extensions + 1, from, owner)
+    ttl_ms = lasts_ms(owner, ttl_ms)
     if not (marker[12] and keeps_leases()) then
         expire_later(key, value, lock, ttl_ms)
     elseif left_ms(key) < 0 then
         error(ENDLESS, 0)
     else
-        call('PAWL.KEEP', key, lock, math.max(left_ms(key), tonumber(ttl_ms)))
+        call('PAWL.KEEP', key, lock, math.max(left_ms(key), ttl_ms))
     end
     return number == token and extended(extensions + 1, owner) or BELOW
 end

@@ -50,6 +50,11 @@ local function imported_left_ms(key, left)
     return expiry_ms and math.max(expiry_ms - clock_ms(), 0) or left
 end
 
+-- The delay of a lock comes after its lease, and its owner names it: "<label>\30<delay>\31<key id>".
+local function delay_of(owner)
+    return tonumber(string.match(owner, '\30(%d+)') or 0)
+end
+
 -- Writes another value to a lock whose lease stays.
 local function rewrite(key, value)
     local left = marker[12] and keeps_leases() and left_ms(key) or -1

@@ -9,6 +9,32 @@ local function not_released(value)
     return 0
 end
 
+-- Whoever waits is told that the lock is not its last holder's any more, and looks how long it stays.
+local function publish_freed(key, id)
+    local resource = string.sub(key, #LOCK + 1)
+    if call('EXISTS', WAITING) == 1 and call('DEL', WAIT .. resource) == 1 then
+        redis.pcall('PUBLISH', 'pawl:freed', id .. ':' .. resource) -- may fail: the lock is released
+    end
+end
+
+-- Releases a lock, and keeps it closed for a while, under the lock id of nobody. That is no longer than the
+-- lock has left. The counter comes above its number, so that no extension of the grant joins.
+local KEPT = 'kept-by-the-last-holder'
+local function keep_closed(key, id, slot, keep_ms)
+    local value = lock_at(key)
+    if not value then
+        return 0
+    elseif not begins(value, id, ID) then
+        return not_released(value)
+    end
+    local _, number, extensions, from, owner = parse(value)
+    local left = math.min(own_left_ms(key), tonumber(keep_ms))
+    raise_above(slot, number)
+    put(key, compose(KEPT .. '.*', number, extensions, '', owner), left)
+    publish_freed(key, id)
+    return from == '' and find(value, '^[^:*]+:%d+:0::', #id + 2) and 1 or 2
+end
+
 -- The clean-up of a failed attempt takes back that attempt only. It left nothing where another than Pawl
 -- wrote.
 local function undo(key, tag)
@@ -30,5 +56,5 @@ local function undo_group(first, at)
 end
 
 functions.not_released = not_released
-handlers.U = undo
+handlers.U, handlers.L = undo, keep_closed
 groups.V = {handler = undo_group, arguments = 2, arguments_of_each = 0}

@@ -14,23 +14,34 @@ local function found(key, value, tag, slot)
     return number, native
 end
 
+-- What is left of the lease of one's own lock, without its delay. 0 or less: it is in its delay.
+local function own_lease_ms(key, value)
+    local _, _, _, _, owner = parse(value)
+    return own_left_ms(key) - delay_of(owner)
+end
+
 -- A lock that is found under the very attempt.
 local function take_again(key, value, tag, slot)
-    local left = own_left_ms(key)
+    local left = own_lease_ms(key, value)
     local number, native = found(key, value, tag, slot)
-    return native and number or {0, left, number}
+    return native and number or {0, math.max(left, 1), number}
 end
 
 -- An idempotent retry: a client repeats an acquire with its own lock id. A lock under that id is its
 -- lock, of any attempt. No clean-up may take it any more. The lease stays as it is, and the answer
--- tells what is left of it.
+-- tells what is left of it. In its delay it is taken as if it were free: its lease is over.
 local function take_retried(key, tag, slot, ttl_ms, owner, hint)
     local value = lock_at(key)
     local id = id_of(tag)
     if not begins(value, id, ID) or begins(value, tag, TAG) then
         return take_new(key, tag, slot, ttl_ms, owner, hint)
     end
-    local left = own_left_ms(key)
+    local left = own_lease_ms(key, value)
+    if left <= 0 then
+        local number = count(slot, hint)
+        put(key, compose(tag, number, '0', '', owner), ttl_ms)
+        return number
+    end
     return {1, left, (found(key, value, id .. '.*', slot))}
 end
 

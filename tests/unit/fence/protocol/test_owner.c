@@ -64,26 +64,81 @@ static void owner_has_at_most_one_key(void **state)
                        "deploy"));
 }
 
-static void owner_is_bounded_by_its_two_parts(void **state)
+static void owner_may_have_a_delay(void **state)
+{
+    assert_true(owner("w\x1e"
+                      "5000"));
+    assert_true(owner("\x1e"
+                      "86400000\x1f"
+                      "deploy"));
+    assert_false(owner("w\x1e"));
+    assert_false(owner("w\x1e"
+                       "0"));
+    assert_false(owner("w\x1e"
+                       "05"));
+    assert_false(owner("w\x1e"
+                       "-5"));
+    assert_false(owner("w\x1e"
+                       "86400001"));
+    assert_false(owner("w\x1e"
+                       "5\x1e"
+                       "5"));
+    assert_false(owner("w\x1f"
+                       "deploy\x1e"
+                       "5"));
+}
+
+static void delay_of_an_owner_is_read(void **state)
+{
+    assert_int_equal(fence_owner_delay_ms(""), 0);
+    assert_int_equal(fence_owner_delay_ms("w"), 0);
+    assert_int_equal(fence_owner_delay_ms("w\x1f"
+                                          "deploy"),
+                     0);
+    assert_int_equal(fence_owner_delay_ms("w\x1e"
+                                          "5000\x1f"
+                                          "deploy"),
+                     5000);
+    assert_int_equal(fence_owner_delay_ms("\x1e"
+                                          "7"),
+                     7);
+    assert_int_equal(fence_owner_delay_ms("w\x1e"
+                                          "5000\x1f"
+                                          "Deploy"),
+                     0);
+}
+
+static void owner_is_bounded_by_its_parts(void **state)
 {
     char text[FENCE_OWNER_MAX + 2];
     memset(text, 'a', sizeof(text));
-    text[FENCE_LABEL_MAX] = FENCE_OWNER_SEPARATOR;
+    memcpy(text + FENCE_LABEL_MAX,
+           "\x1e"
+           "86400000\x1f",
+           FENCE_DELAY_DIGITS + 2);
     assert_true(fence_owner_valid(text, FENCE_OWNER_MAX));
     assert_false(fence_owner_valid(text, FENCE_OWNER_MAX + 1));
-    text[FENCE_LABEL_MAX] = 'a';
+    memset(text, 'a', sizeof(text));
     assert_true(fence_owner_valid(text, FENCE_LABEL_MAX));
     assert_false(fence_owner_valid(text, FENCE_LABEL_MAX + 1));
 }
 
-/* Joins the two, and takes them apart again. */
-static void expect_both_back(const char *label, const char *id)
+/* Joins the parts, and takes them apart again. */
+static void expect_all_back(const char *label, uint32_t delay_ms, const char *id)
 {
     char joined[FENCE_OWNER_MAX + 1], found[FENCE_OWNER_MAX + 1];
-    fence_owner_join(label, id, joined);
+    fence_owner_join(label, delay_ms, id, joined);
     assert_true(owner(joined));
     assert_string_equal(fence_owner_split(joined, found), id);
     assert_string_equal(found, label);
+    assert_int_equal(fence_owner_delay_ms(joined), delay_ms);
+}
+
+static void expect_both_back(const char *label, const char *id)
+{
+    expect_all_back(label, 0, id);
+    expect_all_back(label, 1, id);
+    expect_all_back(label, FENCE_TTL_CEILING_MS, id);
 }
 
 static void what_is_joined_is_split_again(void **state)
@@ -101,7 +156,7 @@ static void what_is_joined_is_split_again(void **state)
 static void label_never_names_a_key(void **state)
 {
     char joined[FENCE_OWNER_MAX + 1];
-    fence_owner_join("worker\\x1fdeploy", "", joined);
+    fence_owner_join("worker\\x1fdeploy", 0, "", joined);
     char label[FENCE_OWNER_MAX + 1];
     assert_string_equal(fence_owner_split(joined, label), "");
 }
@@ -125,7 +180,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(owner_without_a_key_is_a_label),
     cmocka_unit_test(owner_may_end_with_the_id_of_a_key),
     cmocka_unit_test(owner_has_at_most_one_key),
-    cmocka_unit_test(owner_is_bounded_by_its_two_parts),
+    cmocka_unit_test(owner_may_have_a_delay),
+    cmocka_unit_test(delay_of_an_owner_is_read),
+    cmocka_unit_test(owner_is_bounded_by_its_parts),
     cmocka_unit_test(what_is_joined_is_split_again),
     cmocka_unit_test(label_never_names_a_key),
     cmocka_unit_test(what_another_program_wrote_is_a_label),
