@@ -19,7 +19,8 @@
 struct call {
     struct api_batch *batch;
     struct api_request *request;
-    char *answer; /* as it stands in the body; NULL: none yet, or memory is out */
+    char keep_ms[API_DIGITS_MAX]; /* "": its query is empty */
+    char *answer;                 /* as it stands in the body; NULL: none yet, or memory is out */
 };
 
 struct api_batch {
@@ -129,13 +130,13 @@ static int socket_of(const struct api_request *request)
     return outer->transport->socket(outer);
 }
 
-static void visit_no_query(const struct api_request *request,
-                           bool (*visit)(void *context, const char *name, const char *value),
-                           void *context)
+static void visit_query(const struct api_request *request,
+                        bool (*visit)(void *context, const char *name, const char *value),
+                        void *context)
 {
-    (void)request;
-    (void)visit;
-    (void)context;
+    const struct call *call = api_request_exchange(request);
+    if (call->keep_ms[0] != '\0')
+        (void)visit(context, "keep_ms", call->keep_ms);
 }
 
 /* The body of a call comes at once, and never waits for its next piece. */
@@ -146,7 +147,7 @@ static void never(struct api_request *request)
 }
 
 static const struct api_transport transport = {take_call_answer, batch_has_left, socket_of,
-                                               visit_no_query,   never,          never};
+                                               visit_query,      never,          never};
 
 /* The client of the batch has left. The backend of each parked call learns of it. */
 static void tell_calls(struct api_batch *batch)
@@ -201,6 +202,8 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
     if (memory == NULL)
         return FENCE_ENOMEM;
     slot->batch = batch;
+    if (call->keep_ms != NULL)
+        (void)snprintf(slot->keep_ms, sizeof(slot->keep_ms), "%s", call->keep_ms);
     slot->request =
         api_request_begin_within(batch->request, &transport, &batch->line, &head, memory);
     batch->count++;

@@ -24,6 +24,7 @@ struct api_batch;
 struct api_batch_call {
     const char *method;
     const char *path;    /* as in a request line, without a query */
+    const char *keep_ms; /* the only parameter of a query that a call can have */
     const char *lock_id; /* the header Lock-Id, */
     const char *token;   /* and Fencing-Token */
     const char *body;

@@ -62,9 +62,10 @@ static int take_held_token(struct api_json_integers *tokens, int64_t number,
     return 0;
 }
 
-/* A release looks at no token, as for one lock. FENCE_EINVAL: answered. */
+/* @time_ms: of an extension the TTL, and of a release how long it keeps the names closed. A release
+ * looks at no token, as for one lock. FENCE_EINVAL: answered. */
 static int read_locks(struct api_request *request, bool extends, struct held_locks *held,
-                      int64_t *ttl_ms)
+                      int64_t *time_ms)
 {
     *held = (struct held_locks){.resources.take = take_held_name, .tokens.take = take_held_token};
     const struct api_json_member members[] = {
@@ -72,11 +73,10 @@ static int read_locks(struct api_request *request, bool extends, struct held_loc
          .strings = &held->resources},
         {"tokens", API_JSON_INTEGERS, .required = extends, .min = 1, .max = API_BATCH_MAX,
          .integers = &held->tokens},
-        {"ttl_ms", API_JSON_INTEGER, .min = FENCE_TTL_MIN_MS, .max = FENCE_TTL_CEILING_MS,
-         .integer = ttl_ms},
+        {extends ? "ttl_ms" : "keep_ms", API_JSON_INTEGER, .min = extends ? FENCE_TTL_MIN_MS : 0,
+         .max = FENCE_TTL_CEILING_MS, .integer = time_ms},
     };
-    const size_t count = sizeof(members) / sizeof(members[0]) - (extends ? 0 : 1);
-    int result = api_input_body(request, members, count);
+    int result = api_input_body(request, members, sizeof(members) / sizeof(members[0]));
     for (unsigned k = 0; k < held->names && result == 0; k++)
         result = api_auth_require(request, API_RIGHT_LOCK, held->name[k]);
     if (result != 0 || (held->numbers == 0 && !extends) || held->numbers == held->names)
@@ -88,9 +88,9 @@ static int read_locks(struct api_request *request, bool extends, struct held_loc
     return FENCE_EINVAL;
 }
 
-/* FENCE_ENOMEM. */
-static int add_calls(struct api_batch *batch, const struct held_locks *held, const char *method,
-                     const char *lock_id, const char *body)
+/* @alike: what all calls have. FENCE_ENOMEM. */
+static int add_calls(struct api_batch *batch, const struct held_locks *held,
+                     const struct api_batch_call *alike)
 {
     int result = 0;
     for (unsigned k = 0; k < held->names && result == 0; k++) {
@@ -103,23 +103,19 @@ static int add_calls(struct api_batch *batch, const struct held_locks *held, con
         const bool has_token = held->numbers > 0;
         if (has_token)
             (void)api_digits(held->token[k], token);
-        const struct api_batch_call call = {
-            .method = method,
-            .path = path,
-            .lock_id = lock_id,
-            .token = has_token ? token : NULL,
-            .body = body,
-        };
+        struct api_batch_call call = *alike;
+        call.path = path;
+        call.token = has_token ? token : NULL;
         result = api_batch_add(batch, &call);
     }
     return result;
 }
 
 static void run_calls(struct api_request *request, const struct held_locks *held,
-                      const char *method, const char *lock_id, const char *body)
+                      const struct api_batch_call *alike)
 {
     struct api_batch *batch = NULL;
-    if (api_batch_new(request, &batch) == 0 && add_calls(batch, held, method, lock_id, body) == 0) {
+    if (api_batch_new(request, &batch) == 0 && add_calls(batch, held, alike) == 0) {
         api_batch_run(batch);
         return;
     }
@@ -138,7 +134,9 @@ static void extend_several(struct api_request *request, void *context)
         return;
     if (ttl_ms != 0)
         (void)snprintf(body, sizeof(body), "{\"ttl_ms\":%lld}", (long long)ttl_ms);
-    run_calls(request, &held, "PATCH", lock_id, ttl_ms != 0 ? body : NULL);
+    run_calls(request, &held,
+              &(struct api_batch_call){
+                  .method = "PATCH", .lock_id = lock_id, .body = ttl_ms != 0 ? body : NULL});
 }
 
 static void release_several(struct api_request *request, void *context)
@@ -146,8 +144,15 @@ static void release_several(struct api_request *request, void *context)
     (void)context;
     struct held_locks held;
     const char *lock_id = NULL;
-    if (api_input_lock_id(request, &lock_id) == 0 && read_locks(request, false, &held, NULL) == 0)
-        run_calls(request, &held, "DELETE", lock_id, NULL);
+    char keep[API_DIGITS_MAX];
+    int64_t keep_ms = 0;
+    if (api_input_lock_id(request, &lock_id) != 0 ||
+        read_locks(request, false, &held, &keep_ms) != 0)
+        return;
+    (void)api_digits(keep_ms, keep);
+    run_calls(request, &held,
+              &(struct api_batch_call){
+                  .method = "DELETE", .lock_id = lock_id, .keep_ms = keep_ms > 0 ? keep : NULL});
 }
 
 struct api_routes api_group_routes(void)

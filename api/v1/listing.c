@@ -14,7 +14,7 @@ enum {
     /* The most bytes of a lock, and so of a counter, as JSON, with the names of its members and two
      * numbers. A control character in an owner becomes six bytes; only another program could have
      * written one. */
-    LOCK_BODY_MAX = FENCE_RESOURCE_MAX + 6 * FENCE_OWNER_MAX + FENCE_KEY_ID_MAX + 128,
+    LOCK_BODY_MAX = FENCE_RESOURCE_MAX + 6 * FENCE_OWNER_MAX + FENCE_KEY_ID_MAX + 192,
     PAGE_BODY_MAX = 64 + 2 * API_CURSOR_MAX, /* all but the locks */
 };
 
@@ -106,7 +106,7 @@ static void write_lock(struct api_writer *writer, struct api_request *request,
     api_write_string(writer, "owner", label);
     if (key_id[0] != '\0' && api_auth_sees_key(request, key_id))
         api_write_string(writer, "key", key_id);
-    api_write_integer(writer, "remaining_ms", (int64_t)lock->remaining_ms);
+    api_write_remaining(writer, lock->owner, lock->kept, lock->remaining_ms);
     api_write_end(writer);
 }
 

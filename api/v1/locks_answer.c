@@ -16,7 +16,7 @@
 enum {
     /* A resource and an owner whose every byte is escaped, and the rest. */
     BODY_MAX = 2048,
-    SEAT_BODY_MAX = 6 * FENCE_OWNER_MAX + FENCE_KEY_ID_MAX + 128,
+    SEAT_BODY_MAX = 6 * FENCE_OWNER_MAX + FENCE_KEY_ID_MAX + 192,
     /* And of several: a resource needs no escapes. */
     GROUP_BODY_MAX = BODY_MAX + FENCE_GROUP_MAX * (FENCE_RESOURCE_MAX + 64),
 };
@@ -136,7 +136,7 @@ static void write_inspection(struct api_writer *writer, struct api_request *requ
         return;
     write_token_now(writer, answer->token);
     write_owner(writer, request, answer->owner);
-    api_write_integer(writer, "remaining_ms", (int64_t)answer->remaining_ms);
+    api_write_remaining(writer, answer->owner, answer->kept, answer->remaining_ms);
     api_write_integer(writer, "waiters", answer->waiters);
 }
 
@@ -161,7 +161,7 @@ static void answer_seats(struct api_request *request, const struct fence_answer 
         api_write_integer(&writer, "seat", seat->seat);
         write_token_now(&writer, seat->token);
         write_owner(&writer, request, seat->owner);
-        api_write_integer(&writer, "remaining_ms", (int64_t)seat->remaining_ms);
+        api_write_remaining(&writer, seat->owner, seat->kept, seat->remaining_ms);
         api_write_end(&writer);
     }
     api_write_end(&writer);
@@ -219,8 +219,8 @@ static void answer_long_ttl(struct api_request *request, const struct fence_answ
     assert(answer->error == FENCE_ETTL && answer->ttl_max_ms > 0);
     char detail[API_DETAIL_MAX];
     (void)snprintf(detail, sizeof(detail),
-                   "ttl_ms is longer than the fleet allows; ask for at most %" PRIu32 ".",
-                   answer->ttl_max_ms);
+                   "ttl_ms%s longer than the fleet allows; ask for at most %" PRIu32 ".",
+                   answer->delay_ms > 0 ? " and delay_ms together are" : " is", answer->ttl_max_ms);
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
     api_problem_begin(&writer, body, API_PROBLEM_TTL, detail);

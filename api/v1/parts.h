@@ -1,12 +1,18 @@
-/* What each master contributed to a call that failed: one word for each, in the order of the fleet.
- */
+/* Parts of answers about locks that several routes write. */
 #ifndef API_V1_PARTS_H
 #define API_V1_PARTS_H
 
 #include "api/json/writer.h"
 #include "fence/protocol/message.h"
 
-/* Writes the member "masters" of a problem. */
+/* Writes the member "masters" of a problem: what each master contributed to a call that failed, one
+ * word for each, in the order of the fleet. */
 void api_write_parts(struct api_writer *writer, const enum fence_part parts[], unsigned total);
+
+/* Writes for how long a lock stands if nobody does anything: "remaining_ms"; "delay_ms", which of
+ * it comes after the lease, where @owner names one; and "closed" with the reason where nobody may
+ * work under it: "delay", or "kept" if @kept, which was released. */
+void api_write_remaining(struct api_writer *writer, const char *owner, bool kept,
+                         uint64_t remaining_ms);
 
 #endif
