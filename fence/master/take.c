@@ -25,10 +25,12 @@ static bool is_in_the_way(const struct fence_stored_lock *lock, const struct fen
            !is_found(lock, request);
 }
 
+/* A lock that was there in its delay is no attempt's to undo: a clean-up must not open the name. */
 static bool lock_anew(struct fence_turn *turn, const struct fence_request *request,
-                      const struct fence_request_lock *member, int64_t *ret_number)
+                      const struct fence_request_lock *member, bool was_there, int64_t *ret_number)
 {
     struct fence_stored_lock lock = fence_stored_lock_new(turn, request);
+    lock.adopted = was_there;
     if (!fence_master_next_number(turn, member->slot, member->hint, &lock.number))
         return false;
     turn->store->put_lock(turn->context, member->resource, &lock);
@@ -77,7 +79,7 @@ static bool take_one(struct fence_turn *turn, const struct fence_request *reques
     const bool found = !anew && is_found(&lock, request);
     reply->found = reply->found && found;
     return !anew ? take_again(turn, member, found, &lock, reply, ret_number)
-                 : lock_anew(turn, request, member, ret_number);
+                 : lock_anew(turn, request, member, lock.present, ret_number);
 }
 
 static bool stands_in_the_way(struct fence_turn *turn, const struct fence_request *request,

@@ -34,6 +34,7 @@ enum {
 #define WATCHED "T1 T2 T3"                            /* watched.h */
 #define COUNTED "C1 C2 C3"                            /* counted.h */
 #define BROKEN  "B1 B2 B3 B4 P2"                      /* broken.h, and exclusion */
+#define CLOSED  "K1 K2 K3 P2"                         /* closed.h, and exclusion */
 #define UNFOUND "P1 P2 P4 C1 C2 C3 L1 L2 L3 B1 B2 B3" /* it is looked for by name only */
 
 /* The switches of a row. clang-format gives each bare brace within a row a line of its own. */
@@ -191,6 +192,14 @@ static const struct mutant {
     {"watch-change-missed", "a watch compares each look with what its client knows", WATCHED,
      ON(MUTANT_WATCH_CHANGE_MISSED)},
     {"watch-no-looks", "a watch looks now and then", WATCHED, ON(MUTANT_WATCH_NO_LOOKS)},
+    {"delay-after-release", "a release opens a lock with a delay at once", CLOSED,
+     ON(MUTANT_DELAY_AFTER_RELEASE)},
+    {"delay-not-extended", "an extension keeps the delay of the lock", CLOSED,
+     ON(MUTANT_DELAY_NOT_EXTENDED)},
+    {"delay-as-lease", "a retry finds the lease without the delay", CLOSED,
+     ON(MUTANT_DELAY_AS_LEASE)},
+    {"keep-lengthens", "a release that keeps a lock closed never lengthens it", CLOSED,
+     ON(MUTANT_KEEP_LENGTHENS)},
     {"break-by-name", "a break takes no other lock id's lock", BROKEN, ON(MUTANT_BREAK_BY_NAME)},
     {"break-by-id", "nor a later grant of the lock id", BROKEN, ON(MUTANT_BREAK_BY_ID)},
     {"break-others-unseen", "a lock of another id with such a number does not count as broken",
@@ -224,6 +233,10 @@ static const struct mutant {
      ON(MUTANT_MEMORY_UNNAMED)},
     {"named-below-floor", "named counters count from the floor, too", UNFOUND,
      ON(MUTANT_NAMED_BELOW_FLOOR)},
+    {"kept-uncounted", "no extension joins what was kept closed", UNFOUND,
+     ON(MUTANT_KEPT_UNCOUNTED)},
+    {"kept-for-nobody", "a lock that is kept closed is nobody's", UNFOUND,
+     ON(MUTANT_KEPT_FOR_NOBODY)},
     {"break-by-number", "a break takes no other lock id's lock, whatever its number", UNFOUND,
      ON(MUTANT_BREAK_BY_NUMBER)},
     {"break-in-any-view", "a break names one view", UNFOUND, ON(MUTANT_BREAK_VIEW_UNCHECKED)},

@@ -221,8 +221,10 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
     if (request->ask == SIM_ASK_SCAN || request->ask == SIM_ASK_HOLDERS)
         return sim_listing_execute(world, machine, request);
     note_overtaken(world, machine, request);
+    const struct sim_lock before = master->memory.locks[request->lock.set.resource[0]];
     struct sim_reply reply = sim_master_execute(master, request, again, world->now_us);
     if (request->ask == SIM_ASK_LOCK) {
+        sim_closed_executed(world, machine, &request->lock, &reply, &before);
         count_lock_request(&world->stats, &request->lock, &reply, again);
         note_locks(world, machine, request, &reply);
         for (uint32_t r = 0; reply.freed >> r != 0; r++)

@@ -10,6 +10,7 @@ void sim_broken_begins(struct sim_check *check, uint32_t resource, uint32_t lock
 {
     struct sim_broken *broken = &check->broken[resource];
     struct sim_grants *grants = &check->grants[resource];
+    sim_closed_opens(check, resource);
     if (broken->begun[lock] < token)
         broken->begun[lock] = token;
     if (broken->highest < token)

@@ -20,6 +20,7 @@ void sim_check_init(struct sim_check *check, const struct sim_plan *plan)
         check->counted[r].highest = 0;
         check->counted[r].blocks_count = 0;
         memset(&check->broken[r], 0, sizeof(check->broken[r]));
+        check->closed[r] = (struct sim_closed){.lock = SIM_NO_LOCK};
     }
     memset(check->asked, 0, sizeof(check->asked));
     memset(check->given_up, 0, sizeof(check->given_up));
@@ -129,6 +130,7 @@ static void check_granted(struct sim_check *check, const struct sim_call *call,
     check_validity(check, call, answer);
     sim_broken_granted(check, call);
     sim_grants_granted(check, call, now_us, until_us);
+    sim_closed_granted(check, call, now_us, until_us);
 }
 
 static void check_extended(struct sim_check *check, const struct sim_call *call,
@@ -147,6 +149,7 @@ static void check_extended(struct sim_check *check, const struct sim_call *call,
     }
     check_validity(check, call, answer);
     sim_grants_extended(check, call, now_us, until_us);
+    sim_closed_granted(check, call, now_us, until_us);
 }
 
 /* One token for each resource, in the order in which they were asked for. */
@@ -183,6 +186,8 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
         check_granted(check, call, answer, now_us, until_us);
     } else if (call->kind == FENCE_CALL_BREAK && answer->released) {
         sim_broken_ends(check, call);
+    } else if (call->kind == FENCE_CALL_RELEASE && answer->released) {
+        sim_closed_left(check, call);
     } else if (call->kind == FENCE_CALL_EXTEND) {
         call->named_token = call->set.token[0];
         if (call->anew)

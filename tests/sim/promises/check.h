@@ -5,6 +5,7 @@
 
 #include "tests/sim/promises/account.h"
 #include "tests/sim/promises/broken.h"
+#include "tests/sim/promises/closed.h"
 #include "tests/sim/promises/counted.h"
 #include "tests/sim/promises/grants.h"
 #include "tests/sim/world/message.h"
@@ -32,6 +33,9 @@ struct sim_call {
     struct sim_set set; /* its tokens: acquire: granted; extend: the grant's; watch: known */
     uint32_t lock;
     uint32_t ttl_ms;
+    uint32_t delay_ms;        /* acquire, extend: of the lock */
+    uint32_t keep_ms;         /* release */
+    uint64_t closed_until_us; /* release: if it is done; 0: not known */
     uint32_t wait_ms;
     uint32_t waited_ms;               /* acquire: before, with this lock id */
     uint64_t rank;                    /* acquire: in its line (places.h) */
@@ -81,6 +85,7 @@ struct sim_check {
     struct sim_grants grants[SIM_RESOURCES_MAX];
     struct sim_counted counted[SIM_RESOURCES_MAX]; /* the counter named as the resource */
     struct sim_broken broken[SIM_RESOURCES_MAX];
+    struct sim_closed closed[SIM_RESOURCES_MAX];
     uint16_t asked[SIM_CALLS_MAX];   /* of each lock id: how many acquires there were with it */
     uint8_t given_up[SIM_CALLS_MAX]; /* and of which resources it was given up: a set */
     int64_t counters[SIM_MACHINES_MAX][SIM_RESOURCES_MAX];

@@ -51,6 +51,10 @@ static struct sim_call *send(struct sim_world *world, unsigned c, enum fence_cal
     call->set = set_for(client, kind);
     call->lock = client->lock != SIM_NO_LOCK ? client->lock : id;
     call->ttl_ms = client->ttl_ms;
+    call->delay_ms = kind == FENCE_CALL_ACQUIRE || kind == FENCE_CALL_EXTEND
+                         ? sim_closed_delay_ms(world, call->lock)
+                         : 0;
+    call->keep_ms = kind == FENCE_CALL_RELEASE ? sim_closed_keep_ms(world, call->lock) : 0;
     call->count = kind == FENCE_CALL_COUNT ? client->values : 0;
     if (kind == FENCE_CALL_ACQUIRE && world->plan.seats)
         call->seats = sim_rng_chance(&client->rng, KNOWS_ALL) ? world->plan.resources : 1;
@@ -142,9 +146,11 @@ void sim_asking_watch(struct sim_world *world, unsigned c, int64_t known)
 void sim_asking_release(struct sim_world *world, unsigned c)
 {
     const struct sim_client *client = &world->clients[c];
+    struct sim_call *call = ask(world, c, FENCE_CALL_RELEASE, SIM_CLIENT_RELEASING);
+    if (call)
+        sim_closed_leaves(&world->check, call, world->now_us);
     sim_grants_given_up(&world->check, client->set.resource[client->at], client->lock,
                         world->now_us);
-    (void)ask(world, c, FENCE_CALL_RELEASE, SIM_CLIENT_RELEASING);
 }
 
 void sim_asking_break(struct sim_world *world, unsigned c, uint32_t resource, uint32_t lock,

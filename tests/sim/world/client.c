@@ -127,6 +127,9 @@ static void begin_round(struct sim_world *world, unsigned c)
     client->set = draw_set(&client->rng, &world->plan);
     client->at = 0;
     client->ttl_ms = sim_rng_between(&client->rng, world->plan.ttl_low_ms, world->plan.ttl_high_ms);
+    if (world->plan.closes)
+        client->ttl_ms =
+            client->ttl_ms / 2 > FENCE_TTL_MIN_MS ? client->ttl_ms / 2 : FENCE_TTL_MIN_MS;
     draw_lock_id(client, &world->plan);
     if (world->plan.breaks && sim_rng_chance(&client->rng, world->plan.breaks) &&
         break_one(world, c))

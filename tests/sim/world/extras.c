@@ -26,6 +26,10 @@ enum {
     LIST_WORLD = 3,
     SEAT_WORLDS = 9, /* the same of those in which all locks are seats of one name */
     SEAT_WORLD = 4,
+    CLOSE_WORLDS = 5, /* the same of those in which some locks have a delay, and some are kept */
+    CLOSE_WORLD = 1,
+    CLOSES = 500, /* of a thousand locks */
+    CLOSE_TTL_MS = 1000,
 };
 
 /* In some worlds calls wait for others where the service would have them wait only under load. By
@@ -107,6 +111,17 @@ static void draw_seats(struct sim_plan *plan, uint64_t seed)
     plan->maintains = false;
 }
 
+/* The lease of a client and its delay have to fit into the longest lease of the fleet: clients take
+ * half of it at the most. */
+static void draw_closes(struct sim_plan *plan, uint64_t seed)
+{
+    if (seed % CLOSE_WORLDS != CLOSE_WORLD || plan->maintains)
+        return;
+    plan->closes = CLOSES;
+    if (plan->ttl_high_ms < CLOSE_TTL_MS)
+        plan->ttl_low_ms = plan->ttl_high_ms = CLOSE_TTL_MS;
+}
+
 void sim_extras_of_seed(struct sim_plan *plan, uint64_t seed)
 {
     plan->owed = owed_of_seed(seed);
@@ -118,4 +133,5 @@ void sim_extras_of_seed(struct sim_plan *plan, uint64_t seed)
     draw_listings(plan, seed);
     draw_watches(plan, seed);
     draw_seats(plan, seed);
+    draw_closes(plan, seed);
 }

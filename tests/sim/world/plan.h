@@ -89,13 +89,14 @@ struct sim_plan {
     uint32_t ttl_high_ms;
     uint32_t waits; /* per mille of the acquires, so long at most */
     uint32_t wait_high_ms;
-    uint32_t extends;       /* per mille of the turns of a holder */
-    uint32_t own_ids;       /* per mille of the acquires: with a lock id of the client's own, */
-    uint32_t twice;         /* of those: the client asks twice at once, */
-    uint32_t groups;        /* and where there are several resources, of more than one of them */
-    uint32_t counts;        /* per mille of the turns of a client: it counts instead, */
-    uint32_t breaks;        /* and it breaks a grant instead, */
-    uint32_t watches;       /* and it watches a lock instead, */
+    uint32_t extends; /* per mille of the turns of a holder */
+    uint32_t own_ids; /* per mille of the acquires: with a lock id of the client's own, */
+    uint32_t twice;   /* of those: the client asks twice at once, */
+    uint32_t groups;  /* and where there are several resources, of more than one of them */
+    uint32_t counts;  /* per mille of the turns of a client: it counts instead, */
+    uint32_t breaks;  /* and it breaks a grant instead, */
+    uint32_t closes;  /* locks, of a thousand, have a delay; releases, and keep theirs closed */
+    uint32_t watches; /* and it watches a lock instead, */
     uint32_t watch_high_ms; /* for so long at most */
     uint32_t words_lost;    /* per mille of what masters publish when a lock is given up */
     uint32_t think_us;      /* at most, between two acts of a client */

@@ -309,13 +309,14 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
                 .resource = text_of(world, call),
                 .seats = call->seats,
                 .lock_id = has_lock ? sim_lock_text(call->lock) : NULL,
-                .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_text(id)
+                .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_with_delay(id, call->delay_ms)
                          : call->kind == FENCE_CALL_BREAK ? SIM_BREAKER
                                                           : "",
                 .group = several ? &world->group : NULL,
                 .idempotent = call->idempotent,
                 .token = has_token ? call->set.token[0] : 0,
                 .ttl_ms = has_ttl ? call->ttl_ms : 0,
+                .keep_ms = call->keep_ms,
                 .count = call->count,
                 .wait_ms = call->wait_ms,
                 .waited_ms = call->waited_ms,

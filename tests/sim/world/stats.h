@@ -78,6 +78,7 @@
     X(joined)                                                                                      \
     X(past)                                                                                        \
     X(hedges)                                                                                      \
+    X(kept)                                                                                        \
     X(uncounted)                                                                                   \
     X(tombstones_met)                                                                              \
     X(extended_imported)                                                                           \

@@ -29,7 +29,8 @@ end
 
 -- An idempotent retry: a client repeats an acquire with its own lock id. A lock under that id is its
 -- lock, of any attempt. No clean-up may take it any more. The lease stays as it is, and the answer
--- tells what is left of it. In its delay it is taken as if it were free: its lease is over.
+-- tells what is left of it. In its delay its lease is over, so it is
+-- counted and locked anew. If that attempt fails, its clean-up must not open the name.
 local function take_retried(key, tag, slot, ttl_ms, owner, hint)
     local value = lock_at(key)
     local id = id_of(tag)
@@ -39,7 +40,7 @@ local function take_retried(key, tag, slot, ttl_ms, owner, hint)
     local left = own_lease_ms(key, value)
     if left <= 0 then
         local number = count(slot, hint)
-        put(key, compose(tag, number, '0', '', owner), ttl_ms)
+        put(key, compose(id .. '.*', number, '0', '', owner), ttl_ms)
         return number
     end
     return {1, left, (found(key, value, id .. '.*', slot))}
