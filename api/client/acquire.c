@@ -53,6 +53,8 @@ static json_t *body_of(const struct acquisition *acquisition, int64_t wait_ms)
         (void)json_object_set_new(body, "ttl_ms", json_integer(request->ttl_ms));
     if (request->owner != NULL)
         (void)json_object_set_new(body, "owner", json_string(request->owner));
+    if (request->delay_ms > 0)
+        (void)json_object_set_new(body, "delay_ms", json_integer(request->delay_ms));
     if (request->permits > 0)
         (void)json_object_set_new(body, "permits", json_integer(request->permits));
     if (request->name_count > 1) {
@@ -275,8 +277,8 @@ static int check_request(pawl_client *client, const struct pawl_request *request
         client_say(client, "a lock has 1 to %d names", PAWL_NAMES_MAX);
         return PAWL_EINVAL;
     }
-    if (request->ttl_ms < 0) {
-        client_say(client, "ttl_ms is negative");
+    if (request->ttl_ms < 0 || request->delay_ms < 0) {
+        client_say(client, "%s is negative", request->ttl_ms < 0 ? "ttl_ms" : "delay_ms");
         return PAWL_EINVAL;
     }
     const int wrong = client_wait_check(client, request->wait_ms);

@@ -126,12 +126,23 @@ static bool was_released(const struct client_answer *answer)
     return json_is_true(json_object_get(answer->json, "released"));
 }
 
-static int release_name(pawl_client *client, pawl_lock *lock, size_t index, int64_t until_ms,
-                        bool *ret_released)
+/* "/v1/locks/" and the name, with the query of a release that keeps the name closed. */
+static int release_path(pawl_client *client, const char *name, int64_t keep_ms,
+                        char ret_path[static CLIENT_PATH_MAX])
+{
+    const int error = client_path(client, "/v1/locks/", name, ret_path);
+    const size_t len = error < 0 ? 0 : strlen(ret_path);
+    if (error == 0 && keep_ms > 0)
+        (void)snprintf(ret_path + len, CLIENT_PATH_MAX - len, "?keep_ms=%lld", (long long)keep_ms);
+    return error;
+}
+
+static int release_name(pawl_client *client, pawl_lock *lock, size_t index, int64_t keep_ms,
+                        int64_t until_ms, bool *ret_released)
 {
     assert(index < lock->count);
     char path[CLIENT_PATH_MAX];
-    int error = client_path(client, "/v1/locks/", lock->names[index].name, path);
+    int error = release_path(client, lock->names[index].name, keep_ms, path);
     if (error < 0)
         return error;
     struct client_request request = {.method = "DELETE", .path = path, .lock_id = lock->lock_id};
@@ -159,9 +170,18 @@ static int64_t end_of_release(const pawl_client *client, const pawl_lock *lock, 
 
 int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released)
 {
+    return pawl_release_and_keep(client, lock, 0, ret_released);
+}
+
+int pawl_release_and_keep(pawl_client *client, pawl_lock *lock, int64_t keep_ms, bool *ret_released)
+{
     int result = client_check_lock(client, lock);
     if (result < 0)
         return result;
+    if (keep_ms < 0 || keep_ms > CLIENT_KEEP_MAX_MS) {
+        client_say(client, "keep_ms is 0 to %d", CLIENT_KEEP_MAX_MS);
+        return PAWL_EINVAL;
+    }
     const int64_t now_ms = pawl_now_ms();
     const int64_t until_ms = end_of_release(client, lock, now_ms);
     bool all = true;
@@ -169,7 +189,7 @@ int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released)
     client_held_forget(client->held, lock->lock_id, NULL);
     for (size_t i = 0; i < lock->count; i++)
         client_lock_set(lock, i, 0, now_ms);
-    struct client_group group = client_group_ask(client, lock, false, 0, until_ms);
+    struct client_group group = client_group_ask(client, lock, false, keep_ms, until_ms);
     for (size_t i = 0; i < lock->count; i++) {
         struct client_answer answer;
         bool released = false;
@@ -177,7 +197,7 @@ int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released)
         if (client_group_answer(&group, i, &answer))
             released = was_released(&answer);
         else
-            error = release_name(client, lock, i, until_ms, &released);
+            error = release_name(client, lock, i, keep_ms, until_ms, &released);
         if (error < 0)
             result = error;
         all &= released;

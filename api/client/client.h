@@ -19,9 +19,10 @@ enum {
     CLIENT_PROBLEM_MAX = 4096, /* bytes of a problem, terminated; a longer one is no pawld's */
     CLIENT_FILE_MAX = 4096,    /* bytes of a file's path, terminated */
     CLIENT_PATH_MAX = 4096,
-    CLIENT_TYPE_MAX = 48,            /* bytes of a problem's type, without urn:pawl: */
-    CLIENT_ANSWER_MAX = 4 * 1 << 20, /* bytes of a body; a page of a listing is below 1 MB */
-    CLIENT_PAUSE_LEAST_MS = 50,      /* between two attempts, doubled each time */
+    CLIENT_KEEP_MAX_MS = 24 * 3600 * 1000, /* as long as any lease */
+    CLIENT_TYPE_MAX = 48,                  /* bytes of a problem's type, without urn:pawl: */
+    CLIENT_ANSWER_MAX = 4 * 1 << 20,       /* bytes of a body; a page of a listing is below 1 MB */
+    CLIENT_PAUSE_LEAST_MS = 50,            /* between two attempts, doubled each time */
     CLIENT_PAUSE_MOST_MS = 1000,
     CLIENT_CUT_LEAST_MS = 500, /* a request that waited so long was one to a pawld, or a gateway */
     CLIENT_LATE_MS = 500,      /* to release a lock whose validity has ended */
@@ -187,10 +188,11 @@ struct client_group {
     json_t *responses; /* borrowed from the answer; NULL: there is none */
 };
 
-/* Asks once to extend @lock for @ttl_ms (0: the fleet's default), or to release it. A lock of one
- * name is not asked for. client_group_free() is the caller's duty, whatever came. */
+/* Asks once to extend @lock for @time_ms (0: the fleet's default), or to release it and keep its
+ * names closed for @time_ms. A lock of one name is not asked for. client_group_free() is the
+ * caller's duty, whatever came. */
 struct client_group client_group_ask(pawl_client *client, const pawl_lock *lock, bool extends,
-                                     int64_t ttl_ms, int64_t until_ms);
+                                     int64_t time_ms, int64_t until_ms);
 
 /* The answer about name @index, borrowed from @group. False: the name did not succeed, and is to be
  * asked for by itself. */

@@ -10,7 +10,7 @@ enum {
     STATUS_NO_METHOD = 405, /* a pawld that is older than the request */
 };
 
-static json_t *group_body(const pawl_lock *lock, int64_t ttl_ms, bool extends)
+static json_t *group_body(const pawl_lock *lock, int64_t time_ms, bool extends)
 {
     json_t *body = json_object();
     json_t *names = json_array();
@@ -20,13 +20,11 @@ static json_t *group_body(const pawl_lock *lock, int64_t ttl_ms, bool extends)
         (void)json_array_append_new(tokens, json_integer(pawl_lock_token(lock, i)));
     }
     (void)json_object_set_new(body, "resources", names);
-    if (!extends) {
-        json_decref(tokens);
-        return body;
-    }
-    (void)json_object_set_new(body, "tokens", tokens);
-    if (ttl_ms > 0)
-        (void)json_object_set_new(body, "ttl_ms", json_integer(ttl_ms));
+    if (extends)
+        (void)json_object_set(body, "tokens", tokens);
+    json_decref(tokens);
+    if (time_ms > 0)
+        (void)json_object_set_new(body, extends ? "ttl_ms" : "keep_ms", json_integer(time_ms));
     return body;
 }
 
@@ -40,12 +38,12 @@ static bool may_ask_at_once(const pawl_client *client, const pawl_lock *lock, bo
 }
 
 struct client_group client_group_ask(pawl_client *client, const pawl_lock *lock, bool extends,
-                                     int64_t ttl_ms, int64_t until_ms)
+                                     int64_t time_ms, int64_t until_ms)
 {
     struct client_group group = {.answer.json = NULL};
     if (!may_ask_at_once(client, lock, extends))
         return group;
-    json_t *body = group_body(lock, ttl_ms, extends);
+    json_t *body = group_body(lock, time_ms, extends);
     const int64_t left_ms = until_ms - pawl_now_ms();
     const int64_t attempt_ms = client_attempt_ms(client);
     const struct client_request request = {

@@ -172,6 +172,9 @@ struct pawl_request {
 
     int64_t permits; /* 0: a lock. 1 to PAWL_PERMITS_MAX: one seat of the semaphore @names[0], which
                       * has so many. The lock has the name of the seat then: "orders#2", say */
+    int64_t delay_ms; /* how long the name stays closed for others after a lease that ends by
+                       * itself; 0: it opens at once. A release opens it at once. @ttl_ms and this
+                       * together are at most the fleet's longest lease */
 };
 
 /* Acquires. Repeats where an answer is lost, under the same lock id, so that no lock is left behind
@@ -214,6 +217,13 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_extend(pawl_client *client, pawl_lock *lock, i
  * now. PAWL_EUNAVAILABLE: not known; the lease ends by itself. Safe to repeat. Takes the call
  * timeout at the most, and half a second where the deadline has passed. */
 PAWL_PUBLIC int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released);
+
+/* The same, and others stay out of all names for @keep_ms more, but no longer than the lock had
+ * left. So a job that was quick keeps its slot. 0: as pawl_release(). Call it again only where it
+ * failed: the lock is over, and nothing but time or an operator opens the names. PAWL_EINVAL:
+ * @keep_ms is below 0, or longer than any lease. */
+PAWL_PUBLIC int pawl_release_and_keep(pawl_client *client, pawl_lock *lock, int64_t keep_ms,
+                                      bool *ret_released);
 
 /* Frees the memory and releases nothing. NULL is allowed. */
 PAWL_PUBLIC void pawl_lock_free(pawl_lock *lock);

@@ -3,6 +3,7 @@
 #include "api/http/problem_answer.h"
 #include "fence/protocol/decimal.h"
 #include "fence/protocol/limits.h"
+#include "fence/protocol/message.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/seat.h"
 
@@ -119,6 +120,11 @@ int api_input_lock_id(struct api_request *request, const char **ret_lock_id)
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
                                   "The Lock-Id header must be %d to %d characters of base64url.",
                                   FENCE_LOCK_ID_MIN, FENCE_LOCK_ID_MAX);
+        return FENCE_EINVAL;
+    }
+    if (strcmp(lock_id, FENCE_KEPT_ID) == 0) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "No grant has this Lock-Id. Send the lock_id of the grant.");
         return FENCE_EINVAL;
     }
     *ret_lock_id = lock_id;

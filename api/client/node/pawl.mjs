@@ -50,6 +50,7 @@ const CALL_TIMEOUT_MOST_MS = 600000;
 const CONNECT_TIMEOUT_MS = 2000;
 const KEEPALIVE_IDLE_MS = 10000; // a server's machine that is gone ends a long wait
 const CUT_LEAST_MS = 500; // a request that waited so long was one to a pawld, or a gateway
+const KEEP_MOST_MS = 24 * 3600 * 1000; // as long as any lease
 const LATE_MS = 500; // to release a lock whose validity has ended
 const PAUSE_LEAST_MS = 50; // between two attempts, doubled each time
 const PAUSE_MOST_MS = 1000;
@@ -248,7 +249,7 @@ function sentenceOf(type, { resource, owner, by, retry_after_ms: afterMs }) {
 
 /** What a server says of a request, in the words of this client. */
 const ownWords = (detail) =>
-    detail.replace(/\bttl_ms\b/g, 'ttlMs').replace('The resource must', 'A name must');
+    detail.replace(/\bttl_ms\b/g, 'ttlMs').replace(/\bdelay_ms\b/g, 'delayMs').replace('The resource must', 'A name must');
 
 /** The error that an answer stands for. */
 function problemOf({ server, status, json }) {
@@ -849,14 +850,17 @@ async function forEachIndex(count, work) {
     if (gravest !== undefined) throw gravest;
 }
 
-/** Releases the lock id `lockId` of all `names`, in `ms`. True: all were held until now. */
-async function releaseAll(servers, names, lockId, ms = servers.callTimeoutMs) {
+/**
+ * Releases the lock id `lockId` of all `names`, in `ms`, and has the names stay closed for `keepMs`.
+ * True: all were held until now.
+ */
+async function releaseAll(servers, names, lockId, ms = servers.callTimeoutMs, keepMs = 0) {
     const untilMs = steadyMs() + ms;
     let all = true;
     await forEachIndex(names.length, async (index) => {
         const request = {
             method: 'DELETE',
-            path: pathOf(names[index]),
+            path: pathOf(names[index]) + (keepMs > 0 ? `?keep_ms=${keepMs}` : ''),
             headers: { 'Lock-Id': lockId },
         };
         try {
@@ -1071,9 +1075,13 @@ export class Lock {
      * validity has ended.
      *
      * Throws Unavailable: not known; the lease ends by itself.
+     * @param {{keepMs?: number}} [options] keepMs: others stay out for so long, but no longer than
+     *     the lock had left. So work that was quick keeps its slot.
      * @returns {Promise<boolean>} it was held until now
      */
-    async release() {
+    async release(options = {}) {
+        checkOptions(options, ['keepMs']);
+        checkMs('keepMs', options.keepMs, 0, KEEP_MOST_MS);
         const isRepeated = this.#released;
         this.#released = true;
         if (this.held) this.#lose(this.#lost('the lock @ was released', 'released'));
@@ -1081,7 +1089,7 @@ export class Lock {
             const mostMs = this.#servers.callTimeoutMs;
             const lateMs = this.#untilEndMs() + LATE_MS; // there is nothing to wait for then
             const ms = isRepeated ? mostMs : Math.min(mostMs, lateMs);
-            return releaseAll(this.#servers, this.#names, this.#lockId, ms);
+            return releaseAll(this.#servers, this.#names, this.#lockId, ms, options.keepMs);
         });
     }
 
@@ -1217,6 +1225,7 @@ const ACQUIRE_OPTIONS = [
     'onWaiting',
     'onNewGrant',
     'permits',
+    'delayMs',
 ];
 
 function checkWanted(names, options) {
@@ -1229,6 +1238,7 @@ function checkWanted(names, options) {
     if (isSemaphore && list.length > 1) refuse('a semaphore has one name');
     const paths = list.map((name) => pathOf(name, isSemaphore ? 'semaphores' : 'locks'));
     checkMs('ttlMs', options.ttlMs, 1, Number.MAX_SAFE_INTEGER);
+    checkMs('delayMs', options.delayMs, 0, Number.MAX_SAFE_INTEGER);
     checkMs('waitMs', options.waitMs, 0, Infinity);
     checkMs('stopMs', options.stopMs, 0, Number.MAX_SAFE_INTEGER);
     checkOwner(options.owner);
@@ -1393,14 +1403,15 @@ class Acquisition {
     }
 
     async #attempt() {
-        const { ttlMs: ttl_ms, owner, names, path, permits } = this.#wanted;
+        const { ttlMs: ttl_ms, delayMs, owner, names, path, permits } = this.#wanted;
+        const delay_ms = delayMs || undefined; // a server of before knows none
         const waitMs = this.#waitMs();
         const resources = names.length > 1 ? names : undefined;
         const request = {
             method: 'POST',
             path,
             headers: { 'Waited-Ms': Math.floor(steadyMs() - this.#beganMs) },
-            body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, owner, resources, permits },
+            body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, delay_ms, owner, resources, permits },
             onAsked: (asked) => (this.#asked = asked),
         };
         let answer;
@@ -1549,6 +1560,8 @@ export class Client {
      * @param {number} [options.permits] the name is of a semaphore with so many seats, 1 to 64, and
      *     one of them is acquired: see Lock.seat
      * @param {number} [options.ttlMs] the lease; the fleet's default without it
+     * @param {number} [options.delayMs] how long others stay out after a lease that ends by itself;
+     *     0 by default. A release lets them in at once
      * @param {number} [options.waitMs] how long to wait where another one holds it; Infinity by
      *     default: without end; 0: not at all
      * @param {string} [options.owner] a label that others see

@@ -384,6 +384,10 @@ def _ttl(value) -> float:
     return _seconds("ttl", value, lambda ttl: 0 < ttl < 1e9, "a number of seconds above 0")
 
 
+def _pause(what: str, value) -> float:
+    return _seconds(what, value, lambda pause: 0 <= pause < 1e9, "a number of seconds from 0 on")
+
+
 def _check_call(what: str, function):
     if function is not None and not callable(function):
         raise InvalidType(f"{what} is a function, not {function!r}")
@@ -765,7 +769,8 @@ class _Call:
     def part(self):
         """The call as a part of a batch, in JSON. None: it comes alone, as it may wait for a lock or
         is about several."""
-        if not self.path.startswith("/v1/locks/") or (self.body or {}).get("wait_ms", 0) > 0:
+        if not self.path.startswith("/v1/locks/") or "?" in self.path or \
+                (self.body or {}).get("wait_ms", 0) > 0:
             return None
         part = {"method": self.method, "path": self.path}
         if "Lock-Id" in self.headers:
@@ -1072,7 +1077,7 @@ class Client:
         self._owner = _Owner()
 
     def lock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_stop=None,
-             on_wait=None, take_new_grant=False, permits=None):
+             on_wait=None, take_new_grant=False, permits=None, delay=None):
         """A lock for a `with` statement, which gets a Lock. It is extended while the block runs,
         and released at its end.
 
@@ -1089,17 +1094,19 @@ class Client:
             to read `token` anew, and again what its work depends on. False: the lock is lost.
         permits: the name is of a semaphore with so many seats, 1 to 64, and one of them is
             acquired: see Lock.seat.
+        delay: how long others stay out after a lease that ends by itself. A release lets them in
+            at once. With the ttl at most the fleet's longest lease.
 
         Raises what acquire() raises. At the end of a block that raised nothing it raises LockLost,
         if the lock was not held until then. The release is tried for the call timeout, and not for
         longer than half a second where the validity has ended; where no server answers, the lease
         ends by itself."""
-        request = _Request(names, ttl, wait, owner, on_wait, permits)
+        request = _Request(names, ttl, wait, owner, on_wait, permits, delay)
         return _Block(self, request, dict(notice=notice, on_stop=on_stop,
                                           take_new_grant=take_new_grant))
 
     def acquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
-                take_new_grant=False, permits=None) -> Lock:
+                take_new_grant=False, permits=None, delay=None) -> Lock:
         """Acquires, as lock() does, and returns the Lock. Nothing extends it until Lock.renew() is
         called, and nobody releases it but Lock.release().
 
@@ -1112,14 +1119,14 @@ class Client:
         release a lock of acquire(), say how long to wait, or use another Client.
 
         Raises Held, Unavailable, Refused, Invalid, ProtocolError, Forked."""
-        request = _Request(names, ttl, wait, owner, on_wait, permits)
+        request = _Request(names, ttl, wait, owner, on_wait, permits, delay)
         _check_own(self, request)
         lock = _acquire(self, request, take_new_grant, _Abort())
         _note_own(lock)
         return lock
 
     def alock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_wait=None,
-              take_new_grant=False, cancel=True, permits=None):
+              take_new_grant=False, cancel=True, permits=None, delay=None):
         """lock() for `async with`, which gets an AsyncLock. HTTP calls run in threads.
 
         cancel: where `must_stop` is set, the block is cancelled in time, and `async with` raises
@@ -1127,15 +1134,15 @@ class Client:
 
         Where the task is cancelled while it acquires, what it may have got is released before
         CancelledError goes on; that takes the call timeout at the most."""
-        request = _Request(names, ttl, wait, owner, on_wait, permits)
+        request = _Request(names, ttl, wait, owner, on_wait, permits, delay)
         return _AsyncBlock(self, request, cancel, dict(notice=notice,
                                                        take_new_grant=take_new_grant))
 
     async def aacquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
-                       take_new_grant=False, permits=None) -> AsyncLock:
+                       take_new_grant=False, permits=None, delay=None) -> AsyncLock:
         """acquire() for asyncio. on_wait is called in another thread."""
         self._owner.check()
-        request = _Request(names, ttl, wait, owner, on_wait, permits)
+        request = _Request(names, ttl, wait, owner, on_wait, permits, delay)
         _check_own(self, request)
         lock = await _acquire_in_thread(self, request, take_new_grant)
         _note_own(lock)
@@ -1198,7 +1205,7 @@ class Client:
 class _Request:
     """What is wanted, checked."""
 
-    def __init__(self, names, ttl, wait, owner, on_wait, permits=None):
+    def __init__(self, names, ttl, wait, owner, on_wait, permits=None, delay=None):
         if len(names) == 1 and not isinstance(names[0], str):
             names = names[0]
         try:
@@ -1222,6 +1229,7 @@ class _Request:
             raise Invalid(f"owner has {OWNER_MAX} bytes at the most")
         _check_call("on_wait", on_wait)
         self.ttl = None if ttl is None else _ttl(ttl)
+        self.delay = 0.0 if delay is None else _pause("delay", delay)
         self.wait = None if wait is None else _seconds(
             "wait", wait, lambda seconds: seconds >= 0, "None or a number of seconds from 0 on")
         self.owner = owner
@@ -1365,6 +1373,8 @@ class _Acquisition(_Waiting):
         headers = {"Waited-Ms": int((now() - self.began) * 1000)}
         if request.ttl is not None:
             body["ttl_ms"] = int(request.ttl * 1000)
+        if request.delay > 0:
+            body["delay_ms"] = int(request.delay * 1000)
         if request.owner is not None:
             body["owner"] = request.owner
         if request.permits is not None:
@@ -1494,12 +1504,16 @@ def _ask_at_once(client: Client, method: str, lock_id: str, body: dict, until: f
     return {name: part for name, part in parts if part.status in (200, 201)}
 
 
-def _release(client: Client, names, lock_id: str, until: float) -> bool:
+def _release(client: Client, names, lock_id: str, until: float, keep: float = 0.0) -> bool:
     released = True
     error = None
-    answers = _ask_at_once(client, "DELETE", lock_id, {"resources": list(names)}, until)
+    body = {"resources": list(names)}
+    if keep > 0:
+        body["keep_ms"] = int(keep * 1000)
+    query = f"?keep_ms={body['keep_ms']}" if keep > 0 else ""
+    answers = _ask_at_once(client, "DELETE", lock_id, body, until)
     for name in names:
-        call = _Call("DELETE", _path(name), headers={"Lock-Id": lock_id})
+        call = _Call("DELETE", _path(name) + query, headers={"Lock-Id": lock_id})
         try:
             answer = answers.get(name) or client._ask_until(call, until)
             released = released and answer.json.get("released") is True
@@ -1708,13 +1722,17 @@ class Lock:
         with self._alone():
             self._extend(ttl, now() + self._client._call_timeout)
 
-    def release(self) -> bool:
+    def release(self, keep=None) -> bool:
         """Releases all names. It is not held any more from the start of this call on.
+
+        keep: others stay out for so many seconds, but no longer than the lock had left. So work
+            that was quick keeps its slot.
 
         Returns whether it was held until now. Raises Unavailable where that is not known: safe to
         repeat, and the lease ends by itself. Takes the call timeout at the most, and half a second
         where the validity has ended."""
         self._check_owner()
+        keep = 0.0 if keep is None else _pause("keep", keep)
         until = now() + self._client._call_timeout
         with self._mutex:
             if not self._released:  # there is nothing to wait for once the lease is over
@@ -1722,7 +1740,7 @@ class Lock:
             self._released = True
             self._changed.notify_all()
         with self._alone(until):  # a release beside an extension may leave the lock
-            return _release(self._client, self.names, self.lock_id, until)
+            return _release(self._client, self.names, self.lock_id, until, keep)
 
     def renew(self, notice=None, on_stop=None):
         """Starts to extend, each time a third of the lease has passed. That ends with release(),
@@ -2031,10 +2049,10 @@ class AsyncLock:
         self.lock._check_owner()
         await _in_thread(self.lock._client, lambda: self.lock.extend(ttl))
 
-    async def release(self) -> bool:
+    async def release(self, keep=None) -> bool:
         """See Lock.release(). It is completed also where the task is cancelled."""
         self.lock._check_owner()
-        return await _in_thread(self.lock._client, self.lock.release)
+        return await _in_thread(self.lock._client, lambda: self.lock.release(keep))
 
     def renew(self, notice=None, on_stop=None):
         """See Lock.renew(); @on_stop is called in the running loop, with this lock."""

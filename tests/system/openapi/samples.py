@@ -12,7 +12,8 @@ BODIES = [
         {"owner": "o" * 129}, {"owner": "a\nb"}, {"owner": "\u007f"}, {"owner": "\u0085"},
         {"owner": "\u00e4 \u20ac"}, {"owner": 1}, {"lock_id": _ID}, {"lock_id": _ID[1:]},
         {"lock_id": "d" * 64}, {"lock_id": "d" * 65}, {"lock_id": _ID + "="}, {"lock_id": ""},
-        {"ttl": 100}, [], 1, None]),
+        {"delay_ms": 0}, {"delay_ms": 1000}, {"delay_ms": -1}, {"delay_ms": 86400001},
+        {"delay_ms": "1"}, {"ttl": 100}, [], 1, None]),
     ("POST", "/v1/locks", [
         {}, {"resources": ["a"]}, {"resources": ["a", "a"]}, {"resources": ["a", "b/"]},
         {"resources": "a"}, {"resources": ["a", 1]}, {"resources": []}, _SEVERAL,
@@ -45,6 +46,7 @@ VALUES = [
      ["", "a", "a/", "a/b", ".", "..", "a/..", "a/./", "../", "a//", "/", "/a", _LONG, _LONG + "n",
       "%20"]),
     ("Force", "DELETE", "/v1/locks/a?force={}", None, ["true", "false", "1"]),
+    ("KeepMs", "DELETE", "/v1/locks/a?keep_ms={}", None, [0, 1000, 86400000, 86400001, -1, "a"]),
     ("LockId", "PATCH", "/v1/locks/a", "Lock-Id",
      [_ID, _ID[1:], "a" * 64, "a" * 65, _ID[1:] + "="]),
     ("WaitedMs", "POST", "/v1/locks/a", "Waited-Ms", [0, 60000, 86400001, -1, "1.5"]),

@@ -225,6 +225,37 @@ static void release_passes_on_the_id(void **state)
     assert_said("{\"resource\":\"x\",\"released\":true}");
 }
 
+static void acquire_passes_on_the_delay_with_the_owner(void **state)
+{
+    assert_int_equal(loop_ask(request("POST", "x", "", "{\"delay_ms\":5000,\"owner\":\"w-7\"}")),
+                     201);
+    assert_string_equal(seen_owner, "w-7\x1e"
+                                    "5000");
+    assert_int_equal(loop_ask(request("POST", "x", "", "{\"delay_ms\":0}")), 201);
+    assert_string_equal(seen_owner, "");
+    assert_int_equal(loop_ask(request("POST", "x", "", "{\"delay_ms\":86400001}")), 400);
+}
+
+static void release_passes_on_how_long_it_keeps_the_name_closed(void **state)
+{
+    next.released = true;
+    assert_int_equal(loop_ask(request("DELETE", "x?keep_ms=50000", ID_LINE, "")), 200);
+    assert_int_equal(seen.kind, FENCE_CALL_RELEASE);
+    assert_int_equal(seen.keep_ms, 50000);
+    assert_int_equal(loop_ask(request("DELETE", "x", ID_LINE, "")), 200);
+    assert_int_equal(seen.keep_ms, 0);
+    assert_int_equal(loop_ask(request("DELETE", "x?keep_ms=86400001", ID_LINE, "")), 400);
+    assert_int_equal(loop_ask(request("DELETE", "x?keep_ms=1&force=true", ID_LINE, "")), 400);
+    assert_said("a break opens the name at once");
+}
+
+static void lock_id_of_kept_locks_is_nobodys(void **state)
+{
+    assert_int_equal(loop_ask(request("POST", "x", "", "{\"lock_id\":\"" FENCE_KEPT_ID "\"}")),
+                     400);
+    assert_int_equal(loop_ask(request("DELETE", "x", "Lock-Id: " FENCE_KEPT_ID "\r\n", "")), 400);
+}
+
 /* Nobody is to believe that the token was looked at. */
 static void release_with_if_match_is_refused(void **state)
 {
@@ -324,6 +355,21 @@ static void inspection_of_a_held_lock_never_shows_its_id(void **state)
     assert_false(loop_says(LOCK_ID));
 }
 
+static void inspection_shows_the_delay_and_why_a_name_is_closed(void **state)
+{
+    next.held = true;
+    next.owner = "w-1\x1e"
+                 "1000";
+    assert_int_equal(loop_ask(request("GET", "x", "", "")), 200);
+    assert_said("\"owner\":\"w-1\",\"remaining_ms\":1001,\"delay_ms\":1000,\"waiters\":0}");
+    next.remaining_ms = 1000;
+    assert_int_equal(loop_ask(request("GET", "x", "", "")), 200);
+    assert_said("\"remaining_ms\":1000,\"delay_ms\":1000,\"closed\":\"delay\",");
+    next.kept = true;
+    assert_int_equal(loop_ask(request("GET", "x", "", "")), 200);
+    assert_said("\"owner\":\"w-1\",\"remaining_ms\":1000,\"closed\":\"kept\",");
+}
+
 static void inspection_has_no_token_where_the_masters_differ(void **state)
 {
     next.held = true;
@@ -416,6 +462,10 @@ static void ttl_beyond_the_fleets_names_its_bound(void **state)
     assert_int_equal(loop_ask(request("POST", "x", "", "")), 400);
     assert_said("ttl_ms is longer than the fleet allows; ask for at most 300000.");
     assert_said("\"ttl_max_ms\":300000");
+    next.delay_ms = 5000;
+    assert_int_equal(loop_ask(request("POST", "x", "", "")), 400);
+    assert_said("ttl_ms and delay_ms together are longer than the fleet allows; ask for at most "
+                "300000.");
 }
 
 static void busy_says_when_to_retry(void **state)
@@ -538,6 +588,9 @@ static const struct CMUnitTest cases[] = {
     CASE(grant_of_several_has_a_token_for_each),
     CASE(extend_passes_on_id_token_and_ttl),
     CASE(release_passes_on_the_id),
+    CASE(acquire_passes_on_the_delay_with_the_owner),
+    CASE(release_passes_on_how_long_it_keeps_the_name_closed),
+    CASE(lock_id_of_kept_locks_is_nobodys),
     CASE(release_with_if_match_is_refused),
     CASE(token_of_a_release_is_well_formed),
     CASE(break_passes_on_the_token),
@@ -548,6 +601,7 @@ static const struct CMUnitTest cases[] = {
     CASE(grant_says_all_that_the_holder_needs),
     CASE(extension_leaves_out_the_token),
     CASE(inspection_of_a_held_lock_never_shows_its_id),
+    CASE(inspection_shows_the_delay_and_why_a_name_is_closed),
     CASE(inspection_has_no_token_where_the_masters_differ),
     CASE(held_says_when_to_retry_rounded_up),
     CASE(no_quorum_names_each_masters_part),
