@@ -65,12 +65,11 @@ static void show_holder(const struct break_options *options, const json_t *lock)
 {
     assert(options->name != NULL && options->token >= 1);
     char left[32];
-    const char *owner = json_string_value(json_object_get(lock, "owner"));
+    char holder[CLI_HOLDER_MAX];
+    cli_holder_text(lock, "a holder without a label", holder);
     cli_time_text(json_integer_value(json_object_get(lock, "remaining_ms")), left, sizeof(left));
     (void)fprintf(stderr, "%s is held by %s, with token %lld, for %s unless extended.\n",
-                  options->name,
-                  owner != NULL && owner[0] != '\0' ? owner : "a holder without a label",
-                  (long long)options->token, left);
+                  options->name, holder, (long long)options->token, left);
     (void)fprintf(stderr,
                   "Its holder works on until its next extension. Only a guard refuses what it "
                   "writes until then.\n");

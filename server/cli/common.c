@@ -287,6 +287,19 @@ void cli_json_number(const json_t *json, const char *name, char *ret_text, size_
         (void)snprintf(ret_text, size, "%lld", (long long)json_integer_value(value));
 }
 
+void cli_holder_text(const json_t *lock, const char *unlabelled,
+                     char ret_text[static CLI_HOLDER_MAX])
+{
+    const char *owner = json_string_value(json_object_get(lock, "owner"));
+    const char *closed = json_string_value(json_object_get(lock, "closed"));
+    const char *head = "";
+    if (closed != NULL)
+        head = strcmp(closed, "kept") == 0 ? "nobody; kept closed by " : "nobody; in the delay of ";
+    if (owner == NULL || owner[0] == '\0')
+        owner = closed != NULL ? "a holder without a label" : unlabelled;
+    (void)snprintf(ret_text, CLI_HOLDER_MAX, "%s%s", head, owner);
+}
+
 /* ---- client ---------------------------------------------------------------------------------- */
 
 pawl_client *cli_client(const struct cli_globals *globals)

@@ -96,6 +96,11 @@ void cli_print_json(json_t *json);
 /* Writes the integer member @name of @json as text; nothing where it is null. */
 void cli_json_number(const json_t *json, const char *name, char *ret_text, size_t size);
 
+/* Who has @lock, an inspection: its label, or @unlabelled. Where nobody may work under the lock,
+ * the text says so, and why. */
+void cli_holder_text(const json_t *lock, const char *unlabelled,
+                     char ret_text[static CLI_HOLDER_MAX]);
+
 /* Writes the label of a lock where nobody gave one: user@host. */
 void cli_label(char ret_label[static PAWL_OWNER_MAX + 1]);
 

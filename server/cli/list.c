@@ -86,12 +86,12 @@ static error_t parse_list(int key, char *text, struct argp_state *state)
 
 static void add_held_lock(struct cli_table *table, const json_t *lock)
 {
-    char token[32], left[32];
+    char token[32], left[32], holder[CLI_HOLDER_MAX];
+    cli_holder_text(lock, "", holder);
     cli_json_number(lock, "token", token, sizeof(token));
     cli_time_text(json_integer_value(json_object_get(lock, "remaining_ms")), left, sizeof(left));
-    cli_table_row(table,
-                  (const char *const[]){json_string_value(json_object_get(lock, "resource")), token,
-                                        left, json_string_value(json_object_get(lock, "owner"))});
+    cli_table_row(table, (const char *const[]){json_string_value(json_object_get(lock, "resource")),
+                                               token, left, holder});
 }
 
 int cli_list(struct cli_globals *globals, int argc, char **argv)

@@ -22,6 +22,7 @@
 
 enum {
     TTL_DEFAULT_MS = 30000,
+    ON_ITS_WAY_MS = 1000, /* at most, between the masters' grant and its arrival here */
     KILL_AFTER_DEFAULT_MS = 5000,
     EXIT_CODE_MOST = 255,
 
@@ -34,6 +35,8 @@ enum {
     OPTION_QUIET,
     OPTION_ALL,
     OPTION_PERMITS,
+    OPTION_DELAY,
+    OPTION_AT_LEAST,
 };
 
 struct options {
@@ -43,6 +46,8 @@ struct options {
     char **command; /* NULL-terminated; NULL: none yet */
     int64_t wait_ms;
     int64_t ttl_ms;
+    int64_t delay_ms;
+    int64_t at_least_ms;
     int64_t kill_after_ms;
     int64_t not_acquired; /* exit code */
     int64_t permits;      /* of the semaphore; 0: it is a lock, or --permits is still to come */
@@ -63,6 +68,8 @@ struct options {
     {"wait", 'w', "TIME", 0, "Wait so long for the lock (without end by default)", 0},               \
         {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                                \
         {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},           \
+        {"delay", OPTION_DELAY, "TIME", 0, "Others wait so long after a lease that was lost", 0},    \
+        {"at-least", OPTION_AT_LEAST, "TIME", 0, "Others wait so long from the acquisition on", 0},  \
         {"exit-code", 'E', "CODE", 0, "Exit code where the lock was not acquired (124)", 0},         \
         {"why", OPTION_WHY, "TEXT", 0, "A label that others see who wait (user@host)", 0},           \
         {"signal", OPTION_SIGNAL, "NAME", 0, "What ends COMMAND when the lock is lost (TERM)", 0},   \
@@ -163,6 +170,10 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_TTL:
         return cli_take_time(text, "ttl", FENCE_TTL_MIN_MS, &options->ttl_ms);
+    case OPTION_DELAY:
+        return cli_take_time(text, "delay", 0, &options->delay_ms);
+    case OPTION_AT_LEAST:
+        return cli_take_time(text, "at-least", 0, &options->at_least_ms);
     case OPTION_KILL_AFTER:
         return cli_take_time(text, "kill-after", 0, &options->kill_after_ms);
     case 'E':
@@ -260,6 +271,13 @@ static void set_environment(const struct cli_globals *globals, const pawl_lock *
 
 /* ---- the lock and the command ---------------------------------------------------------------- */
 
+/* A release keeps a name closed for no longer than the lease would have lasted. */
+static int64_t lease_ms(const struct options *options)
+{
+    const int64_t slot_ms = options->at_least_ms > 0 ? options->at_least_ms + ON_ITS_WAY_MS : 0;
+    return slot_ms > options->ttl_ms ? slot_ms : options->ttl_ms;
+}
+
 static int acquire_lock(pawl_client *client, struct options *options, pawl_lock **ret_lock)
 {
     assert(options->name_count >= 1 && options->wait_ms >= -1);
@@ -269,7 +287,8 @@ static int acquire_lock(pawl_client *client, struct options *options, pawl_lock 
     const struct pawl_request request = {
         .names = options->names,
         .name_count = options->name_count,
-        .ttl_ms = options->ttl_ms,
+        .ttl_ms = lease_ms(options),
+        .delay_ms = options->delay_ms,
         .wait_ms = cli_wait_ms(options->wait_ms),
         .owner = options->why != NULL ? options->why : label,
         .waiting = tell_waiting,
@@ -326,22 +345,33 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
     return end;
 }
 
+/* Others stay out for the rest of the slot, unless the command is to go on under another grant.
+ * Where no server answers, the lease ends by itself. */
+static void release_lock(const struct options *options, pawl_client *client, pawl_lock *lock,
+                         int64_t acquired_ms, bool goes_on)
+{
+    const int64_t left_ms = acquired_ms + options->at_least_ms - pawl_now_ms();
+    (void)pawl_release_and_keep(client, lock, left_ms > 0 && !goes_on ? left_ms : 0, NULL);
+}
+
 static int lock_and_run(const struct cli_globals *globals, struct options *options,
                         pawl_client *client)
 {
-    enum cli_run_end end;
+    bool goes_on;
     int code;
     do {
         pawl_lock *lock = NULL;
         code = acquire_lock(client, options, &lock);
         if (lock == NULL)
             return code;
-        end = run_under(globals, options, client, lock, &code);
+        const int64_t acquired_ms = pawl_now_ms();
+        const enum cli_run_end end = run_under(globals, options, client, lock, &code);
+        goes_on = end == CLI_RUN_EXHAUSTED && !options->once;
         if (end != CLI_RUN_LOST || pawl_lock_left_ms(lock) > 0)
-            (void)pawl_release(client, lock, NULL); /* unreachable: its lease ends by itself */
+            release_lock(options, client, lock, acquired_ms, goes_on);
         pawl_lock_free(lock);
         options->wait_ms = -1; /* a command that was under way is to go on */
-    } while (end == CLI_RUN_EXHAUSTED && !options->once);
+    } while (goes_on);
     return code;
 }
 

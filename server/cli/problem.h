@@ -6,6 +6,7 @@
 #include "api/client/pawl.h"
 
 enum {
+    CLI_HOLDER_MAX = 320,  /* bytes of who has a lock, terminated; longer ones are cut */
     CLI_REASON_MAX = 1024, /* bytes of a sentence, terminated; longer ones are cut */
 };
 

@@ -25,7 +25,7 @@ static void print_holder(const json_t *lock)
 {
     static const char *const heading[] = {"NAME", "TOKEN", "LEFT", "HELD BY", "WAITING"};
     struct cli_table *table = cli_table_new(sizeof(heading) / sizeof(heading[0]));
-    char token[32], left[32], waiters[32];
+    char token[32], left[32], waiters[32], holder[CLI_HOLDER_MAX];
     if (table == NULL)
         return;
     cli_table_row(table, heading);
@@ -35,9 +35,8 @@ static void print_holder(const json_t *lock)
         cli_json_number(lock, "waiters", waiters, sizeof(waiters));
         cli_time_text(json_integer_value(json_object_get(lock, "remaining_ms")), left,
                       sizeof(left));
-        cli_table_row(table, (const char *const[]){
-                                 name, token, left,
-                                 json_string_value(json_object_get(lock, "owner")), waiters});
+        cli_holder_text(lock, "", holder);
+        cli_table_row(table, (const char *const[]){name, token, left, holder, waiters});
     } else {
         cli_table_row(table, (const char *const[]){name, "", "", "nobody", ""});
     }

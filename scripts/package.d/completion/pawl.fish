@@ -2,7 +2,7 @@
 # the lock's name is a command, and is completed as one.
 
 set -g __pawl_valued --server --key-file --ca-file --cert --cert-key --wait -w --ttl --exit-code -E --why \
-    --signal --kill-after --until --permits
+    --signal --kill-after --until --permits --delay --at-least
 
 # The place of the verb among the words before the cursor; 0 where none was said yet.
 function __pawl_verb_at
