@@ -99,6 +99,20 @@ test('semaphore has a seat for each permit', async (t) => {
     await assert.rejects(client.acquire(['a', 'b'], { permits: 2 }), pawl.Invalid);
 });
 
+test('name stays closed for its delay and for what a release keeps', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    const lock = await client.acquire('closed', { ttlMs: 5000, delayMs: 2000 });
+    assert.equal((await service.call('GET', 'closed')).delay_ms, 2000);
+    assert.equal(await lock.release({ keepMs: 400 }), true);
+    assert.equal((await service.call('GET', 'closed')).closed, 'kept');
+    await assert.rejects(client.acquire('closed', { waitMs: 0 }), Held);
+    await (await client.acquire('closed', { waitMs: 5000 })).release();
+    assert.equal((await service.call('GET', 'closed')).held, false);
+    await assert.rejects(client.acquire('closed', { delayMs: -1 }), pawl.Invalid);
+    await assert.rejects(lock.release({ keepMs: 1.5 }), pawl.Invalid);
+});
+
 test('lock is released where the work fails, and its error is passed on', async (t) => {
     const service = await Service.start(t);
     const failing = clientOf(service).withLock('a', async () => {

@@ -182,6 +182,22 @@ class Acquiring(Case):
         self.assertLess(watch(0), 0.9)
         self.assertGreater(watch(1), 1.1)
 
+    def test_name_stays_closed_for_its_delay_and_for_what_a_release_keeps(self):
+        lock = self.client.acquire(self.name, ttl=0.2, delay=0.5)
+        began = pawl.now()
+        self.client.acquire(self.name, wait=5).release()
+        self.assertGreater(pawl.now() - began, 0.55)
+        with self.client.lock(self.name, ttl=5) as lock:
+            self.assertTrue(lock.release(keep=0.4))
+        with self.assertRaises(pawl.Held):
+            self.client.acquire(self.name, wait=0)
+        self.client.acquire(self.name, wait=5).release()
+        self.client.acquire(self.name, wait=0, delay=5).release()
+        self.client.acquire(self.name, wait=0).release()
+        for options in ({"delay": -1}, {"delay": "x"}, {"ttl": 200, "delay": 200}):
+            with self.assertRaises(pawl.Invalid, msg=options):
+                self.client.acquire(self.name, **options)
+
     def test_semaphore_has_a_seat_for_each_permit(self):
         with self.client.lock(self.name, ttl=5, permits=2) as lock:
             other = self.client.acquire(self.name, ttl=5, wait=0, permits=2)
