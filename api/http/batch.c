@@ -130,9 +130,9 @@ static int socket_of(const struct api_request *request)
     return outer->transport->socket(outer);
 }
 
-static void visit_query(const struct api_request *request,
-                        bool (*visit)(void *context, const char *name, const char *value),
-                        void *context)
+static void visit_keep_ms(const struct api_request *request,
+                          bool (*visit)(void *context, const char *name, const char *value),
+                          void *context)
 {
     const struct call *call = api_request_exchange(request);
     if (call->keep_ms[0] != '\0')
@@ -147,7 +147,7 @@ static void never(struct api_request *request)
 }
 
 static const struct api_transport transport = {take_call_answer, batch_has_left, socket_of,
-                                               visit_query,      never,          never};
+                                               visit_keep_ms,    never,          never};
 
 /* The client of the batch has left. The backend of each parked call learns of it. */
 static void tell_calls(struct api_batch *batch)

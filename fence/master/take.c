@@ -13,8 +13,8 @@ static bool is_found(const struct fence_stored_lock *lock, const struct fence_re
 }
 
 /* The same of a lock in its delay: the lease is over, so it is a new grant. */
-static bool is_over(const struct fence_turn *turn, const struct fence_stored_lock *lock,
-                    const struct fence_request *request)
+static bool lease_is_over(const struct fence_turn *turn, const struct fence_stored_lock *lock,
+                          const struct fence_request *request)
 {
     return is_found(lock, request) && fence_stored_lock_lease_ms(turn, lock) == 0;
 }
@@ -75,7 +75,7 @@ static bool take_one(struct fence_turn *turn, const struct fence_request *reques
 {
     struct fence_stored_lock lock;
     turn->store->lock(turn->context, member->resource, &lock);
-    const bool anew = !lock.present || is_over(turn, &lock, request);
+    const bool anew = !lock.present || lease_is_over(turn, &lock, request);
     const bool found = !anew && is_found(&lock, request);
     reply->found = reply->found && found;
     return !anew ? take_again(turn, member, found, &lock, reply, ret_number)

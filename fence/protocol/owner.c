@@ -29,7 +29,7 @@ struct parts {
 };
 
 /* Reads the digits of a delay. No other digits mean the same delay. */
-static bool read_delay(const char *digits, size_t len, uint32_t *ret_delay_ms)
+static bool read_delay_part(const char *digits, size_t len, uint32_t *ret_delay_ms)
 {
     uint64_t delay_ms = 0;
     if (len > FENCE_DELAY_DIGITS ||
@@ -51,8 +51,8 @@ static bool take_apart(const char *owner, size_t len, struct parts *ret_parts)
         .key_id = key_at != NULL ? key_at + 1 : NULL,
     };
     return fence_label_valid(owner, ret_parts->label_len) &&
-           (delay_at == NULL ||
-            read_delay(delay_at + 1, (size_t)(text_end - delay_at - 1), &ret_parts->delay_ms)) &&
+           (delay_at == NULL || read_delay_part(delay_at + 1, (size_t)(text_end - delay_at - 1),
+                                                &ret_parts->delay_ms)) &&
            (key_at == NULL || fence_key_id_valid(key_at + 1, (size_t)(end - key_at - 1)));
 }
 

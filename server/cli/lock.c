@@ -347,8 +347,8 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
 
 /* Others stay out for the rest of the slot, unless the command is to go on under another grant.
  * Where no server answers, the lease ends by itself. */
-static void release_lock(const struct options *options, pawl_client *client, pawl_lock *lock,
-                         int64_t acquired_ms, bool goes_on)
+static void release_for_slot(const struct options *options, pawl_client *client, pawl_lock *lock,
+                             int64_t acquired_ms, bool goes_on)
 {
     const int64_t left_ms = acquired_ms + options->at_least_ms - pawl_now_ms();
     (void)pawl_release_and_keep(client, lock, left_ms > 0 && !goes_on ? left_ms : 0, NULL);
@@ -368,7 +368,7 @@ static int lock_and_run(const struct cli_globals *globals, struct options *optio
         const enum cli_run_end end = run_under(globals, options, client, lock, &code);
         goes_on = end == CLI_RUN_EXHAUSTED && !options->once;
         if (end != CLI_RUN_LOST || pawl_lock_left_ms(lock) > 0)
-            release_lock(options, client, lock, acquired_ms, goes_on);
+            release_for_slot(options, client, lock, acquired_ms, goes_on);
         pawl_lock_free(lock);
         options->wait_ms = -1; /* a command that was under way is to go on */
     } while (goes_on);

@@ -84,7 +84,8 @@ static bool is_turned_away(const struct sim_world *world, const struct sim_call 
     const struct fence_core *core = world->servers[call->server].core;
     const struct fence_fleet *fleet = fence_core_fleet(core);
     return fence_core_calls(core) >= world->plan.calls || fleet->fleet_id[0] == '\0' ||
-           call->ttl_ms + call->delay_ms > fleet->ttl_max_ms || (call->wait_ms > 0 && call->no_room);
+           call->ttl_ms + call->delay_ms > fleet->ttl_max_ms ||
+           (call->wait_ms > 0 && call->no_room);
 }
 
 /* @call goes behind the last of @line that has no higher rank. True: it is the first now. */
