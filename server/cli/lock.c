@@ -65,7 +65,7 @@ struct options {
 
 /* What both verbs take. */
 #define SHARED_OPTIONS                                                                               \
-    {"wait", 'w', "TIME", 0, "Wait so long for the lock (without end by default)", 0},               \
+    {"wait", 'w', "TIME", 0, "Maximum wait (default: forever)", 0},                                  \
         {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                                \
         {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},           \
         {"delay", OPTION_DELAY, "TIME", 0, "Others wait so long after a lease that was lost", 0},    \
@@ -425,7 +425,7 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         .args_doc = "NAME [--] COMMAND [ARG...]\n--all NAME... -- COMMAND [ARG...]",
         .doc =
             "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
-            "Write '--' before a COMMAND that has a '--' of its own. COMMAND finds its fencing "
+            "Write '--' before a COMMAND that has a '--'. COMMAND finds its fencing "
             "token in PAWL_TOKEN, or all in PAWL_TOKENS, and is ended before the lock's validity "
             "ends. " EXIT_CODES,
         .children = cli_globals_children,
