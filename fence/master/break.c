@@ -1,6 +1,7 @@
 #include "fence/master/break.h"
 
 #include "fence/master/lock.h"
+#include "fence/master/next.h"
 
 #include <assert.h>
 
@@ -52,6 +53,6 @@ void fence_master_break(struct fence_turn *turn, const struct fence_request *req
         fence_master_answer_held(turn, &lock, answer);
     } else if (is_own) {
         turn->store->drop_lock(turn->context, request->resource);
-        turn->store->notify(turn->context, request->resource, request->lock_id);
+        fence_master_freed(turn, request->resource, request->lock_id);
     }
 }

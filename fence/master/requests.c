@@ -4,6 +4,7 @@
 #include "fence/master/count.h"
 #include "fence/master/extend.h"
 #include "fence/master/lock.h"
+#include "fence/master/next.h"
 #include "fence/master/take.h"
 
 #include <assert.h>
@@ -56,7 +57,7 @@ static void confirm_locks(struct fence_turn *turn, const struct fence_request *r
 static void drop_and_tell(struct fence_turn *turn, const char *resource, const char *lock_id)
 {
     turn->store->drop_lock(turn->context, resource);
-    turn->store->notify(turn->context, resource, lock_id);
+    fence_master_freed(turn, resource, lock_id);
 }
 
 /* Nobody's from here on, for no longer than the lock has left. No extension of the grant joins, as

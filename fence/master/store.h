@@ -70,12 +70,18 @@ struct fence_master_store {
     /* The highest number of any counter, named or not; 0 where none counted. */
     int64_t (*highest)(void *context);
 
-    /* Somebody waits for @resource until @until_ms. */
-    void (*wait)(void *context, const char *resource, uint64_t until_ms);
+    /* Somebody waits for @resource until @until_ms, with @ticket; 0: with none. The lowest ticket
+     * is kept. */
+    void (*wait)(void *context, const char *resource, uint64_t until_ms, int64_t ticket);
 
     /* The lock of @resource under @lock_id was given up: tells it to who waits, if anybody still
-     * does, once. */
-    void (*notify)(void *context, const char *resource, const char *lock_id);
+     * does, once. Returns the lowest ticket of these; 0: nobody waits, or none has a ticket. */
+    int64_t (*notify)(void *context, const char *resource, const char *lock_id);
+
+    /* The ticket that the lock of @resource is kept for when it is free, if *@ret_until_ms is after
+     * now; 0: none. Keeps it for @ticket; 0: for nobody. */
+    int64_t (*next)(void *context, const char *resource, uint64_t *ret_until_ms);
+    void (*put_next)(void *context, const char *resource, int64_t ticket, uint64_t until_ms);
 
     /* The highest token of @lock_id for @resource that is noted as broken, and by whom; 0: none is.
      * @ret_by has room for FENCE_OWNER_MAX bytes and the NUL. */

@@ -1,6 +1,7 @@
 #include "fence/master/take.h"
 
 #include "fence/master/lock.h"
+#include "fence/master/next.h"
 
 #include <assert.h>
 
@@ -82,16 +83,27 @@ static bool take_one(struct fence_turn *turn, const struct fence_request *reques
                  : lock_anew(turn, request, member, lock.present, ret_number);
 }
 
+/* A waiter that comes now has the number of the holder that it meets. One of several has none. */
+static int64_t ticket_of(const struct fence_request *request, const struct fence_stored_lock *lock)
+{
+    if (request->group)
+        return 0;
+    return request->ticket > 0 ? request->ticket : lock->number;
+}
+
 static bool stands_in_the_way(struct fence_turn *turn, const struct fence_request *request,
                               unsigned k, struct fence_master_answer *answer)
 {
     const struct fence_request_lock member = fence_request_lock_at(request, k);
     struct fence_stored_lock lock;
     turn->store->lock(turn->context, member.resource, &lock);
+    if (!lock.present && request->waits && !request->group)
+        return fence_master_kept_for_another(turn, request, answer);
     if (!is_in_the_way(&lock, request))
         return false;
     if (request->waits)
-        turn->store->wait(turn->context, member.resource, lock.expires_ms);
+        turn->store->wait(turn->context, member.resource, lock.expires_ms,
+                          ticket_of(request, &lock));
     fence_master_answer_held(turn, &lock, answer);
     answer->reply.blocked = k;
     return true;

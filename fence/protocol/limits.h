@@ -77,6 +77,7 @@ enum {
     FENCE_WATCH_US = 500 * 1000,  /* between two looks at a lock that calls watch, ... */
     FENCE_WATCH_UNSETTLED_US = 50 * 1000, /* ... and where masters differ on its token */
     FENCE_PLACE_KEPT_US = 2000 * 1000,    /* a waiter that left may come back to its place */
+    FENCE_NEXT_MS = 50, /* a master keeps a lock that was released for the waiter that came first */
     FENCE_CLAIMS_US = 3000 * 1000, /* after the first waiter of a process: others are believed how
                                     * long they have waited */
     FENCE_WAITED_MAX_MS = 24 * 3600 * 1000, /* that is told of waits before */

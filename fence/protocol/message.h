@@ -200,6 +200,8 @@ struct fence_request {
     uint32_t extensions; /* EXTEND, JOIN: the cap */
     uint32_t extended;   /* JOIN: extensions that the lock has had, this one included */
     bool waits;          /* TAKE: where the lock is held, its release is to be published */
+    int64_t ticket;      /* TAKE of one resource that @waits: the highest number that its server
+                          * knew of as the call came (fence/master/next.h); 0: it knew none */
     bool idempotent;     /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
     uint16_t slot;       /* TAKE, CONFIRM, EXTEND, JOIN, BREAK, RELEASE with @keep_ms: the
                           * resource's counter */
@@ -211,7 +213,8 @@ enum fence_reply_kind {
     FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted, or @numbers. COUNT: what
                          * the counter is at, @number */
     FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms. A
-                         * tombstone has FENCE_TOMBSTONE for its holder. BREAK: the lock id has it
+                         * tombstone has FENCE_TOMBSTONE for its holder. So has a free lock that is
+                         * kept for another waiter (fence/master/next.h). BREAK: the lock id has it
                          * under a number above the token, or another one under a number that is not
                          * above */
     FENCE_REPLY_YES,    /* CONFIRM, EXTEND, JOIN, RELEASE, UNDO, BREAK: done */
@@ -241,9 +244,9 @@ enum fence_reply_kind {
 struct fence_reply {
     enum fence_reply_kind kind;
     uint64_t tag;
-    unsigned locks; /* that the request was about; 0 counts as 1 */
-    int64_t number; /* NUMBER; HELD by INSPECT or BREAK. YES to EXTEND or JOIN: the extensions that
-                     * the lock has had; 0: its number there is below the token */
+    unsigned locks;         /* that the request was about; 0 counts as 1 */
+    int64_t number;         /* NUMBER; HELD. YES to EXTEND or JOIN: the extensions that
+                             * the lock has had; 0: its number there is below the token */
     const int64_t *numbers; /* NUMBER, of a group: of each lock */
     unsigned blocked;   /* HELD, FOREIGN, ENDLESS, SPENT, MISCOUNTED, of a group: the index of the
                          * lock in the way */

@@ -45,11 +45,13 @@
 /* Before a resource: its lock. */
 #define STORAGE_LOCK_KEY FENCE_LOCK_KEY
 
-/* Before a resource: there while somebody waits for its lock. The release of that lock removes it,
- * and publishes "<lock id>:<resource>" on the channel. The second key is there while there may be
- * any of the first. */
+/* Before a resource: there while somebody waits for its lock; its value is the lowest ticket. The
+ * release of that lock removes it, and publishes "<lock id>:<resource>" on the channel. The second
+ * key is there while there may be any of the first. The third key is there while the free lock is
+ * kept for the ticket in it (fence/master/next.h). */
 #define STORAGE_WAIT_KEY         "pawl:wait:"
 #define STORAGE_WAITING_KEY      "pawl:waiting"
+#define STORAGE_NEXT_KEY         "pawl:next:"
 #define STORAGE_RELEASED_CHANNEL "pawl:freed"
 
 /* Before "<lock id>:<resource>": that grant was broken. */

@@ -21,8 +21,10 @@ static const char settings[] =
     "PRAGMA synchronous = FULL;"
     "PRAGMA wal_autocheckpoint = 0;" /* storage_file_checkpoint() does it */
     "PRAGMA temp_store = MEMORY;"
-    "CREATE TEMP TABLE waiting (resource TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) WITHOUT "
-    "ROWID;"
+    "CREATE TEMP TABLE waiting (resource TEXT PRIMARY KEY, until_ms INTEGER NOT NULL, "
+    "ticket INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TEMP TABLE next (resource TEXT PRIMARY KEY, until_ms INTEGER NOT NULL, "
+    "ticket INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TEMP TABLE broken (resource TEXT NOT NULL, lock_id TEXT NOT NULL, "
     "token INTEGER NOT NULL, by TEXT NOT NULL, until_ms INTEGER NOT NULL, "
     "PRIMARY KEY (resource, lock_id)) WITHOUT ROWID;";

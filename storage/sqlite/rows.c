@@ -103,36 +103,80 @@ static void delete_lock_row(void *context, const char *resource)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void note_waiting(void *context, const char *resource, uint64_t until_ms)
+static void note_waiting(void *context, const char *resource, uint64_t until_ms, int64_t ticket)
 {
     assert(until_ms > 0);
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_WRITE);
     storage_sql_bind_text(&sql, 1, resource);
     storage_sql_bind_int(&sql, 2, (int64_t)until_ms);
+    storage_sql_bind_int(&sql, 3, ticket);
+    storage_sql_bind_int(&sql, 4, (int64_t)state->turn.now_ms);
     (void)storage_state_run(state, STORAGE_WAITING_WRITE, &sql);
     if (state->waiting_until_ms < until_ms)
         state->waiting_until_ms = until_ms;
 }
 
-static bool forget_waiting(struct storage_state *state, const char *resource)
+/* False: nobody waits. Otherwise *@ret_ticket is the lowest ticket; 0: there is none. */
+static bool forget_waiting(struct storage_state *state, const char *resource, int64_t *ret_ticket)
 {
+    bool waits = false;
     struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_DELETE);
     storage_sql_bind_text(&sql, 1, resource);
     storage_sql_bind_int(&sql, 2, (int64_t)state->turn.now_ms);
-    return storage_state_run(state, STORAGE_WAITING_DELETE, &sql) != 0;
+    if (storage_sql_row(&sql)) {
+        const int64_t ticket = sqlite3_column_int64(sql.stmt, 0);
+        waits = ticket >= 0;
+        *ret_ticket = waits ? ticket : 0;
+    }
+    storage_state_done(state, STORAGE_WAITING_DELETE, &sql);
+    return waits;
 }
 
-static void note_released(void *context, const char *resource, const char *lock_id)
+static int64_t note_released(void *context, const char *resource, const char *lock_id)
 {
     assert(strlen(lock_id) <= FENCE_LOCK_ID_MAX && strlen(resource) <= FENCE_RESOURCE_MAX);
     struct storage_state *state = context;
-    if (state->waiting_until_ms <= state->turn.now_ms || !forget_waiting(state, resource) ||
-        state->notices_count == STORAGE_NOTICES_MAX)
-        return;
+    int64_t ticket = 0;
+    if (state->waiting_until_ms <= state->turn.now_ms ||
+        !forget_waiting(state, resource, &ticket) || state->notices_count == STORAGE_NOTICES_MAX)
+        return ticket;
     struct storage_notice *notice = &state->notices[state->notices_count++];
     memcpy(notice->lock_id, lock_id, strlen(lock_id) + 1);
     memcpy(notice->resource, resource, strlen(resource) + 1);
+    return ticket;
+}
+
+static int64_t read_next_row(void *context, const char *resource, uint64_t *ret_until_ms)
+{
+    struct storage_state *state = context;
+    int64_t ticket = 0;
+    if (state->next_until_ms <= state->turn.now_ms)
+        return 0;
+    struct storage_sql sql = storage_state_use(state, STORAGE_NEXT_READ);
+    storage_sql_bind_text(&sql, 1, resource);
+    storage_sql_bind_int(&sql, 2, (int64_t)state->turn.now_ms);
+    if (storage_sql_row(&sql)) {
+        ticket = sqlite3_column_int64(sql.stmt, 0);
+        *ret_until_ms = (uint64_t)sqlite3_column_int64(sql.stmt, 1);
+    }
+    storage_state_done(state, STORAGE_NEXT_READ, &sql);
+    return ticket;
+}
+
+static void write_next_row(void *context, const char *resource, int64_t ticket, uint64_t until_ms)
+{
+    struct storage_state *state = context;
+    const enum storage_statement how = ticket > 0 ? STORAGE_NEXT_WRITE : STORAGE_NEXT_DELETE;
+    struct storage_sql sql = storage_state_use(state, how);
+    storage_sql_bind_text(&sql, 1, resource);
+    if (ticket > 0) {
+        storage_sql_bind_int(&sql, 2, (int64_t)until_ms);
+        storage_sql_bind_int(&sql, 3, ticket);
+    }
+    (void)storage_state_run(state, how, &sql);
+    if (state->next_until_ms < until_ms)
+        state->next_until_ms = until_ms;
 }
 
 /* ---- breaking -------------------------------------------------------------------------------- */
@@ -200,6 +244,8 @@ const struct fence_master_store storage_rows = {
     .highest = read_highest,
     .wait = note_waiting,
     .notify = note_released,
+    .next = read_next_row,
+    .put_next = write_next_row,
     .broken = read_broken_row,
     .put_broken = write_broken_row,
     .clear = clear_rows,

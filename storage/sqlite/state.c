@@ -52,10 +52,18 @@ static const char *const texts[] = {
     [STORAGE_LOCKS_SWEPT] =
         "SELECT hash FROM lock WHERE hash >= ?1 ORDER BY hash LIMIT 1 OFFSET " SWEPT,
     [STORAGE_WAITING_WRITE] =
-        "INSERT OR REPLACE INTO temp.waiting (resource, until_ms) VALUES (?1, ?2)",
-    [STORAGE_WAITING_DELETE] =
-        "DELETE FROM temp.waiting WHERE resource = ?1 RETURNING until_ms > ?2",
+        "INSERT INTO temp.waiting (resource, until_ms, ticket) VALUES (?1, ?2, ?3) "
+        "ON CONFLICT DO UPDATE SET until_ms = ?2, ticket = CASE "
+        "WHEN until_ms > ?4 AND ticket > 0 AND (?3 = 0 OR ticket < ?3) THEN ticket ELSE ?3 END",
+    [STORAGE_WAITING_DELETE] = "DELETE FROM temp.waiting WHERE resource = ?1 "
+                               "RETURNING CASE WHEN until_ms > ?2 THEN ticket ELSE -1 END",
     [STORAGE_WAITING_SWEEP] = "DELETE FROM temp.waiting WHERE until_ms <= ?1",
+    [STORAGE_NEXT_READ] =
+        "SELECT ticket, until_ms FROM temp.next WHERE resource = ?1 AND until_ms > ?2",
+    [STORAGE_NEXT_WRITE] =
+        "INSERT OR REPLACE INTO temp.next (resource, until_ms, ticket) VALUES (?1, ?2, ?3)",
+    [STORAGE_NEXT_DELETE] = "DELETE FROM temp.next WHERE resource = ?1",
+    [STORAGE_NEXT_SWEEP] = "DELETE FROM temp.next WHERE until_ms <= ?1",
     [STORAGE_BROKEN_READ] =
         "SELECT token, by FROM temp.broken WHERE resource = ?1 AND lock_id = ?2 "
         "AND until_ms > ?3",
@@ -320,6 +328,10 @@ void storage_state_sweep(struct storage_state *state)
     sql = storage_state_use(state, STORAGE_WAITING_SWEEP);
     storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);
     (void)storage_state_run(state, STORAGE_WAITING_SWEEP, &sql);
+
+    sql = storage_state_use(state, STORAGE_NEXT_SWEEP);
+    storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);
+    (void)storage_state_run(state, STORAGE_NEXT_SWEEP, &sql);
 
     sql = storage_state_use(state, STORAGE_BROKEN_SWEEP);
     storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);

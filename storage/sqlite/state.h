@@ -39,6 +39,10 @@ enum storage_statement {
     STORAGE_WAITING_WRITE,
     STORAGE_WAITING_DELETE,
     STORAGE_WAITING_SWEEP,
+    STORAGE_NEXT_READ,
+    STORAGE_NEXT_WRITE,
+    STORAGE_NEXT_DELETE,
+    STORAGE_NEXT_SWEEP,
     STORAGE_BROKEN_READ,
     STORAGE_BROKEN_WRITE,
     STORAGE_BROKEN_SWEEP,
@@ -82,6 +86,7 @@ struct storage_state {
     struct fence_turn turn; /* what the rules work with; its clock is the boot clock */
     char *page;             /* that was read, and is the job's to free: sqlite3_free(); or NULL */
     uint64_t waiting_until_ms; /* nobody waits for a lock after this */
+    uint64_t next_until_ms;    /* no free lock is kept for a waiter after this */
     size_t notices_count;
     struct storage_notice notices[STORAGE_NOTICES_MAX];
 };

@@ -195,6 +195,7 @@ static void ask(struct play *play, const struct contract_step *step)
         .count = step->count,
         .names_max = step->names_max ? step->names_max : CONTRACT_NAMES,
         .waits = step->waits,
+        .ticket = step->ticket,
         .idempotent = step->again,
         .group = group.count > 1 || step->group ? &group : NULL,
     };

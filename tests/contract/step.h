@@ -67,6 +67,7 @@ struct contract_step {
     uint32_t names_max;                 /* COUNT; 0: CONTRACT_NAMES */
     bool unlabelled;                    /* the holder has no label */
     bool waits;
+    int64_t ticket; /* TAKE */
     bool again;
 
     /* ASK, READ, RECORD: added to the view that is named, member by member. */

@@ -128,19 +128,24 @@ end
 -- alone. The first key lives no longer than the lease, after which waiters ask by themselves. The
 -- second lives at least as long as any of the first.
 local LOCK, WAIT, WAITING = 'pawl:lock:', 'pawl:wait:', 'pawl:waiting'
-local somebody_waits -- nil: not yet looked
+local waiting -- nil: not yet looked
+
+local function somebody_waits()
+    if waiting == nil then
+        waiting = call('EXISTS', WAITING) == 1
+    end
+    return waiting
+end
 
 local function drop(key, id)
-    if somebody_waits == nil then
-        somebody_waits = call('EXISTS', WAITING) == 1
-    end
-    if not somebody_waits then
+    if not somebody_waits() then
         call('DEL', key)
         return 1
     end
     local resource = string.sub(key, #LOCK + 1)
+    local ticket = redis.pcall('GET', WAIT .. resource)
     if call('DEL', key, WAIT .. resource) == 2 then
-        redis.pcall('PUBLISH', 'pawl:freed', id .. ':' .. resource) -- may fail: the lock is released
+        rare().freed(resource, id, ticket)
     end
     return 1
 end

@@ -33,6 +33,16 @@ static void answer_store_failure(const struct storage_module_store *store)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
+/* The answer that a free lock is kept for another waiter: as if nobody had it. */
+static void answer_kept(const struct storage_module_store *store, const struct fence_reply *reply)
+{
+    const struct fence_stored_lock nobodys = {.lock_id = FENCE_TOMBSTONE, .number = reply->number};
+    char value[STORAGE_MODULE_VALUE_MAX];
+    redis.answer_array(store->ctx, 2);
+    redis.answer_integer(store->ctx, (long long)reply->remaining_ms);
+    redis.answer_bytes(store->ctx, value, storage_module_value_write(&nobodys, value));
+}
+
 /* The answer that a lock is held: the rest of its lease, the lock, and in a group its index. */
 static void answer_held(const struct storage_module_store *store, const struct fence_reply *reply)
 {
@@ -137,7 +147,10 @@ static void answer_other(const struct storage_module_store *store, const struct 
             redis.answer_integer(store->ctx, reply->number);
         break;
     case FENCE_REPLY_HELD:
-        answer_held(store, reply);
+        if (store->found.lock.present)
+            answer_held(store, reply);
+        else
+            answer_kept(store, reply);
         break;
     case FENCE_REPLY_YES:
         redis.answer_integer(store->ctx, reply->adopted ? 2 : 1);

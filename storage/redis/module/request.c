@@ -156,11 +156,13 @@ static bool next_resource(struct storage_module_reader *reader,
 static bool read_take(struct storage_module_reader *reader, struct storage_module_request *read)
 {
     struct fence_request *request = &read->request;
+    const bool waits = read->letter == 'W';
     request->kind = FENCE_REQUEST_TAKE;
     return next_tag(reader, read) && next_slot(reader, &request->slot) &&
            next_ttl(reader, request) && next_owner(reader, read) &&
-           (read->letter != 'F' || next_flags(reader, request)) &&
-           (read->letter == 'T' || next_token(reader, &request->hint));
+           ((read->letter != 'F' && !waits) || next_flags(reader, request)) &&
+           (read->letter == 'T' || next_token(reader, &request->hint)) &&
+           (!waits || (next_token(reader, &request->ticket) && request->waits));
 }
 
 /* How many locks a group has, and the keys of all of them. */
@@ -280,11 +282,12 @@ static const struct {
     bool groups; /* it says itself how many locks it is about */
     read_fn *read;
 } kinds[] = {
-    {'T', false, read_take},      {'N', false, read_take},    {'F', false, read_take},
-    {'G', true, read_take_group}, {'C', false, read_confirm}, {'H', true, read_confirm_group},
-    {'E', false, read_extend},    {'J', false, read_extend},  {'R', false, read_release},
-    {'U', false, read_undo},      {'V', true, read_undo},     {'I', false, read_inspect},
-    {'K', false, read_count},     {'B', false, read_break},   {'L', false, read_release},
+    {'T', false, read_take},         {'N', false, read_take},      {'F', false, read_take},
+    {'W', false, read_take},         {'G', true, read_take_group}, {'C', false, read_confirm},
+    {'H', true, read_confirm_group}, {'E', false, read_extend},    {'J', false, read_extend},
+    {'R', false, read_release},      {'U', false, read_undo},      {'V', true, read_undo},
+    {'I', false, read_inspect},      {'K', false, read_count},     {'B', false, read_break},
+    {'L', false, read_release},
 };
 
 bool storage_module_has_more(const struct storage_module_reader *reader)

@@ -14,6 +14,8 @@ const struct fence_master_store storage_module_store = {
     .names = storage_module_get_names,
     .wait = storage_module_wait,
     .notify = storage_module_notify,
+    .next = storage_module_get_next,
+    .put_next = storage_module_put_next,
     .broken = storage_module_get_broken,
     .put_broken = storage_module_put_broken,
 };

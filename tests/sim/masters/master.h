@@ -31,6 +31,9 @@ struct sim_lock {
     uint64_t expires_us;      /* by the master's own clock */
     uint64_t waited_until_us; /* who frees it before then has to say so: when its lease was to end
                                * as somebody was last told to wait; 0: nobody waits */
+    int64_t waited_ticket;    /* the lowest of those who wait; 0: there is none */
+    int64_t next_ticket;      /* the free lock is kept for it until next_until_us; 0: for nobody */
+    uint64_t next_until_us;
 };
 
 #define SIM_ADOPTED UINT64_C(0)

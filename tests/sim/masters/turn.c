@@ -70,6 +70,9 @@ static void keep_lock(void *context, const char *resource, const struct fence_st
         .delay_ms = fence_owner_delay_ms(stored->owner),
         .expires_us = stored->expires_ms * 1000,
         .waited_until_us = before.waited_until_us,
+        .waited_ticket = before.waited_ticket,
+        .next_ticket = before.next_ticket,
+        .next_until_us = before.next_until_us,
     };
 }
 
@@ -121,19 +124,40 @@ static int64_t find_highest(void *context)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void note_waits(void *context, const char *resource, uint64_t until_ms)
+static void note_waits(void *context, const char *resource, uint64_t until_ms, int64_t ticket)
 {
-    memory_of(context)->locks[sim_resource_number(resource)].waited_until_us = until_ms * 1000;
+    const struct sim_turn *turn = context;
+    struct sim_lock *lock = &memory_of(turn)->locks[sim_resource_number(resource)];
+    const int64_t lowest = lock->waited_until_us > turn->local_us ? lock->waited_ticket : 0;
+    lock->waited_until_us = until_ms * 1000;
+    lock->waited_ticket = lowest > 0 && (ticket == 0 || lowest < ticket) ? lowest : ticket;
 }
 
-static void notify_waiters(void *context, const char *resource, const char *lock_id)
+static int64_t notify_waiters(void *context, const char *resource, const char *lock_id)
 {
     struct sim_turn *turn = context;
     uint32_t r = sim_resource_number(resource);
     struct sim_lock *lock = &memory_of(turn)->locks[r];
     (void)lock_id; /* of the request */
-    turn->reply.freed |= (uint32_t)(lock->waited_until_us > turn->local_us) << r;
+    const bool waits = lock->waited_until_us > turn->local_us;
+    turn->reply.freed |= (uint32_t)waits << r;
     lock->waited_until_us = 0;
+    return waits ? lock->waited_ticket : 0;
+}
+
+static int64_t find_next(void *context, const char *resource, uint64_t *ret_until_ms)
+{
+    const struct sim_turn *turn = context;
+    const struct sim_lock *lock = &memory_of(turn)->locks[sim_resource_number(resource)];
+    *ret_until_ms = lock->next_until_us / 1000;
+    return *ret_until_ms > turn->rules.now_ms ? lock->next_ticket : 0;
+}
+
+static void keep_next(void *context, const char *resource, int64_t ticket, uint64_t until_ms)
+{
+    struct sim_lock *lock = &memory_of(context)->locks[sim_resource_number(resource)];
+    lock->next_ticket = ticket;
+    lock->next_until_us = until_ms * 1000;
 }
 
 /* ---- breaking -------------------------------------------------------------------------------- */
@@ -207,6 +231,8 @@ static const struct fence_master_store numbers = {
     .highest = find_highest,
     .wait = note_waits,
     .notify = notify_waiters,
+    .next = find_next,
+    .put_next = keep_next,
     .broken = find_broken,
     .put_broken = keep_broken,
     .clear = clear_some,

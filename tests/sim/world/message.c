@@ -245,6 +245,7 @@ struct sim_request sim_lock_request(const struct fence_request *request)
                  .keep_ms = request->keep_ms,
                  .attempt = request->attempt,
                  .waits = request->waits,
+                 .ticket = request->ticket,
                  .idempotent = request->idempotent},
     };
     name_hints(request, &made.lock);

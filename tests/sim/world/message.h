@@ -111,6 +111,7 @@ struct sim_lock_request {
     uint32_t keep_ms;  /* RELEASE */
     uint64_t attempt;
     bool waits;
+    int64_t ticket; /* TAKE of one */
     bool idempotent;
 };
 

@@ -46,24 +46,73 @@ local function take_retried(key, tag, slot, ttl_ms, owner, hint)
     return {1, left, (found(key, value, id .. '.*', slot))}
 end
 
+-- A waiter's ticket is the highest number that its server knew of as the waiter came. The key of those who
+-- wait has the lowest ticket. A release keeps the free lock for that ticket for NEXT_MS, in another key. A
+-- waiter with a higher ticket, or without one, finds the lock held by nobody for the rest of that time.
+-- Order alone depends on this (fence/master/next.h).
+local NEXT, NEXT_MS = 'pawl:next:', '50'
+
+-- The ticket that a key has; nothing where it has none.
+local function ticket_in(value)
+    return type(value) == 'string' and #value <= 16 and find(value, '^[1-9]%d*$') and tonumber(value) or nil
+end
+
+-- Publishing may fail: the lock is released.
+local function freed(resource, id, ticket)
+    if ticket_in(ticket) then
+        redis.pcall('SET', NEXT .. resource, ticket, 'PX', NEXT_MS)
+    end
+    redis.pcall('PUBLISH', 'pawl:freed', id .. ':' .. resource)
+end
+
 local LEASE_MAX_MS = 86400000 -- nobody waits longer, also where a key got a longer expiry by hand
-local function wait_for(key, remaining_ms)
+local function wait_for(key, remaining_ms, ticket)
     remaining_ms = math.min(remaining_ms, LEASE_MAX_MS)
     if remaining_ms > 0 then
-        call('SET', WAIT .. string.sub(key, #LOCK + 1), '', 'PX', remaining_ms)
+        local wait = WAIT .. string.sub(key, #LOCK + 1)
+        local lowest = ticket_in(redis.pcall('GET', wait))
+        if not lowest or (ticket and ticket < lowest) then
+            lowest = ticket
+        end
+        call('SET', wait, lowest and decimal(lowest) or '', 'PX', remaining_ms)
         if not call('SET', WAITING, '', 'PX', remaining_ms, 'NX') then
             call('PEXPIRE', WAITING, remaining_ms, 'GT')
         end
-        somebody_waits = true
+        waiting = true
     end
 end
 
--- 'a': may be an idempotent retry. 'w': the call waits where the lock is held. The hint may be 0.
+-- 'a': may be an idempotent retry. 'w': the call waits where the lock is held (take_waiting, take_group). The
+-- hint may be 0.
 local function take_flagged(key, tag, slot, ttl_ms, owner, flags, hint)
-    local reply = (has(flags, 'a') and take_retried or take_new)(key, tag, slot, ttl_ms, owner,
-                                                                 tonumber(hint))
-    if has(flags, 'w') and type(reply) == 'table' and #reply == 2 then
-        wait_for(key, reply[1])
+    return (has(flags, 'a') and take_retried or take_new)(key, tag, slot, ttl_ms, owner, tonumber(hint))
+end
+
+-- The highest number that this master gave for the slot.
+local function latest(slot)
+    local counted = call('HGET', fleet, slot) or '0'
+    if not find(counted, '^%d+$') then
+        error(MISCOUNTED, 0)
+    end
+    return math.max(tonumber(counted), tonumber(floor or '0'))
+end
+
+-- A call that waits. The ticket is 0 where its server knows none.
+local function take_waiting(key, tag, slot, ttl_ms, owner, flags, hint, ticket)
+    local next_key = NEXT .. string.sub(key, #LOCK + 1)
+    local next_ticket = somebody_waits() and ticket_in(redis.pcall('GET', next_key))
+    ticket = ticket ~= '0' and tonumber(ticket) or nil
+    if next_ticket and not lock_at(key) then
+        if not ticket or ticket > next_ticket then
+            local left, number = math.max(call('PTTL', next_key), 1), latest(slot)
+            wait_for(key, left, ticket or number)
+            return {left, compose('~', number, '0', '', '')}
+        end
+        call('DEL', next_key)
+    end
+    local reply = take_flagged(key, tag, slot, ttl_ms, owner, flags, hint)
+    if type(reply) == 'table' and #reply == 2 then
+        wait_for(key, reply[1], ticket or ticket_in(string.match(reply[2], '^[^:]*:(%d+):')))
     end
     return reply
 end
@@ -81,7 +130,7 @@ local function take_group(first, at)
            not (idempotent and begins(value, id_of(tag), ID)) then
             local remaining_ms = left_ms(key)
             if has(flags, 'w') then
-                wait_for(key, remaining_ms)
+                wait_for(key, remaining_ms, nil)
             end
             return {remaining_ms, value, k - 1}
         end
@@ -104,6 +153,6 @@ local function take_group(first, at)
     return replies
 end
 
-functions.take_again = take_again
-handlers.F = take_flagged
+functions.take_again, functions.freed = take_again, freed
+handlers.F, handlers.W = take_flagged, take_waiting
 groups.G = {handler = take_group, arguments = 5, arguments_of_each = 2}
