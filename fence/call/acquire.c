@@ -66,6 +66,7 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
                           core->now_us +
                               (core_attempt_lease_ms(call) + call->delay_ms) * UINT64_C(1000),
                           fence_lock_id_hash(call->lock_id), call->owner);
+    core_learn_number(core, call, attempt->votes.each[0].token);
     if (core_wants_seat(call))
         core_seat_granted(core, call);
     core_answer_queue(core, call);
@@ -106,6 +107,7 @@ static void remember_holder(struct fence_core *core, struct call *call)
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
     core_holder_hint_held(core_hint(core, call), core->now_us + remaining_ms * 1000,
                           fence_holders_top(holders), holders->owner);
+    core_learn_number(core, call, fence_holders_highest(holders));
     if (core_wants_seat(call))
         core_seat_met(core, call);
     core_answer_queue(core, call);

@@ -3,6 +3,7 @@
 #include "fence/call/cleanup.h"
 #include "fence/call/rounds.h"
 #include "fence/call/seating.h"
+#include "fence/call/waiting.h"
 #include "fence/protocol/lease.h"
 #include "fence/state/output.h"
 
@@ -87,6 +88,7 @@ static int64_t hint_for(const struct fence_core *core, const struct call *call, 
 static void take(struct fence_core *core, struct call *call, uint32_t set)
 {
     struct core_group_call *group = core_group_of(core, call);
+    const bool waits = call->wait_until_us != 0;
     for (unsigned k = 0; group && k < group->group.count; k++) {
         struct fence_group_lock *lock = &group->group.locks[k];
         lock->hint = hint_for(core, call, k, lock->slot, set);
@@ -96,7 +98,8 @@ static void take(struct fence_core *core, struct call *call, uint32_t set)
         .attempt = call->taking.attempt.id,
         .ttl_ms = call->ttl_ms + call->delay_ms,
         .hint = group ? 0 : hint_for(core, call, 0, call->slot, set),
-        .waits = call->wait_until_us != 0,
+        .waits = waits,
+        .ticket = waits ? core_ticket(core, call) : 0,
         .idempotent = call->idempotent,
         .group = group ? &group->group : NULL,
     };

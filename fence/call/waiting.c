@@ -156,6 +156,32 @@ static uint64_t rank_of(struct fence_core *core, struct call *call, const struct
     return core_kept_places_rank(&core->kept, call->acquire.place);
 }
 
+int64_t core_ticket(const struct fence_core *core, const struct call *call)
+{
+    if (call->group != FENCE_NOBODY)
+        return 0;
+    return call->acquire.ticket > 0 ? call->acquire.ticket : queue_of(core, call)->first_number;
+}
+
+void core_learn_number(struct fence_core *core, const struct call *call, int64_t number)
+{
+    if (call->group != FENCE_NOBODY || number <= 0)
+        return;
+    struct core_wait_queue *queue = queue_of(core, call);
+    if (queue->first_number == 0)
+        queue->first_number = number;
+    if (queue->number < number)
+        queue->number = number;
+}
+
+/* The ticket of the place that is kept for @call, or else the number that its queue knows now. */
+static void take_ticket(struct fence_core *core, struct call *call, int64_t number)
+{
+    const uint32_t place = call->acquire.place;
+    call->acquire.ticket =
+        place == FENCE_NOBODY ? number : core_kept_places_ticket(&core->kept, place, number);
+}
+
 bool core_stand(struct fence_core *core, struct call *call, const struct fence_call *asked)
 {
     assert(call->kind == FENCE_CALL_ACQUIRE);
@@ -170,6 +196,7 @@ bool core_stand(struct fence_core *core, struct call *call, const struct fence_c
     struct core_wait_queue *queue = core_wait_queues_join(&core->queues, me, call->resource, rank);
     queue->askers += !call->wait_until_us;
     queue->own_ids += call->idempotent;
+    take_ticket(core, call, queue->number);
     if (core_wants_seat(call) && queue->seats == FENCE_NOBODY)
         queue->seats = core_seats_open(&core->seats);
     if (core_wants_seat(call))
@@ -274,6 +301,8 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
     core_clients_remove(&core->clients, core_index(core, call));
     if (granted)
         core->granted_place = call->acquire.place;
+    if (call->acquire.place != FENCE_NOBODY)
+        (void)core_kept_places_ticket(&core->kept, call->acquire.place, core_ticket(core, call));
     if (call->acquire.place != FENCE_NOBODY)
         core_kept_places_leave(&core->kept, call->acquire.place, granted, core->now_us);
     if (call->group == FENCE_NOBODY) {

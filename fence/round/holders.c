@@ -17,7 +17,8 @@ void fence_holders_begin(struct fence_holders *holders)
 
 uint64_t fence_holders_top(const struct fence_holders *holders)
 {
-    return holders->votes > 0 ? holders->hash[holders->top] : 0;
+    const uint64_t top = holders->votes > 0 ? holders->hash[holders->top] : 0;
+    return top == fence_lock_id_hash(FENCE_TOMBSTONE) ? 0 : top;
 }
 
 bool fence_holders_kept(const struct fence_holders *holders)
@@ -102,4 +103,13 @@ int64_t fence_holders_token(const struct fence_holders *holders, unsigned majori
         token = holders->number[i];
     }
     return token;
+}
+
+int64_t fence_holders_highest(const struct fence_holders *holders)
+{
+    int64_t highest = 0;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        if (fence_set_has(holders->named, i) && holders->number[i] > highest)
+            highest = holders->number[i];
+    return highest;
 }

@@ -23,7 +23,7 @@ void fence_holders_begin(struct fence_holders *holders);
 void fence_holders_record(struct fence_holders *holders, unsigned i,
                           const struct fence_reply *reply);
 
-/* The fence_lock_id_hash() of that holder; 0: nobody was named. */
+/* The fence_lock_id_hash() of that holder; 0: nobody was named, or it is nobody's. */
 uint64_t fence_holders_top(const struct fence_holders *holders);
 
 /* Whether that is no holder: the lock was released, and stays closed for a while. */
@@ -39,5 +39,8 @@ uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigne
 /* The number that at least @majority of those who name that holder agree on; 0 if there is none, or
  * more than one. */
 int64_t fence_holders_token(const struct fence_holders *holders, unsigned majority);
+
+/* The highest number that any holder was named with; 0: nobody was named. */
+int64_t fence_holders_highest(const struct fence_holders *holders);
 
 #endif

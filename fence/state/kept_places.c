@@ -144,9 +144,19 @@ uint32_t core_kept_places_come(struct core_kept_places *kept, const struct core_
     if (place->granted) { /* and another waiter of it is still there */
         place->granted = false;
         place->rank = rank;
+        place->ticket = 0;
     }
     place->present++;
     return at;
+}
+
+int64_t core_kept_places_ticket(struct core_kept_places *kept, uint32_t place, int64_t ticket)
+{
+    struct core_kept_place *of = &kept->places[place];
+    assert(of->present > 0);
+    if (of->ticket == 0)
+        of->ticket = ticket;
+    return of->ticket;
 }
 
 void core_kept_places_leave(struct core_kept_places *kept, uint32_t place, bool granted,

@@ -1,7 +1,7 @@
 /* Places of waiters, by lock id. A waiter may leave the queue of its resource without a grant: its
- * wait ended, a proxy cut its connection, or too few masters answered. Its place is kept for
- * FENCE_PLACE_KEPT_US. A call that comes within that time, for the same resource, with the same
- * lock id and the same key, stands where the waiter stood.
+ * wait ended, a proxy cut its connection, or too few masters answered. Its place, and its ticket
+ * for the other servers, are kept for FENCE_PLACE_KEPT_US. A call that comes within that time, for
+ * the same resource, with the same lock id and the same key, stands where the waiter stood.
  *
  * A kept place is a rank and no member of a queue, so nobody waits for a waiter that is away.
  * Places are bounded with the waiters: where both together exceed the bound, the place that was
@@ -23,6 +23,7 @@ struct core_kept_place {
     uint64_t lock;     /* hash of the resource and the lock id */
     uint64_t key;      /* hash of the id of the caller's key */
     uint64_t rank;     /* in the queue: a lower one stands before a higher one */
+    int64_t ticket;    /* of the first waiter (fence/master/next.h); 0: it is not known */
     uint64_t until_us; /* of a place whose waiters are all away: when it is dropped */
     uint32_t present;  /* waiters that stand in the queue */
     bool granted;      /* to one of them */
@@ -63,6 +64,9 @@ static inline uint64_t core_kept_places_rank(const struct core_kept_places *kept
 {
     return kept->places[place].rank;
 }
+
+/* The ticket that @place has; it gets @ticket if it has none. Returns it; 0: none is known. */
+int64_t core_kept_places_ticket(struct core_kept_places *kept, uint32_t place, int64_t ticket);
 
 /* A waiter of @place leaves its queue, @granted its lock or not. */
 void core_kept_places_leave(struct core_kept_places *kept, uint32_t place, bool granted,

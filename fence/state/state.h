@@ -90,6 +90,7 @@ enum call_state {
 /* What lasts of an acquire from one attempt to the next. */
 struct call_acquire {
     uint32_t place;        /* in core->kept; FENCE_NOBODY: none is kept for it */
+    int64_t ticket;        /* fence/master/next.h; 0: its queue knew no number as it came */
     unsigned quick_looks;  /* looks in a row that were due within a moment, ... */
     uint64_t quick_holder; /* ... at what this lock id holds */
     uint64_t asked;        /* of seats: bits of those that it asked for since its last pause, ... */

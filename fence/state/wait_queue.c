@@ -62,6 +62,8 @@ static uint32_t open_queue(struct core_wait_queues *queues, const char *resource
     queue->askers = 0;
     queue->own_ids = 0;
     queue->seats = FENCE_NOBODY;
+    queue->first_number = 0;
+    queue->number = 0;
     fence_table_add(&queues->table, hash_resource(queues, resource), at);
     return at;
 }

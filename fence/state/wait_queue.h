@@ -21,6 +21,8 @@ struct core_wait_queue {
     uint32_t own_ids; /* and those with a lock id of the client's own */
     uint32_t seats; /* what is known of the seats of @resource (fence/state/seats.h); FENCE_NOBODY:
                      * it has none. The caller's */
+    int64_t first_number; /* the first number of a holder that was learnt, ... */
+    int64_t number;       /* ... and the highest; 0: none was. The caller's */
     struct core_holder_hint seen;
     char resource[FENCE_RESOURCE_MAX + 1];
 };
