@@ -2,7 +2,8 @@
  *
  * Parks N connections on one name, one after the other, so that it is known who came first. Then
  * the lock goes from hand to hand: its holder releases, and whoever is granted it next releases in
- * turn. Measured is the time from the release that was sent to the grant that arrived; checked is
+ * turn. Measured is the time from the release that was sent to the grant that arrived, and how
+ * often a waiter was overtaken: grants to others that came after it, while it waited. Checked is
  * that whoever gets it was the first in line of its server, that nobody is left out, and that there
  * is one holder at a time. One thread. Prints one line of JSON; exit status 1 if a check failed.
  *
@@ -27,7 +28,7 @@
 #include <unistd.h>
 
 enum {
-    SERVERS_MAX = 2,
+    SERVERS_MAX = 8,
     REDIS_MAX = 9,
     WAITERS_MAX = 60000,
     HANDOVERS_MAX = 1000 * 1000,
@@ -37,6 +38,7 @@ enum {
     LOCK_ID_MAX = 64,
     EVENTS_MAX = 64,
     TTL_MS = 60 * 1000,
+    HOLD_MAX_US = 500 * 1000,
     WAIT_MS = 300 * 1000,
     PATIENCE_US = 10 * 1000 * 1000, /* then what does not come is lost */
     GRACE_US = 100 * 1000,          /* at the end, for what should not come */
@@ -51,6 +53,8 @@ struct options {
     unsigned redis_count;
     unsigned waiters;
     unsigned handovers;
+    unsigned hold_us;
+    bool uneven;
 };
 
 enum phase {
@@ -65,6 +69,8 @@ struct client {
     unsigned server;
     enum phase phase;
     struct client *behind; /* WAITING: the next to come to the same server */
+    uint64_t came;         /* WAITING: so many came before it */
+    unsigned overtaken;    /* WAITING: grants to those that came after it */
     char lock_id[LOCK_ID_MAX + 1];
     char input[INPUT_MAX];
     size_t input_len;
@@ -88,6 +94,8 @@ struct bench {
     int64_t token;         /* the last that was granted */
     uint64_t sent_us;      /* when the last release was */
     struct histogram handover_us;
+    struct histogram overtaken; /* by waiter */
+    uint64_t came;              /* waiters, ever */
     unsigned handovers;
     unsigned lost;
     unsigned twice;
@@ -188,6 +196,8 @@ static void join(struct bench *bench, struct client *client)
         line->first = client;
     line->last = client;
     line->length++;
+    client->came = bench->came++;
+    client->overtaken = 0;
     send_acquire(bench, client, WAIT_MS);
     if (!settle(bench, client->server))
         errx(1, "the service does not count its waiters as they come");
@@ -215,6 +225,25 @@ static void take(struct bench *bench, struct client *client, const struct answer
     bench->token = member(answer, "\"token\":");
 }
 
+/* Those of one server are served in the order in which they came. */
+static void count_overtaken(struct bench *bench, const struct client *granted)
+{
+    for (unsigned s = 0; s < bench->options->servers; s++)
+        for (struct client *at = bench->lines[s].first; at && at->came < granted->came;
+             at = at->behind)
+            at->overtaken++;
+    if (granted->came >= bench->options->waiters)
+        histogram_add(&bench->overtaken, granted->overtaken);
+}
+
+/* At the end some still wait. */
+static void add_overtaken(struct bench *bench)
+{
+    for (unsigned s = 0; s < bench->options->servers; s++)
+        for (const struct client *at = bench->lines[s].first; at; at = at->behind)
+            histogram_add(&bench->overtaken, at->overtaken);
+}
+
 static void on_grant(struct bench *bench, struct client *client, const struct answer *answer)
 {
     const uint64_t now_us = clock_us();
@@ -229,6 +258,7 @@ static void on_grant(struct bench *bench, struct client *client, const struct an
     histogram_add(&bench->handover_us, now_us - bench->sent_us);
     bench->handovers++;
     leave_as_first(bench, client);
+    count_overtaken(bench, client);
     take(bench, client, answer);
 }
 
@@ -275,6 +305,8 @@ static void hand_over(struct bench *bench)
     }
     if (all_is_well(bench) && bench->options->handovers > bench->options->waiters)
         join(bench, before);
+    if (bench->options->hold_us > 0)
+        usleep(bench->options->hold_us);
 }
 
 static uint64_t script_calls(const struct options *options)
@@ -308,6 +340,14 @@ static void open_client(struct bench *bench, struct client *client, unsigned ser
         err(1, "epoll_ctl");
 }
 
+/* Uneven: half of all wait at the first server. */
+static unsigned server_of(const struct options *options, unsigned i)
+{
+    if (!options->uneven || options->servers == 1)
+        return i % options->servers;
+    return i % 2 ? 0 : 1 + i / 2 % (options->servers - 1);
+}
+
 /* The first client takes the lock, the others wait for it. */
 static void park(struct bench *bench)
 {
@@ -323,7 +363,7 @@ static void park(struct bench *bench)
         errx(1, "cannot take the lock: %.*s", (int)answer.body_len, answer.body);
     take(bench, first, &answer);
     for (unsigned i = 1; i <= options->waiters; i++) {
-        open_client(bench, &bench->clients[i], i % options->servers);
+        open_client(bench, &bench->clients[i], server_of(options, i));
         join(bench, &bench->clients[i]);
     }
 }
@@ -350,6 +390,8 @@ static void print(const struct bench *bench, uint64_t bytes, uint64_t calls)
     printf("{\"waiters\":%u,\"servers\":%u,\"handovers\":%u,\"handover_us\":", options->waiters,
            options->servers, bench->handovers);
     histogram_print(&bench->handover_us, stdout);
+    printf(",\"overtaken\":");
+    histogram_print(&bench->overtaken, stdout);
     if (options->pids_count > 0)
         printf(",\"bytes_per_waiter\":%" PRIu64, bytes / options->waiters);
     if (options->redis_count > 0)
@@ -377,6 +419,7 @@ static void run(struct bench *bench)
     for (unsigned i = 0; i < options->servers && all_is_well(bench); i++)
         if (!settle(bench, i))
             bench->lost++;
+    add_overtaken(bench);
     print(bench, bytes, calls);
     if (all_is_well(bench))
         leave(bench);
@@ -385,10 +428,12 @@ static void run(struct bench *bench)
 /* ---- the command line ------------------------------------------------------------------------ */
 
 static const struct argp_option option_list[] = {
-    {"port", 'p', "PORT", 0, "Where pawld listens on 127.0.0.1; twice: two servers of a fleet", 0},
+    {"port", 'p', "PORT", 0, "Where pawld listens on 127.0.0.1; again: more servers of a fleet", 0},
     {"waiters", 'w', "N", 0, "Connections that wait (default 100)", 0},
     {"handovers", 'n', "H", 0,
      "How often to release (default: N). If more than N, whoever was served waits again", 0},
+    {"hold-us", 't', "US", 0, "How long each holds the lock at the least (default 0)", 0},
+    {"uneven", 'u', NULL, 0, "Half of the connections wait at the first server", 0},
     {"pid", 'P', "PID", 0, "A pawld whose memory is to be measured", 0},
     {"redis", 'r', "PORT", 0, "A master on 127.0.0.1 whose script calls are to be counted", 0},
     {0},
@@ -408,6 +453,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'n':
         options->handovers = (unsigned)tally_option(arg, 1, HANDOVERS_MAX, state);
+        return 0;
+    case 't':
+        options->hold_us = (unsigned)tally_option(arg, 0, HOLD_MAX_US, state);
+        return 0;
+    case 'u':
+        options->uneven = true;
         return 0;
     case 'P':
         if (options->pids_count == SERVERS_MAX)
