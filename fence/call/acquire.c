@@ -107,7 +107,6 @@ static void remember_holder(struct fence_core *core, struct call *call)
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
     core_holder_hint_held(core_hint(core, call), core->now_us + remaining_ms * 1000,
                           fence_holders_top(holders), holders->owner);
-    core_learn_number(core, call, fence_holders_highest(holders));
     if (core_wants_seat(call))
         core_seat_met(core, call);
     core_answer_queue(core, call);
@@ -182,6 +181,7 @@ static bool ask_for_next_seat(struct fence_core *core, struct call *call)
 static void fail(struct fence_core *core, struct call *call, int error)
 {
     core_attempt_undo(core, call);
+    core_learn_number(core, call, fence_holders_highest(&call->taking.attempt.holders));
     core->counts.contended += error == FENCE_ECONTENDED;
     if (error == FENCE_EHELD) {
         remember_holder(core, call);

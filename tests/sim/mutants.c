@@ -30,6 +30,7 @@ enum {
 #define TOKENS  "P1 P2 P4"                            /* tokens, exclusion, lost updates */
 #define COMING  "P3"                                  /* what comes back, and in time */
 #define WAITING "W1 W2 W3 W4"                         /* waiters.h */
+#define ORDERED "W5"                                  /* next.h */
 #define LISTED  "L1 L2 L3"                            /* listed.h */
 #define WATCHED "T1 T2 T3"                            /* watched.h */
 #define COUNTED "C1 C2 C3"                            /* counted.h */
@@ -141,6 +142,17 @@ static const struct mutant {
      ON(MUTANT_OWN_ID_PAST)},
     {"tombstone-past", "nor is a tombstone", TOKENS, ON(MUTANT_TOMBSTONE_PAST)},
     {"waits-unnoted", "a master notes that somebody waits", WAITING, ON(MUTANT_WAITS_UNNOTED)},
+    {"next-unkept", "a lock that was released is kept for the waiter that came first", ORDERED,
+     ON(MUTANT_NEXT_UNKEPT)},
+    {"next-without-end", "for a moment only", ORDERED, ON(MUTANT_NEXT_WITHOUT_END)},
+    {"next-held-back", "that waiter takes the lock", ORDERED, ON(MUTANT_NEXT_HELD_BACK)},
+    {"next-twice", "and ends the moment", ORDERED, ON(MUTANT_NEXT_TWICE)},
+    {"next-for-strangers", "a waiter without a ticket does not take the lock", ORDERED,
+     ON(MUTANT_NEXT_FOR_STRANGERS)},
+    {"ticket-of-nobody", "a waiter that comes has the number of the holder for its ticket", ORDERED,
+     ON(MUTANT_TICKET_OF_NOBODY)},
+    {"held-back-unnoted", "a waiter that is held back is noted as one that waits", ORDERED,
+     ON(MUTANT_HELD_BACK_UNNOTED)},
     {"no-looks", "a waiter looks now and then", WAITING, ON(MUTANT_NO_LOOKS)},
     {"holder-waits", "who asks again for what it has does not wait for itself", WAITING,
      ON(MUTANT_HOLDER_WAITS)},

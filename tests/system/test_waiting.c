@@ -9,6 +9,10 @@
 
 enum {
     CROWD = 2000,
+    SERVERS = 4,
+    AT_ONCE = 8, /* that wait from the start */
+    SERVED = 20,
+    KNOWN_MS = FENCE_NEXT_MS + 25, /* after a grant: by then all servers know its number */
 };
 
 static uint16_t port;
@@ -117,12 +121,12 @@ static void waiters_are_served_in_the_order_in_which_they_came(void **state)
     }
 }
 
-/* How many of the connections have something to read: an answer, or their end. */
+/* How many of the connections have something to read: an answer, or their end. NULL has not. */
 static int answered(struct http *const *clients, unsigned count)
 {
     static struct pollfd fds[CROWD];
     for (unsigned i = 0; i < count; i++)
-        fds[i] = (struct pollfd){.fd = http_fd(clients[i]), .events = POLLIN};
+        fds[i] = (struct pollfd){.fd = clients[i] ? http_fd(clients[i]) : -1, .events = POLLIN};
     return poll(fds, count, 0);
 }
 
@@ -169,6 +173,51 @@ static void waiter_is_granted_what_was_released_through_another_server(void **st
     EXPECT_PROBLEM(call_acquire(second.port, "servers", NULL), 409, "held", 3);
 }
 
+/* Which of the connections is the first to have something to read. */
+static unsigned first_answered(struct http *const *clients, unsigned count)
+{
+    unsigned i = 0;
+    while (!answered(clients, count))
+        wait_ms(1);
+    while (!answered(&clients[i], 1))
+        i++;
+    return i;
+}
+
+/* The @i-th that comes: each other one comes to the first server. */
+static struct http *come(const uint16_t ports[static SERVERS], unsigned i)
+{
+    const unsigned s = i % 2 ? 0 : 1 + i / 2 % (SERVERS - 1);
+    return call_begin(ports[s], "POST", "/v1/locks/tickets", "{\"wait_ms\": 60000}");
+}
+
+/* A waiter comes after each grant. Those that wait from the start came while one holder had the
+ * lock, and have no order between servers. */
+static void waiters_of_several_servers_are_served_in_the_order_in_which_they_came(void **state)
+{
+    struct http *line[AT_ONCE + SERVED];
+    uint16_t ports[SERVERS] = {port};
+    unsigned came = 0;
+    for (unsigned s = 1; s < SERVERS; s++)
+        ports[s] = fleet_serve().port;
+    struct grant holder = call_grant(port, "tickets", NULL);
+    for (; came < AT_ONCE; came++)
+        line[came] = come(ports, came);
+    for (unsigned served = 0; served < SERVED; served++) {
+        wait_ms(KNOWN_MS);
+        call_give_back(port, "tickets", &holder);
+        const unsigned who = served < AT_ONCE ? first_answered(line, AT_ONCE) : served;
+        holder = grant_of(call_end(line[who]));
+        line[who] = NULL;
+        wait_ms(KNOWN_MS);
+        line[came] = come(ports, came);
+        came++;
+    }
+    while (came-- > 0)
+        if (line[came])
+            http_close(line[came]);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(waiter_is_granted_when_the_holder_releases),
     cmocka_unit_test(wait_is_served_time_and_not_validity),
@@ -180,6 +229,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(crowd_of_waiters_is_served_one_by_one_in_order),
     cmocka_unit_test(waiters_of_other_names_do_not_wait_for_each_other),
     cmocka_unit_test(waiter_is_granted_what_was_released_through_another_server),
+    cmocka_unit_test(waiters_of_several_servers_are_served_in_the_order_in_which_they_came),
 };
 
 CASE_MAIN(cases, start, fleet_teardown)

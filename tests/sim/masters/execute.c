@@ -1,5 +1,6 @@
 #include "tests/sim/masters/execute.h"
 
+#include "tests/sim/promises/next.h"
 #include "tests/sim/promises/voters.h"
 #include "tests/sim/promises/waking.h"
 #include "tests/sim/world/faults.h"
@@ -222,9 +223,12 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
         return sim_listing_execute(world, machine, request);
     note_overtaken(world, machine, request);
     const struct sim_lock before = master->memory.locks[request->lock.set.resource[0]];
+    const bool was_free =
+        request->ask == SIM_ASK_LOCK && sim_next_is_free(world, machine, &request->lock);
     struct sim_reply reply = sim_master_execute(master, request, again, world->now_us);
     if (request->ask == SIM_ASK_LOCK) {
         sim_closed_executed(world, machine, &request->lock, &reply, &before);
+        sim_next_executed(world, machine, &request->lock, &reply, was_free);
         count_lock_request(&world->stats, &request->lock, &reply, again);
         note_locks(world, machine, request, &reply);
         for (uint32_t r = 0; reply.freed >> r != 0; r++)

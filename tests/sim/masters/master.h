@@ -34,6 +34,12 @@ struct sim_lock {
     int64_t waited_ticket;    /* the lowest of those who wait; 0: there is none */
     int64_t next_ticket;      /* the free lock is kept for it until next_until_us; 0: for nobody */
     uint64_t next_until_us;
+    struct sim_told {
+        int64_t lowest;
+        uint64_t until_us;
+        int64_t kept;
+        uint64_t kept_until_us;
+    } told; /* the same as W5 has it (promises/next.h) */
 };
 
 #define SIM_ADOPTED UINT64_C(0)

@@ -73,6 +73,7 @@ static void keep_lock(void *context, const char *resource, const struct fence_st
         .waited_ticket = before.waited_ticket,
         .next_ticket = before.next_ticket,
         .next_until_us = before.next_until_us,
+        .told = before.told,
     };
 }
 
