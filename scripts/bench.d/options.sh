@@ -3,7 +3,7 @@
 # What is asked for on the command line. Sourced after lib.sh.
 
 readonly candidates_known=(bare minimal relay gathered redlock redlock-ap etcd)
-readonly sections_known=(pairs stopped slow waiters watches profile attacked crowded floods groups imports embedded counters tls keys module)
+readonly sections_known=(pairs stopped slow waiters overtaking watches profile attacked crowded floods groups imports embedded counters tls keys module)
 
 # is_one_of WORD WORD...: whether the first is among the others.
 is_one_of() {
@@ -32,7 +32,7 @@ list_of() {
 
 # ---- what can be set -----------------------------------------------------------------------------
 
-rounds=5 seconds=4 warmup=0.5 clients=(1 16 64 256) handovers=1000 waiters=(1 100 11000) changes=120 watched=1000
+rounds=5 seconds=4 warmup=0.5 clients=(1 16 64 256) handovers=1000 waiters=(1 100 11000) overtaken=64 changes=120 watched=1000
 imported=(100000 1000000) attack=(2000 15000 64) crowd=(1000 1000 10000) slow_ms=20
 only=("${candidates_known[@]}") persistences=(always none) sections=()
 given=()
@@ -43,7 +43,7 @@ options_read() {
     given=("$@")
     # The others start from what it says, wherever it stands.
     if is_one_of --quick "$@"; then
-        rounds=1 seconds=0.6 warmup=0.2 clients=(1 64) handovers=100 waiters=(1 100 1000) changes=8 watched=100
+        rounds=1 seconds=0.6 warmup=0.2 clients=(1 64) handovers=100 waiters=(1 100 1000) overtaken=16 changes=8 watched=100
         imported=(10000) attack=(50 500 16) crowd=(50 50 500)
     fi
     while (($# > 0)); do

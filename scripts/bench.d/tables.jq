@@ -177,6 +177,13 @@ def waiters:
            .lost, .twice])
     | table;
 
+def overtaking:
+    [["persistence", "waiting", "pawlds", "spread", "p50 us", "p99 us", "overtaken p50", "overtaken p99",
+      "overtaken most", "in order", "lost", "twice"]]
+    + map([.persistence, .waiters, .servers, .spread, (.handover_us.p50 | commas), (.handover_us.p99 | commas),
+           .overtaken.p50, .overtaken.p99, .overtaken.max, (if .in_order then "yes" else "NO" end), .lost, .twice])
+    | table;
+
 def watches:
     def milli($quantile): .[$quantile] / 1000 | fixed(2);
     [["persistence", "watching", "changes a second", "each p50 ms", "each p99 ms", "last p50 ms",
@@ -314,6 +321,7 @@ def by_part($kinds; kind; value; $digits):
             of("keys"); keys),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
+    section("How often a waiter is overtaken by those that came after it"; of("overtaking"); overtaking),
     section("From a grant until watches of its name are told"; of("watches"); watches),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";
             of("attacked"); attacked),

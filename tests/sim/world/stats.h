@@ -61,7 +61,7 @@
     X(waits_claimed) /* by a client that had waited at a server before */                          \
     X(too_many_waiters)                                                                            \
     X(too_many_groups)                                                                             \
-    X(held_back) /* from a free lock that a master kept for another waiter */                      \
+    X(held_back)        /* from a free lock that a master kept for another waiter */               \
     X(longest_line)     /* not summed: the most at any time */                                     \
     X(longest_sleep_us) /* past the moment at which a majority was free */                         \
     X(words_heard)                                                                                 \
