@@ -158,8 +158,8 @@ static uint64_t rank_of(struct fence_core *core, struct call *call, const struct
 
 int64_t core_ticket(const struct fence_core *core, const struct call *call)
 {
-    if (call->group != FENCE_NOBODY)
-        return 0;
+    if (call->group != FENCE_NOBODY || core_wants_seat(call))
+        return FENCE_TICKET_NONE;
     return call->acquire.ticket > 0 ? call->acquire.ticket : queue_of(core, call)->first_number;
 }
 
@@ -301,10 +301,11 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
     core_clients_remove(&core->clients, core_index(core, call));
     if (granted)
         core->granted_place = call->acquire.place;
-    if (call->acquire.place != FENCE_NOBODY)
-        (void)core_kept_places_ticket(&core->kept, call->acquire.place, core_ticket(core, call));
-    if (call->acquire.place != FENCE_NOBODY)
+    if (call->acquire.place != FENCE_NOBODY) {
+        (void)core_kept_places_ticket(&core->kept, call->acquire.place,
+                                      fence_max_signed(core_ticket(core, call), 0));
         core_kept_places_leave(&core->kept, call->acquire.place, granted, core->now_us);
+    }
     if (call->group == FENCE_NOBODY) {
         leave_wait_queue(core, call);
         return;

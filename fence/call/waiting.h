@@ -44,8 +44,8 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
  * and then, since that message may be lost. Random delays keep servers apart. */
 uint64_t core_next_look_us(struct fence_core *core, struct call *call);
 
-/* The ticket of @call among the waiters of all servers (fence/master/next.h); 0: it has none yet,
- * or wants several resources. */
+/* The ticket of @call among the waiters of all servers (fence/master/next.h); 0: it has none yet;
+ * FENCE_TICKET_NONE: it wants several resources, or one of several seats. */
 int64_t core_ticket(const struct fence_core *core, const struct call *call);
 
 /* @call learnt that a holder of its resource has @number. */

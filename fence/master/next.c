@@ -16,10 +16,15 @@ static int64_t latest_number(const struct fence_turn *turn, uint16_t slot)
     return counter > turn->marker.floor ? counter : turn->marker.floor;
 }
 
+bool fence_master_has_ticket(const struct fence_request *request)
+{
+    return request->waits && !request->group && request->ticket != FENCE_TICKET_NONE;
+}
+
 bool fence_master_kept_for_another(struct fence_turn *turn, const struct fence_request *request,
                                    struct fence_master_answer *answer)
 {
-    assert(request->kind == FENCE_REQUEST_TAKE && request->waits && !request->group);
+    assert(request->kind == FENCE_REQUEST_TAKE && fence_master_has_ticket(request));
     uint64_t until_ms = 0;
     const int64_t next = turn->store->next(turn->context, request->resource, &until_ms);
     if (next == 0)

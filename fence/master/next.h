@@ -10,7 +10,9 @@
  *
  * This is about order alone. A master that forgets tickets, or believes wrong ones, grants no lock
  * twice. A waiter that is gone keeps a lock from others for FENCE_NEXT_MS, once. A call that does
- * not wait, and an acquire of several, are not held back. */
+ * not wait, an acquire of several, and one of any of several seats have no ticket, and are not held
+ * back. (A waiter for a seat may be served by another seat, and its ticket would stay at this one.)
+ */
 #ifndef FENCE_MASTER_NEXT_H
 #define FENCE_MASTER_NEXT_H
 
@@ -20,8 +22,11 @@
 /* The lock of @resource was released, deleted or broken, under @lock_id: tells who waits. */
 void fence_master_freed(struct fence_turn *turn, const char *resource, const char *lock_id);
 
-/* Reports whether the free lock that @request wants, a TAKE of one resource that waits, is kept for
- * another waiter. Then @answer is the reply. If not, the lock is kept for nobody any more. */
+/* Reports whether @request is a TAKE that has a ticket, or gets one. */
+bool fence_master_has_ticket(const struct fence_request *request);
+
+/* Reports whether the free lock that @request, which has a ticket, wants is kept for another
+ * waiter. Then @answer is the reply. If not, the lock is kept for nobody any more. */
 bool fence_master_kept_for_another(struct fence_turn *turn, const struct fence_request *request,
                                    struct fence_master_answer *answer);
 

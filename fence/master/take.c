@@ -83,10 +83,10 @@ static bool take_one(struct fence_turn *turn, const struct fence_request *reques
                  : lock_anew(turn, request, member, lock.present, ret_number);
 }
 
-/* A waiter that comes now has the number of the holder that it meets. One of several has none. */
+/* A waiter that comes now has the number of the holder that it meets. */
 static int64_t ticket_of(const struct fence_request *request, const struct fence_stored_lock *lock)
 {
-    if (request->group)
+    if (!fence_master_has_ticket(request))
         return 0;
     return request->ticket > 0 ? request->ticket : lock->number;
 }
@@ -97,7 +97,7 @@ static bool stands_in_the_way(struct fence_turn *turn, const struct fence_reques
     const struct fence_request_lock member = fence_request_lock_at(request, k);
     struct fence_stored_lock lock;
     turn->store->lock(turn->context, member.resource, &lock);
-    if (!lock.present && request->waits && !request->group)
+    if (!lock.present && fence_master_has_ticket(request))
         return fence_master_kept_for_another(turn, request, answer);
     if (!is_in_the_way(&lock, request))
         return false;

@@ -179,6 +179,10 @@ enum fence_request_kind {
                             * token. YES: no lock with such a number is left there */
 };
 
+enum {
+    FENCE_TICKET_NONE = -1,
+};
+
 struct fence_request {
     enum fence_request_kind kind;
     uint64_t tag; /* comes back in the reply; 0: the reply is only counted (clean-ups) */
@@ -201,7 +205,8 @@ struct fence_request {
     uint32_t extended;   /* JOIN: extensions that the lock has had, this one included */
     bool waits;          /* TAKE: where the lock is held, its release is to be published */
     int64_t ticket;      /* TAKE of one resource that @waits: the highest number that its server
-                          * knew of as the call came (fence/master/next.h); 0: it knew none */
+                          * knew of as the call came (fence/master/next.h); 0: it knew none;
+                          * FENCE_TICKET_NONE: the call is served in no order */
     bool idempotent;     /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
     uint16_t slot;       /* TAKE, CONFIRM, EXTEND, JOIN, BREAK, RELEASE with @keep_ms: the
                           * resource's counter */

@@ -91,7 +91,8 @@ static void add_flags(struct storage_request *encoded, const struct fence_reques
 static void add_take(struct storage_request *encoded, const struct fence_request *request)
 {
     bool plain = !request->idempotent && !request->waits;
-    add_text(encoded, request->waits ? "W" : !plain ? "F" : request->hint > 0 ? "N" : "T");
+    bool ordered = request->waits && request->ticket != FENCE_TICKET_NONE;
+    add_text(encoded, ordered ? "W" : !plain ? "F" : request->hint > 0 ? "N" : "T");
     add_attempt(encoded, request);
     add_number(encoded, request->slot);
     add_number(encoded, request->ttl_ms);
@@ -100,7 +101,7 @@ static void add_take(struct storage_request *encoded, const struct fence_request
         add_flags(encoded, request);
     if (!plain || request->hint > 0)
         add_number(encoded, (uint64_t)request->hint);
-    if (request->waits)
+    if (ordered)
         add_number(encoded, (uint64_t)request->ticket);
 }
 

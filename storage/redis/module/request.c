@@ -156,13 +156,14 @@ static bool next_resource(struct storage_module_reader *reader,
 static bool read_take(struct storage_module_reader *reader, struct storage_module_request *read)
 {
     struct fence_request *request = &read->request;
-    const bool waits = read->letter == 'W';
+    const bool ordered = read->letter == 'W';
     request->kind = FENCE_REQUEST_TAKE;
+    request->ticket = FENCE_TICKET_NONE;
     return next_tag(reader, read) && next_slot(reader, &request->slot) &&
            next_ttl(reader, request) && next_owner(reader, read) &&
-           ((read->letter != 'F' && !waits) || next_flags(reader, request)) &&
+           ((read->letter != 'F' && !ordered) || next_flags(reader, request)) &&
            (read->letter == 'T' || next_token(reader, &request->hint)) &&
-           (!waits || (next_token(reader, &request->ticket) && request->waits));
+           (!ordered || (next_token(reader, &request->ticket) && request->waits));
 }
 
 /* How many locks a group has, and the keys of all of them. */

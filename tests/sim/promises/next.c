@@ -40,7 +40,8 @@ static void check(struct sim_world *world, unsigned machine, const struct sim_lo
 {
     const uint32_t resource = request->set.resource[0];
     const int64_t kept = kept_for(world, machine, resource);
-    const bool is_another = kept != 0 && (request->ticket == 0 || request->ticket > kept);
+    const bool is_another = kept != 0 && request->ticket != FENCE_TICKET_NONE &&
+                            (request->ticket == 0 || request->ticket > kept);
     world->stats.held_back += held_back;
     if (held_back != is_another)
         sim_check_fail(&world->check,
@@ -54,12 +55,13 @@ static void note_waiter(struct sim_world *world, unsigned machine,
                         const struct sim_lock_request *request, const struct sim_reply *reply)
 {
     const bool several = request->set.count > 1;
+    const bool ordered = !several && request->ticket != FENCE_TICKET_NONE;
     struct sim_told *told =
         told_at(world, machine, request->set.resource[several ? reply->member : 0]);
     const int64_t ticket = request->ticket > 0 ? request->ticket : reply->number[0];
     if (told->until_us <= local_us(world, machine))
         told->lowest = 0;
-    if (!several && ticket > 0 && (told->lowest == 0 || ticket < told->lowest))
+    if (ordered && ticket > 0 && (told->lowest == 0 || ticket < told->lowest))
         told->lowest = ticket;
     told->until_us = after_ms(world, machine, reply->remaining_ms);
 }
@@ -87,7 +89,8 @@ void sim_next_executed(struct sim_world *world, unsigned machine,
         check(world, machine, request, held);
     if (waits && held)
         note_waiter(world, machine, request, reply);
-    else if (waits && was_free && reply->kind == FENCE_REPLY_NUMBER)
+    else if (waits && was_free && request->ticket != FENCE_TICKET_NONE &&
+             reply->kind == FENCE_REPLY_NUMBER)
         told_at(world, machine, request->set.resource[0])->kept = 0;
     for (uint32_t r = 0; reply->freed >> r != 0; r++)
         if (reply->freed >> r & 1)

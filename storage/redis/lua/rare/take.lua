@@ -82,10 +82,19 @@ local function wait_for(key, remaining_ms, ticket)
     end
 end
 
--- 'a': may be an idempotent retry. 'w': the call waits where the lock is held (take_waiting, take_group). The
--- hint may be 0.
+local function take_or_wait(key, tag, slot, ttl_ms, owner, flags, hint, ticket_of)
+    local reply = (has(flags, 'a') and take_retried or take_new)(key, tag, slot, ttl_ms, owner,
+                                                                 tonumber(hint))
+    if has(flags, 'w') and type(reply) == 'table' and #reply == 2 then
+        wait_for(key, reply[1], ticket_of(reply[2]))
+    end
+    return reply
+end
+
+-- 'a': may be an idempotent retry. 'w': the call waits where the lock is held, and has no ticket. The hint
+-- may be 0.
 local function take_flagged(key, tag, slot, ttl_ms, owner, flags, hint)
-    return (has(flags, 'a') and take_retried or take_new)(key, tag, slot, ttl_ms, owner, tonumber(hint))
+    return take_or_wait(key, tag, slot, ttl_ms, owner, flags, hint, function () return nil end)
 end
 
 -- The highest number that this master gave for the slot.
@@ -97,7 +106,7 @@ local function latest(slot)
     return math.max(tonumber(counted), tonumber(floor or '0'))
 end
 
--- A call that waits. The ticket is 0 where its server knows none.
+-- A call that waits and has a ticket: 0 where its server knows none.
 local function take_waiting(key, tag, slot, ttl_ms, owner, flags, hint, ticket)
     local next_key = NEXT .. string.sub(key, #LOCK + 1)
     local next_ticket = somebody_waits() and ticket_in(redis.pcall('GET', next_key))
@@ -110,11 +119,9 @@ local function take_waiting(key, tag, slot, ttl_ms, owner, flags, hint, ticket)
         end
         call('DEL', next_key)
     end
-    local reply = take_flagged(key, tag, slot, ttl_ms, owner, flags, hint)
-    if type(reply) == 'table' and #reply == 2 then
-        wait_for(key, reply[1], ticket or ticket_in(string.match(reply[2], '^[^:]*:(%d+):')))
-    end
-    return reply
+    return take_or_wait(key, tag, slot, ttl_ms, owner, flags, hint, function (value)
+        return ticket or ticket_in(string.match(value, '^[^:]*:(%d+):'))
+    end)
 end
 
 -- All of the locks from KEYS[first] on, or none of them.

@@ -118,6 +118,16 @@ static void call_that_does_not_wait_tells_no_ticket(void **state)
     assert_int_equal(take->ticket, 0);
 }
 
+static void waiter_for_a_seat_has_no_ticket(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, 1);
+    call.seats = 2;
+    call.wait_ms = WAIT_MS;
+    core_call(f, call);
+    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->ticket, FENCE_TICKET_NONE);
+}
+
 static void waiter_that_is_held_back_asks_when_that_is_over(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
@@ -153,6 +163,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(waiter_that_asks_again_has_its_ticket),
     CORE_CASE(ticket_ends_with_the_grant),
     CORE_CASE(call_that_does_not_wait_tells_no_ticket),
+    CORE_CASE(waiter_for_a_seat_has_no_ticket),
     CORE_CASE(waiter_that_is_held_back_asks_when_that_is_over),
     CORE_CASE(waiter_that_is_held_back_is_woken_by_any_release),
 };

@@ -102,7 +102,7 @@ struct fence_request chance_request(struct chance *chance)
         .extensions = chance_below(chance, 5),
         .extended = 1 + chance_below(chance, 3),
         .waits = is_one_in(chance, 3),
-        .ticket = chance_below(chance, 12),
+        .ticket = is_one_in(chance, 4) ? FENCE_TICKET_NONE : (int64_t)chance_below(chance, 12),
         .idempotent = is_one_in(chance, 3),
         .slot = slots[name],
         .group = groups ? &chance->group : NULL,
