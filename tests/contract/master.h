@@ -33,6 +33,7 @@ enum contract_harm {
     CONTRACT_ENDLESS_LOCK,  /* ... or has no expiry */
     CONTRACT_MISCOUNT,      /* a counter is no number, */
     CONTRACT_MISCOUNT_NAME, /* or a named one is none */
+    CONTRACT_KEEP_FOR_LONG, /* its clock was set back after a lock was released */
 };
 
 struct contract_harming {

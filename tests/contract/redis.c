@@ -160,6 +160,10 @@ static void redis_harm(struct contract_master *master, const struct contract_har
         freeReplyObject(
             redis_fleet_command(fleet, 0, "HSET pawl:fleet %u x", (unsigned)harming->slot));
         break;
+    case CONTRACT_KEEP_FOR_LONG:
+        freeReplyObject(
+            redis_fleet_command(fleet, 0, "SET pawl:next:%s 1 PX 3600000", harming->resource));
+        break;
     case CONTRACT_MISCOUNT_NAME:
         freeReplyObject(redis_fleet_command(fleet, 0, "HSET pawl:fleet n:%s x", harming->resource));
         break;

@@ -195,7 +195,7 @@ static struct http *come(const uint16_t ports[static SERVERS], unsigned i)
  * lock, and have no order between servers. */
 static void waiters_of_several_servers_are_served_in_the_order_in_which_they_came(void **state)
 {
-    struct http *line[AT_ONCE + SERVED];
+    struct http *line[AT_ONCE + SERVED] = {NULL};
     uint16_t ports[SERVERS] = {port};
     unsigned came = 0;
     for (unsigned s = 1; s < SERVERS; s++)

@@ -146,8 +146,9 @@ int64_t storage_module_get_next(void *context, const char *resource, uint64_t *r
     struct redis_string *name = note_name(store, STORAGE_NEXT_KEY, resource);
     struct redis_key *key = redis.key_open(store->ctx, name, REDIS_READ);
     if (key) {
-        const long long left_ms = redis.key_expiry(key) - redis.wall_ms();
-        ticket = ticket_in(key);
+        const long long expiry_ms = redis.key_expiry(key);
+        const long long left_ms = expiry_ms - redis.wall_ms();
+        ticket = expiry_ms == REDIS_NO_EXPIRY ? 0 : ticket_in(key);
         *ret_until_ms = store->turn->now_ms + (uint64_t)(left_ms > 0 ? left_ms : 1);
         redis.key_close(key);
     }

@@ -50,7 +50,7 @@ end
 -- wait has the lowest ticket. A release keeps the free lock for that ticket for NEXT_MS, in another key. A
 -- waiter with a higher ticket, or without one, finds the lock held by nobody for the rest of that time.
 -- Order alone depends on this (fence/master/next.h).
-local NEXT, NEXT_MS = 'pawl:next:', '50'
+local NEXT, NEXT_MS = 'pawl:next:', 50
 
 -- The ticket that a key has; nothing where it has none.
 local function ticket_in(value)
@@ -110,10 +110,12 @@ end
 local function take_waiting(key, tag, slot, ttl_ms, owner, flags, hint, ticket)
     local next_key = NEXT .. string.sub(key, #LOCK + 1)
     local next_ticket = somebody_waits() and ticket_in(redis.pcall('GET', next_key))
+    local left = next_ticket and call('PTTL', next_key)
     ticket = ticket ~= '0' and tonumber(ticket) or nil
-    if next_ticket and not lock_at(key) then
+    if next_ticket and left >= 0 and left <= NEXT_MS and not lock_at(key) then -- more: a clock was set back
         if not ticket or ticket > next_ticket then
-            local left, number = math.max(call('PTTL', next_key), 1), latest(slot)
+            local number = latest(slot)
+            left = math.max(left, 1)
             wait_for(key, left, ticket or number)
             return {left, compose('~', number, '0', '', '')}
         end

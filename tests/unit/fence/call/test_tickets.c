@@ -141,7 +141,7 @@ static void waiter_that_is_held_back_asks_when_that_is_over(void **state)
                                        .owner = "",
                                        .number = 34,
                                        .remaining_ms = FENCE_NEXT_MS});
-    const uint64_t over_us = f->now_us + FENCE_NEXT_MS * 1000 + FENCE_LOOK_LEAST_US;
+    const uint64_t over_us = f->now_us + FENCE_NEXT_MS * UINT64_C(1000) + FENCE_LOOK_LEAST_US;
     core_tick(f);
     assert_int_equal(f->now_us, over_us);
     assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->ticket, 34);

@@ -64,9 +64,9 @@ redisReply *alike_state(redisContext *redis)
         "    local kind = redis.call('TYPE', key).ok\n"
         "    state[#state + 1] = key\n"
         "    state[#state + 1] = kind\n"
-        "    if string.find(key, '^pawl:next:') or (string.find(key, '^pawl:wait:') and\n"
-        "            redis.call('PTTL', key) <= 50) then\n" /* or it would end between two servers
-                                                             */
+        "    if string.find(key, '^pawl:next:') then\n" /* or it ends between two servers */
+        "        redis.call('PEXPIRE', key, 50)\n"
+        "    elseif string.find(key, '^pawl:wait:') and redis.call('PTTL', key) <= 50 then\n"
         "        redis.call('PEXPIRE', key, 60000)\n"
         "    end\n"
         "    if kind == 'string' then\n"
