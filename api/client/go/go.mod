@@ -1,0 +1,3 @@
+module pawl
+
+go 1.19
