@@ -31,6 +31,17 @@ int client_ask_until(pawl_client *client, struct client_request *request, int64_
 
 /* ---- extend ---------------------------------------------------------------------------------- */
 
+/* PAWL_ELOST: the validity of @lock has ended. No answer about it can bring it back: its holder was
+ * told that it ended. A lock that was resumed has no deadline until it is extended. */
+static int check_validity(pawl_client *client, const pawl_lock *lock)
+{
+    const int64_t deadline_ms = pawl_lock_deadline_ms(lock);
+    if (deadline_ms == 0 || deadline_ms > pawl_now_ms())
+        return 0;
+    client_say(client, "its validity has ended: stop the work, and acquire it again");
+    return PAWL_ELOST;
+}
+
 static int take_extension(pawl_client *client, pawl_lock *lock, size_t index, int64_t asked_ms,
                           const struct client_answer *answer)
 {
@@ -45,6 +56,9 @@ static int take_extension(pawl_client *client, pawl_lock *lock, size_t index, in
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
     }
+    const int error = check_validity(client, lock);
+    if (error < 0)
+        return error;
     lock->ttl_ms = ttl_ms; /* at first the fleet's default */
     client_lock_set(lock, index, token, deadline_ms);
     return is_new ? PAWL_NEW_GRANT : 0;
@@ -83,8 +97,10 @@ static int extend_one(pawl_client *client, pawl_lock *lock, size_t index, int64_
     const int error = client_group_answer(group, index, &answer)
                           ? take_extension(client, lock, index, ttl_ms, &answer)
                           : extend_name(client, lock, index, ttl_ms, until_ms);
-    if (error == PAWL_ELOST)
+    if (error == PAWL_ELOST) {
         client_held_forget(client->held, lock->lock_id, NULL);
+        client_lock_lose(lock);
+    }
     if (error < 0)
         client_about(client, "extend", lock->names[index].name, 1);
     else
@@ -113,10 +129,16 @@ int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms)
         client_say(client, "a time is negative");
         return PAWL_EINVAL;
     }
-    const int error = client_check_lock(client, lock);
+    int error = client_check_lock(client, lock);
+    if (error == 0)
+        error = check_validity(client, lock);
     if (error < 0)
         return error;
-    return client_extend(client, lock, ttl_ms, pawl_now_ms() + client->call_timeout_ms);
+    const int64_t deadline_ms = pawl_lock_deadline_ms(lock);
+    const int64_t until_ms = pawl_now_ms() + client->call_timeout_ms;
+    const bool ends_before = deadline_ms > 0 && deadline_ms < until_ms;
+    error = client_extend(client, lock, ttl_ms, ends_before ? deadline_ms : until_ms);
+    return error == PAWL_EUNAVAILABLE && check_validity(client, lock) < 0 ? PAWL_ELOST : error;
 }
 
 /* ---- release --------------------------------------------------------------------------------- */

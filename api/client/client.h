@@ -250,11 +250,12 @@ struct client_name {
 
 struct pawl_lock {
     struct client_owner owner;
-    pthread_mutex_t mutex; /* guards tokens and deadlines */
+    pthread_mutex_t mutex; /* guards tokens, deadlines and is_lost */
     char lock_id[PAWL_LOCK_ID_MAX + 1];
     int64_t ttl_ms;
     bool is_over;             /* released, broken or lost, whatever its deadline says */
     bool is_released;         /* a release was tried */
+    bool is_lost;             /* an extension found it lost: nothing is left of its validity */
     struct client_held *held; /* NULL: none has the lock */
     pawl_lock *next_held;
     bool new_grant; /* of a name, by an extension that failed for another one: still to be told */
@@ -268,6 +269,9 @@ pawl_lock *client_lock_new(const pawl_client *client, const char *const *names, 
 
 /* A token of 0 leaves the token as it is. */
 void client_lock_set(pawl_lock *lock, size_t index, int64_t token, int64_t deadline_ms);
+
+/* Nothing is left of the validity of @lock from now on. */
+void client_lock_lose(pawl_lock *lock);
 
 /* ---- locks that a client holds --------------------------------------------------------------- */
 

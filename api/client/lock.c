@@ -73,6 +73,13 @@ void client_lock_set(pawl_lock *lock, size_t index, int64_t token, int64_t deadl
     (void)pthread_mutex_unlock(&lock->mutex);
 }
 
+void client_lock_lose(pawl_lock *lock)
+{
+    (void)pthread_mutex_lock(&lock->mutex);
+    lock->is_lost = true;
+    (void)pthread_mutex_unlock(&lock->mutex);
+}
+
 /* ---- questions of any thread ----------------------------------------------------------------- */
 
 /* The mutex is no part of what a lock says. In a child of a fork a thread that is not there may
@@ -114,8 +121,11 @@ int64_t pawl_lock_deadline_ms(const pawl_lock *lock)
 
 int64_t pawl_lock_left_ms(const pawl_lock *lock)
 {
+    enter(lock);
+    const bool is_lost = lock->is_lost;
+    leave(lock);
     const int64_t left_ms = pawl_lock_deadline_ms(lock) - pawl_now_ms();
-    return left_ms > 0 ? left_ms : 0;
+    return left_ms > 0 && !is_lost ? left_ms : 0;
 }
 
 int64_t pawl_lock_ttl_ms(const pawl_lock *lock)

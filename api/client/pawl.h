@@ -208,8 +208,9 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_lock_resume(pawl_client *client, const struct 
                                               pawl_lock **ret_lock);
 
 /* Extends all names of @lock by @ttl_ms from now on (0: as acquired). Takes no longer than the
- * client's call timeout. 0, PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EUNAVAILABLE (the deadline stands; a
- * new grant of one of several names is told by the next call that succeeds),
+ * client's call timeout, and not past the deadline. PAWL_ELOST: the lock is lost, or its deadline
+ * has passed; nothing is left of it then. 0, PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EUNAVAILABLE (the
+ * deadline stands; a new grant of one of several names is told by the next call that succeeds),
  * PAWL_EEXHAUSTED (the deadline stands), PAWL_EREFUSED, PAWL_EPROTOCOL. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms);
 
@@ -231,7 +232,8 @@ PAWL_PUBLIC void pawl_lock_free(pawl_lock *lock);
 /* Any thread may ask these, also while another one extends @lock. */
 PAWL_PUBLIC int64_t pawl_lock_token(const pawl_lock *lock, size_t index); /* of that name */
 PAWL_PUBLIC int64_t pawl_lock_deadline_ms(const pawl_lock *lock); /* the earliest of its names */
-PAWL_PUBLIC int64_t pawl_lock_left_ms(const pawl_lock *lock);     /* until then; 0 when it passed */
+PAWL_PUBLIC int64_t pawl_lock_left_ms(const pawl_lock *lock); /* until then; 0 when it passed, or
+                                                               * an extension found it lost */
 PAWL_PUBLIC int64_t pawl_lock_ttl_ms(const pawl_lock *lock);
 PAWL_PUBLIC size_t pawl_lock_count(const pawl_lock *lock);
 PAWL_PUBLIC const char *pawl_lock_name(const pawl_lock *lock, size_t index);

@@ -310,7 +310,7 @@ static void tell_lock_lost(const struct cli_globals *globals, const pawl_client 
     char reason[CLI_REASON_MAX];
     cli_reason(globals, client, reason);
     (void)cli_say("lost the lock, and ended the command: %s",
-                  pawl_lock_left_ms(lock) > 0 && reason[0] != '\0'
+                  pawl_lock_deadline_ms(lock) > pawl_now_ms() && reason[0] != '\0'
                       ? reason
                       : "it could not be extended in time");
 }
@@ -367,7 +367,7 @@ static int lock_and_run(const struct cli_globals *globals, struct options *optio
         const int64_t acquired_ms = pawl_now_ms();
         const enum cli_run_end end = run_under(globals, options, client, lock, &code);
         goes_on = end == CLI_RUN_EXHAUSTED && !options->once;
-        if (end != CLI_RUN_LOST || pawl_lock_left_ms(lock) > 0)
+        if (end != CLI_RUN_LOST || pawl_lock_deadline_ms(lock) > pawl_now_ms())
             release_for_slot(options, client, lock, acquired_ms, goes_on);
         pawl_lock_free(lock);
         options->wait_ms = -1; /* a command that was under way is to go on */
