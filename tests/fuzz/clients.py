@@ -48,7 +48,7 @@ def text_of(body):
     return before + part * count + end * count + after
 
 
-ROWS = json.loads((HERE.parent / "system" / "client" / "hostile.json").read_text())
+ROWS = json.loads((HERE.parent / "clients" / "hostile.json").read_text())
 SEEDS = [(row["call"], row["status"], text_of(row["body"]).encode("latin-1"))
          for row in ROWS if "body" in row]
 GRANTS = [seed for seed in SEEDS if seed[1] < 300 and seed[2][:1] == b"{" and len(seed[2]) < 300]

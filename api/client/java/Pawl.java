@@ -322,6 +322,7 @@ public final class Pawl {
         private boolean reached; // the request may have reached a server
         private boolean cut; // the connection was closed then, without an answer
         private boolean foreign; // the answer is not one of a pawld
+        private int status; // of the answer; 0: there is none
 
         PawlException(String message) {
             said = plain(message);
@@ -553,6 +554,7 @@ public final class Pawl {
             PawlException failure = failure(ownWords(detail));
             failure.type = type;
             failure.foreign = isForeign;
+            failure.status = status;
             failure.reached = true;
             return failure;
         }
@@ -1571,8 +1573,7 @@ public final class Pawl {
         try {
             answer = ask(call, Math.min(untilMs - steadyMs(), callTimeoutMs / (servers.size() + 1)));
         } catch (PawlException failed) {
-            // of a pawld that is older than the request
-            isOneByOne = failed.type.equals("method-not-allowed") || failed.type.equals("not-found");
+            isOneByOne = failed.status == 404 || failed.status == 405; // a pawld that is older than the request
             return answers;
         }
         Object responses = answer.json.get("responses");

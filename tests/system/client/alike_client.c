@@ -1,6 +1,6 @@
 /* Does one thing with the client for C, as all clients in alike.json do, and prints what came of
  * it: the kind, the sentence and a number, NUL behind each. The servers are those of the
- * environment. usage: CALL NAME WAIT_MS ("-": the default) | watch NAME STATES | urls SERVERS...
+ * environment. usage: CALL NAME WAIT_MS ("-": the default) | watch NAME STATES
  */
 #include "api/client/pawl.h"
 
@@ -83,24 +83,9 @@ static void watch(pawl_client *client, const char *name, long count)
                  error == 0 ? seen : pawl_client_reason(client), '\0', '\0');
 }
 
-/* Makes a client of each text. */
-static int try_urls(char **texts, int count)
-{
-    for (int i = 0; i < count; i++) {
-        char reason[512] = "";
-        (void)setenv("PAWL_SERVER", texts[i], 1);
-        const int error = pawl_options_check(NULL, reason, sizeof(reason));
-        (void)printf("%s%c%s%c", error == 0 ? "granted" : pawl_error_name(error), '\0', reason,
-                     '\0');
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     pawl_client *client = NULL;
-    if (argc >= 2 && strcmp(argv[1], "urls") == 0)
-        return try_urls(argv + 2, argc - 2);
     if (argc != 4)
         return 1;
     const bool loses = strcmp(argv[1], "lose") == 0;

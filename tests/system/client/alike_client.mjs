@@ -37,20 +37,7 @@ async function watch(client, name, count) {
     return seen;
 }
 
-function tryUrl(text) {
-    process.env.PAWL_SERVER = text;
-    try {
-        return `granted\0${new Client()}\0`;
-    } catch (error) {
-        return `${KINDS[error.name] ?? error.stack}\0${error.message}\0`;
-    }
-}
-
 const [call, name, wait] = process.argv.slice(2);
-if (call === 'urls') {
-    process.stdout.write(process.argv.slice(3).map(tryUrl).join(''));
-    process.exit();
-}
 let kind = 'granted';
 let said = '';
 try {

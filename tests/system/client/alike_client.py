@@ -1,9 +1,8 @@
 """As alike_client.c, with the client for Python. usage: {threads|asyncio} CALL NAME WAIT_MS
-| {threads|asyncio} watch NAME STATES | {threads|asyncio} urls SERVERS..."""
+| {threads|asyncio} watch NAME STATES"""
 
 import asyncio
 import itertools
-import os
 import pathlib
 import sys
 
@@ -90,17 +89,4 @@ def run(how, call, name, wait):
     print(kind, said, number, "", sep="\0", end="", flush=True)
 
 
-def try_urls(texts):
-    for text in texts:
-        os.environ["PAWL_SERVER"] = text
-        try:
-            pawl.Client()
-            print("granted", "", "", sep="\0", end="")
-        except Exception as error:
-            print(KINDS.get(type(error), f"{type(error).__name__}"), error, "", sep="\0", end="")
-
-
-if sys.argv[2] == "urls":
-    try_urls(sys.argv[3:])
-else:
-    run(*sys.argv[1:])
+run(*sys.argv[1:])

@@ -202,7 +202,9 @@ class Relay(Listener):
             harm = self._harm(method, before)
             answer = b""
             with socket.create_connection(self._upstream, PATIENCE) as upstream:
-                upstream.sendall(head + b"\r\n\r\n" + body)
+                lines = [line for line in head.split(b"\r\n")
+                         if not line.lower().startswith(b"connection:")]
+                upstream.sendall(b"\r\n".join(lines + [b"Connection: close", b"", body]))
                 while part := upstream.recv(65536):
                     answer += part
             connection.sendall(harm(answer) if harm else answer)

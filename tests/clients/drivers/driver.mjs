@@ -1,0 +1,79 @@
+/* The driver of the client for Node: ../README.md has the commands. */
+import process from 'node:process';
+import readline from 'node:readline';
+import { inspect } from 'node:util';
+
+const clients = process.env.PAWL_CLIENTS ?? new URL('../../../api/client', import.meta.url).pathname;
+const { Client } = await import(`${clients}/node/pawl.mjs`);
+const KINDS = {
+    Held: 'held', Invalid: 'invalid', LockLost: 'lost', ProtocolError: 'protocol', Refused: 'refused',
+    Exhausted: 'exhausted', Unavailable: 'unavailable', TimeoutError: 'cancelled',
+};
+let client;
+let lock;
+
+/** The options that are not "-". */
+function given(options) {
+    const some = Object.entries(options).filter(([, text]) => text !== '-');
+    return Object.fromEntries(some.map(([name, text]) => [name, name === 'owner' ? text : Number(text)]));
+}
+
+const tokens = () => [...lock.tokens.values()].join(' ');
+
+async function watch(waitMs, count, name) {
+    const told = [];
+    for await (const { held, token, owner } of client.watch(name, given({ waitMs }))) {
+        told.push(held ? `held ${token} ${owner}` : 'free');
+        if (told.length === Number(count)) break;
+    }
+    return told.join(', ');
+}
+
+const stopped = (signal) => new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', resolve);
+});
+
+const commands = {
+    client(callTimeoutMs, servers, key) {
+        const some = servers === '-' ? {} : { servers: servers.split(' ') };
+        client = new Client({ ...some, callTimeoutMs: Number(callTimeoutMs), key });
+    },
+    async acquire(waitMs, ttlMs, owner, ...names) {
+        lock = await client.acquire(names, given({ waitMs, ttlMs, owner }));
+        return tokens();
+    },
+    async seat(waitMs, ttlMs, permits, name) {
+        lock = await client.acquire(name, given({ waitMs, ttlMs, permits }));
+        return `${lock.seat} ${tokens()}`;
+    },
+    async extend(ttlMs) {
+        await lock.extend(given({ ttlMs }));
+        return tokens();
+    },
+    release: () => lock.release(),
+    left: () => lock.leftMs(),
+    renew: () => lock.renew(),
+    async stopped() {
+        await stopped(lock.signal);
+        return lock.leftMs();
+    },
+    nested: (waitMs, name) => client.withLock(name, { ttlMs: 5000 }, async () => {
+        await client.acquire(name, given({ waitMs }));
+    }),
+    cancel: (ms, name) => client.acquire(name, { signal: AbortSignal.timeout(Number(ms)) }),
+    watch,
+};
+
+for await (const line of readline.createInterface({ input: process.stdin })) {
+    const [command, ...words] = line.split('\t');
+    let [kind, value, text] = [command in commands ? 'ok' : 'none', '', ''];
+    try {
+        value = (await commands[command]?.(...words)) ?? '';
+    } catch (error) {
+        kind = error.code === 'new-grant' ? error.code : KINDS[error.name] ?? `another error: ${error.stack}`;
+        text = `${error.message} ${error.code} ${error.owner} ${error.resource} ${inspect(error.problem)}`;
+    }
+    process.stdout.write([kind, value, text].map((one) => `${one}`.replaceAll('\n', ' ')).join('\t') + '\n');
+}
+process.exit();

@@ -1,0 +1,83 @@
+"""The driver of the client for Python: ../README.md has the commands."""
+
+import asyncio
+import itertools
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, os.environ.get("PAWL_CLIENTS", str(ROOT / "api/client")) + "/python")
+import pawl  # noqa: E402
+
+KINDS = {pawl.Held: "held", pawl.Invalid: "invalid", pawl.InvalidType: "invalid", pawl.LockLost: "lost",
+         pawl.NewGrant: "new-grant", pawl.ProtocolError: "protocol", pawl.Refused: "refused",
+         pawl.Exhausted: "exhausted", pawl.Unavailable: "unavailable", asyncio.TimeoutError: "cancelled"}
+client = lock = None
+
+
+def given(**options):
+    """The options that are not "-"; times are milliseconds."""
+    return {name: text if name == "owner" else int(text) if name == "permits" else int(text) / 1000
+            for name, text in options.items() if text != "-"}
+
+
+def tokens():
+    return " ".join(map(str, lock.tokens.values()))
+
+
+def states(wait, count, name):
+    told = itertools.islice(client.watch(name, **given(wait=wait)), int(count))
+    return ", ".join(f"held {state.token} {state.owner}" if state.held else "free" for state in told)
+
+
+async def cancel_later(ms, name):
+    await asyncio.wait_for(client.aacquire(name), int(ms) / 1000)
+
+
+def run(command, *words):
+    global client, lock
+    if command == "client":
+        key = words[2] if len(words) > 2 else None
+        client = pawl.Client(None if words[1] == "-" else words[1], call_timeout=int(words[0]) / 1000, key=key)
+    elif command == "acquire":
+        lock = client.acquire(*words[3:], **given(wait=words[0], ttl=words[1], owner=words[2]))
+        return tokens()
+    elif command == "seat":
+        lock = client.acquire(words[3], **given(wait=words[0], ttl=words[1], permits=words[2]))
+        return f"{lock.seat} {tokens()}"
+    elif command == "extend":
+        lock.extend(**given(ttl=words[0]))
+        return tokens()
+    elif command == "release":
+        return str(lock.release()).lower()
+    elif command == "left":
+        return int(lock.left() * 1000)
+    elif command == "renew":
+        lock.renew()
+    elif command == "stopped":
+        lock.must_stop.wait()
+        return int(lock.left() * 1000)
+    elif command == "nested":
+        with client.lock(words[1], ttl=5):
+            client.acquire(words[1], **given(wait=words[0]))
+    elif command == "cancel":
+        asyncio.run(cancel_later(*words))
+    elif command == "group":
+        return ""
+    elif command == "watch":
+        return states(*words)
+    else:
+        return None
+    return ""
+
+
+for line in sys.stdin:
+    kind, value, text = "ok", "", ""
+    try:
+        value = run(*line.rstrip("\n").split("\t"))
+        kind = "none" if value is None else kind
+    except Exception as error:
+        kind, text = KINDS.get(type(error), f"another error: {type(error)}"), f"{error} {getattr(error, 'type', '')}"
+        text += f" {error.name} {getattr(error, 'owner', '')}" if isinstance(error, pawl.Error) else ""
+    print(kind, value, text.replace("\n", " "), sep="\t", flush=True)

@@ -1,0 +1,149 @@
+// The driver of the client for Go: ../../README.md has the commands.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl"
+)
+
+var (
+	client *pawl.Client
+	lock   *pawl.Lock
+)
+
+// ms reads a time; "-": the default. noWait: 0 is not to wait.
+func ms(text string, zero time.Duration) time.Duration {
+	value, _ := strconv.ParseInt(text, 10, 64)
+	if value == 0 && text != "-" {
+		return zero
+	}
+	return time.Duration(value) * time.Millisecond
+}
+
+func tokens() string {
+	return strings.Trim(fmt.Sprint(lock.Tokens()), "[]")
+}
+
+func said(state pawl.State) string {
+	if !state.Held {
+		return "free"
+	}
+	return fmt.Sprintf("held %d %s", state.Token, state.Owner)
+}
+
+func watch(wait, count, name string) (string, error) {
+	var told []string
+	left, _ := strconv.Atoi(count)
+	watch, err := client.Watch(name, ms(wait, pawl.NoWait))
+	for err == nil && len(told) < left {
+		var state pawl.State
+		if state, err = watch.Next(context.Background()); err == nil {
+			told = append(told, said(state))
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.Join(told, ", "), err
+}
+
+func take(request pawl.Request) (err error) {
+	got, err := client.Acquire(context.Background(), request)
+	if err == nil {
+		lock = got
+	}
+	return err
+}
+
+func run(words []string) (value string, err error) {
+	none := context.Background()
+	switch words[0] {
+	case "client":
+		options := pawl.Options{CallTimeout: ms(words[1], 0)}
+		if words[2] != "-" {
+			options.Servers = strings.Fields(words[2])
+		}
+		if len(words) > 3 {
+			options.Key = words[3]
+		}
+		client, err = pawl.New(options)
+	case "acquire":
+		request := pawl.Request{Names: words[4:], Wait: ms(words[1], pawl.NoWait), TTL: ms(words[2], 0)}
+		if words[3] != "-" {
+			request.Owner = words[3]
+		}
+		if err = take(request); err == nil {
+			value = tokens()
+		}
+	case "seat":
+		permits, _ := strconv.Atoi(words[3])
+		err = take(pawl.Request{Name: words[4], Wait: ms(words[1], pawl.NoWait), TTL: ms(words[2], 0), Permits: permits})
+		if err == nil {
+			value = fmt.Sprint(lock.Seat(), " ", tokens())
+		}
+	case "extend":
+		err = lock.Extend(none, ms(words[1], 0))
+		value = tokens()
+	case "release":
+		var released bool
+		released, err = lock.Release()
+		value = fmt.Sprint(released)
+	case "left":
+		value = fmt.Sprint(lock.Left().Milliseconds())
+	case "renew":
+		err = lock.Renew(0, nil)
+	case "stopped":
+		<-lock.Stopped()
+		value = fmt.Sprint(lock.Left().Milliseconds())
+	case "nested":
+		request := pawl.Request{Name: words[2], TTL: 5 * time.Second}
+		err = client.Do(none, request, func(ctx context.Context, _ *pawl.Lock) error {
+			request.Wait = ms(words[1], pawl.NoWait)
+			_, err := client.Acquire(ctx, request)
+			return err
+		})
+	case "cancel":
+		ctx, cancel := context.WithTimeout(none, ms(words[1], 0))
+		defer cancel()
+		_, err = client.Acquire(ctx, pawl.Request{Name: words[2]})
+	case "watch":
+		value, err = watch(words[1], words[2], words[3])
+	case "counter":
+		var last, count int64
+		count, _ = strconv.ParseInt(words[1], 10, 64)
+		last, err = client.Next(none, words[2], count)
+		value = fmt.Sprint(last)
+	case "inspect":
+		var state pawl.State
+		state, err = client.Inspect(none, words[1])
+		value = said(state)
+	case "group":
+	default:
+		return "", errors.New("none")
+	}
+	return value, err
+}
+
+func main() {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		kind, text := "ok", ""
+		value, err := run(strings.Split(lines.Text(), "\t"))
+		var failed *pawl.Error
+		if errors.As(err, &failed) {
+			kind, text = string(failed.Kind), fmt.Sprint(err, " ", failed.Type, " ", failed.Name, " ", failed.Owner)
+		} else if err != nil {
+			kind = err.Error()
+		}
+		fmt.Printf("%s\t%s\t%s\n", kind, value, strings.ReplaceAll(text, "\n", " "))
+	}
+}

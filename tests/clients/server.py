@@ -1,0 +1,196 @@
+"""A server that follows a script: real HTTP on loopback, with the answers of a pawld or with faults.
+
+A script is a dict of lists, by method: the first request of a method gets the first answer of its list,
+and so on. Requests past the end of the list get the answer of a pawld whose locks are free."""
+
+import contextlib
+import json
+import socket
+import threading
+import time
+
+TOKEN = 7
+TTL_MS = 5000
+VALIDITY_MS = 4900
+RECEIVE_TIMEOUT = 30.0
+HEAD_MAX = 65536
+
+
+class Request:
+    def __init__(self, head: bytes, body: bytes):
+        lines = head.decode("latin-1").split("\r\n")
+        self.method, self.path = lines[0].split(" ")[:2]
+        self.headers = {name.strip().lower(): value.strip()
+                        for name, _, value in (line.partition(":") for line in lines[1:])}
+        self.body = json.loads(body) if body else {}
+        self.at = time.monotonic()
+
+    @classmethod
+    def of_part(cls, part, batch):
+        """A call of a batch, as if it came alone."""
+        request = cls(f"{part['method']} {part['path']} HTTP/1.1".encode(), json.dumps(part.get("body", {})).encode())
+        request.headers = {**batch.headers, "lock-id": part.get("lock_id"), "fencing-token": str(part.get("token"))}
+        return request
+
+    def __repr__(self):
+        return f"{self.method} {self.path}"
+
+
+class Answer:
+    """An answer of @status with @body, an object or bytes, sent after @after seconds. @bytes replaces
+    all of it, and closes the connection."""
+
+    def __init__(self, status=200, body=None, after=0.0, bytes=None):
+        self.status, self.body, self.after, self.bytes = status, body, after, bytes
+
+    def encode(self) -> bytes:
+        body = self.body if isinstance(self.body, bytes) else json.dumps(self.body or {}).encode()
+        return (f"HTTP/1.1 {self.status} X\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n").encode() + body
+
+
+def lost(after=0.0):
+    """The connection is closed without an answer."""
+    return Answer(bytes=b"", after=after)
+
+
+def cut(bytes, after=0.0):
+    """The connection is closed in the middle of an answer."""
+    return Answer(bytes=bytes, after=after)
+
+
+def page(status, after=0.0):
+    """What a gateway answers."""
+    return Answer(status, b"<html></html>", after)
+
+
+def problem(status, type, after=0.0, **members):
+    return Answer(status, {"type": f"urn:pawl:{type}", "status": status, "detail": f"it is {type}", **members},
+                  after)
+
+
+def grant(after=0.0, status=201, **members):
+    """A grant of one name. Members may be replaced."""
+    return Answer(status, {"token": TOKEN, "ttl_ms": TTL_MS, "validity_ms": VALIDITY_MS, "served_ms": 0,
+                           **members}, after)
+
+
+def state(token, owner="worker-7", after=0.0):
+    """A lock that is held under @token; None: it is free."""
+    return Answer(200, {"held": False} if token is None else {"held": True, "token": token, "owner": owner}, after)
+
+
+def _grant_of(body) -> dict:
+    ttl_ms = body.get("ttl_ms", TTL_MS)
+    return {"lock_id": body.get("lock_id"), "ttl_ms": ttl_ms, "validity_ms": ttl_ms - ttl_ms // 50, "served_ms": 0}
+
+
+def ordinary(request: Request) -> Answer:
+    """The answer of a pawld whose locks are free."""
+    body, path, method = request.body, request.path, request.method
+    if path.startswith("/v1/counters/"):
+        return Answer(200, {"name": "a", "value": 100 + body.get("count", 1), "count": body.get("count", 1)})
+    if path == "/v1/locks" and method == "POST":
+        grants = [{"resource": name, "token": TOKEN + at} for at, name in enumerate(body["resources"])]
+        return Answer(201, {**_grant_of(body), "grants": grants})
+    if path == "/v1/locks":
+        one = {**_grant_of(body), "released": True}
+        return Answer(200, {"responses": [{"status": 200, "body": {"resource": name, **one}}
+                                          for name in body["resources"]]})
+    if path.startswith("/v1/semaphores/"):
+        return Answer(201, {**_grant_of(body), "resource": path.rsplit("/", 1)[1] + "#1", "seat": 1, "token": TOKEN})
+    if method == "POST":
+        return Answer(201, {**_grant_of(body), "token": TOKEN})
+    if method == "PATCH":
+        return Answer(200, _grant_of(body))
+    return Answer(200, {"held": False, "released": True})
+
+
+class Server:
+    """Serves a script at a port of its own, from start() to stop(). `requests` are those that came."""
+
+    def __init__(self, script=None):
+        self.requests = []
+        self._script = {method: list(answers) for method, answers in (script or {}).items()}
+        self._mutex = threading.Lock()
+        self._connections = set()
+        self._port = 0
+        self.start()
+        self.url = f"http://127.0.0.1:{self._port}"
+
+    def start(self):
+        self._listener = socket.create_server(("127.0.0.1", self._port), backlog=64)
+        self._port = self._listener.getsockname()[1]
+        threading.Thread(target=self._listen, args=(self._listener,), daemon=True).start()
+
+    def stop(self):
+        """Closes the port and all connections, as a server that is killed."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._mutex:
+            for connection in self._connections:
+                with contextlib.suppress(OSError):  # the client closed it
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def of(self, method):
+        with self._mutex:
+            return [request for request in self.requests if request.method == method]
+
+    def _listen(self, listener):
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return  # stopped
+            with self._mutex:
+                self._connections.add(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        connection.settimeout(RECEIVE_TIMEOUT)
+        try:
+            while self._serve_one(connection):
+                pass
+        except (OSError, ValueError):
+            pass  # the client is gone
+        with self._mutex:
+            self._connections.discard(connection)
+            connection.close()
+
+    def _serve_one(self, connection) -> bool:
+        """True: the connection stays open."""
+        received = b""
+        while b"\r\n\r\n" not in received:
+            part = connection.recv(HEAD_MAX)
+            if not part:
+                return False
+            received += part
+        head, body = received.split(b"\r\n\r\n", 1)
+        lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        while lengths and len(body) < int(lengths[0].split(b":")[1]):
+            body += connection.recv(HEAD_MAX)
+        answer = self._answer_to(Request(head, body))
+        time.sleep(answer.after)
+        connection.sendall(answer.encode() if answer.bytes is None else answer.bytes)
+        return answer.bytes is None and b"connection: close" not in head.lower()
+
+    def _answer_to(self, request) -> Answer:
+        """Each call of a batch has its place in the script, as if it came alone."""
+        if request.path != "/v1/batch":
+            return self._answer_to_one(request)
+        answers = [self._answer_to_one(Request.of_part(part, request)) for part in request.body["requests"]]
+        for answer in answers:
+            if not isinstance(answer.body, dict):
+                return answer  # no answer of a pawld: it stands for all
+        responses = [{"status": answer.status, "body": answer.body} for answer in answers]
+        return Answer(200, {"responses": responses}, max(answer.after for answer in answers))
+
+    def _answer_to_one(self, request) -> Answer:
+        with self._mutex:
+            self.requests.append(request)
+            answers = self._script.get(request.method)
+            planned = answers.pop(0) if answers else None
+        return planned or self.ordinary(request)
+
+    def ordinary(self, request) -> Answer:
+        return ordinary(request)
