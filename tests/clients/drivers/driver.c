@@ -21,6 +21,7 @@ static pawl_client *client;
 static pawl_lock *lock;
 static pawl_renewer *renewer;
 static char value[VALUE_BYTES];
+static char missing[] = "-";     /* a word that the line does not have */
 static char wrong_options[1024]; /* why there is no client */
 
 static void forget_lock(void)
@@ -238,7 +239,9 @@ int main(void)
     char *line = NULL;
     size_t size = 0;
     for (ssize_t len; (len = getline(&line, &size, stdin)) > 0;) {
-        char *words[WORDS_MAX] = {NULL};
+        char *words[WORDS_MAX];
+        for (size_t i = 0; i < WORDS_MAX; i++)
+            words[i] = missing;
         size_t count = 0;
         char *rest = line;
         line[len - 1] = '\0';
