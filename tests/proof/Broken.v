@@ -33,54 +33,55 @@ Definition rolled_back : machine := Machine active changed V0 (fun _ => 0) (fun 
 (* ---- How a step is shown in a concrete state --------------------------------------------------------------- *)
 
 Ltac find_in := cbn; first [left; reflexivity | right; find_in].
-Ltac cases H := cbn in H; repeat (destruct H as [H | H]); try contradiction; try (injection H; intros; subst); subst.
+Ltac cases H_ := cbn in H_; repeat (destruct H_ as [H_ | H_]); try contradiction; try (injection H_; intros; subst); subst.
 Ltac views := intros [| ?]; cbn; cbv [V0 V1 V2]; lia.
 Ltac accepted := split; [reflexivity |]; split; [intros; first [reflexivity | congruence] |];
   intros; first [split; [reflexivity | views] | congruence].
 Ltac written_out :=
   cbn [put set locked counted_to told merged mem Nat.eqb state_of lineage_of knows counter locks what holder under].
-Ltac is_majority := repeat split; cbn;
-  [repeat constructor; cbn; intuition discriminate | intros; intuition (subst; lia) | lia].
+Ltac distinct := first [apply NoDup_nil | apply NoDup_cons; [cbn; intuition discriminate | distinct]].
+Ltac is_majority := cbn; first [split; [cbn; distinct | split; [cbn; intros; intuition (subst; lia) | cbn; lia]]
+  | split; [cbn; distinct | cbn; lia]].
 Ltac new_event := cbn; intuition discriminate.
-Ltac begin cs := eexists; split; [exists (fleet cs); split; [apply fleet_is_initial |] |].
-Ltac starts a := eapply next; [eapply Start with (a := a); new_event |].
+Ltac begin cs_ := eexists; split; [exists (fleet cs_); split; [apply fleet_is_initial |] |].
+Ltac starts a_ := eapply next; [eapply Start with (a := a_); new_event |].
 
 (* Step 1: member m counts v. *)
-Ltac takes a m v := eapply next; [eapply Take with (a := a) (m := m) (k := 0) (n := fun _ => v) (o := fun _ => taken) (c := fun _ => v);
+Ltac takes a_ m_ v_ := eapply next; [eapply Take with (a := a_) (m := m_) (k := 0) (n := fun _ => v_) (o := fun _ => taken) (c := fun _ => v_);
   [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; left;
      (split; [reflexivity | split; [cbn; lia | left; reflexivity]])
-   | intro; cbn; lia | intros; cbn; lia] |]; written_out.
+   | intros [| ?]; cbn; lia | intros; cbn; lia] |]; written_out.
 
 (* Step 1 finds the lock l of the same lock id. *)
-Ltac takes_again a m l := eapply next; [eapply Take with (a := a) (m := m) (k := 0) (n := fun _ => number l) (o := fun _ => from l);
-  [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; right; exists l;
+Ltac takes_again a_ m_ l_ := eapply next; [eapply Take with (a := a_) (m := m_) (k := 0) (n := fun _ => number l_) (o := fun _ => from l_);
+  [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; right; exists l_;
      (split; [reflexivity | split; [reflexivity | split; [intros; first [congruence | discriminate] | split; reflexivity]]])
    | intro; cbn; apply Nat.le_refl | intros; cbn in *; first [lia | discriminate]] |]; written_out.
 
-Ltac freezes a F := eapply next; [eapply Freeze with (a := a) (F := F);
+Ltac freezes a_ F_ := eapply next; [eapply Freeze with (a := a_) (F := F_);
   [find_in | cbn; intros; intuition discriminate | is_majority |
    let H := fresh in intros ? ? H; cases H; eexists; find_in] |].
 Ltac all_of := let m := fresh in let H := fresh in intros m H; cases H;
-  eexists; split; [find_in | intros; reflexivity].
-Ltac granted a Q := eapply next; [eapply Grant_at_once with (a := a) (Q := Q); [find_in | is_majority | all_of] |].
-Ltac vanishes m r := eapply next; [eapply Vanish with (m := m) (k := 0) (r := r) |]; written_out.
-Ltac confirms a F m v := eapply next; [eapply Confirm with (a := a) (F := F) (m := m) (k := 0) (c := fun _ => v);
+  (eexists; split; [find_in | intros; reflexivity]).
+Ltac granted a_ Q_ := eapply next; [eapply Grant_at_once with (a := a_) (Q := Q_); [find_in | is_majority | all_of] |].
+Ltac vanishes m_ r_ := eapply next; [eapply Vanish with (m := m_) (k := 0) (r := r_) |]; written_out.
+Ltac confirms a_ F_ m_ v_ := eapply next; [eapply Confirm with (a := a_) (F := F_) (m := m_) (k := 0) (c := fun _ => v_);
   [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; eexists;
      (split; [reflexivity | split; [reflexivity |]]);
      first [split; [cbn; auto | cbn; lia] | cbn; auto; fail | eexists; eexists; split; [find_in | reflexivity]]
-   | intro; cbn; lia | intros; cbn; lia] |]; written_out.
-Ltac granted_by_confirming a Q := eapply next; [eapply Grant_confirmed with (a := a) (Q := Q);
+   | intros [| ?]; cbn; lia | intros; cbn; lia] |]; written_out.
+Ltac granted_by_confirming a_ Q_ := eapply next; [eapply Grant_confirmed with (a := a_) (Q := Q_);
   [find_in | is_majority | let m := fresh in let H := fresh in intros m H; cases H; eexists; find_in] |].
-Ltac falls m x := eapply next; [eapply Fall with (m := m) (k := 0) (x := x); cbn; auto |]; written_out.
-Ltac marks I := eapply next; [eapply Mark with (m := 0) (k := 0) (I := I); [discriminate | intros; first [congruence | new_event]] |];
+Ltac falls m_ x_ := eapply next; [eapply Fall with (m := m_) (k := 0) (x := x_); cbn; auto |]; written_out.
+Ltac marks I_ := eapply next; [eapply Mark with (m := 0) (k := 0) (I := I_); [discriminate | intros; first [congruence | new_event]] |];
   written_out.
-Ltac records j L := eapply next; [eapply Record_view with (j := j) (k := 0) (L := L); accepted |]; written_out.
-Ltac page j L v := eapply next; [eapply Read_page with (j := j) (k := 0) (L := L) (p := [(0, v)]);
+Ltac records j_ L_ := eapply next; [eapply Record_view with (j := j_) (k := 0) (L := L_); accepted |]; written_out.
+Ltac page j_ L_ v_ := eapply next; [eapply Read_page with (j := j_) (k := 0) (L := L_) (p := [(0, v_)]);
   [intros; first [congruence | find_in] | reflexivity | reflexivity | reflexivity |
    let H := fresh in intros ? ? H; cases H; reflexivity] |].
-Ltac installs j L v := eapply next; [eapply Install with (m := 0) (k := 0) (j := j) (L := L) (p := [(0, v)]);
+Ltac installs j_ L_ v_ := eapply next; [eapply Install with (m := 0) (k := 0) (j := j_) (L := L_) (p := [(0, v_)]);
   [find_in | reflexivity | reflexivity | intros; first [reflexivity | congruence]] |]; written_out.
-Ltac admitted L W R := eapply next; [eapply Admit with (m := 0) (k := 0) (L := L) (R := R) (W := W);
+Ltac admitted L_ W_ R_ := eapply next; [eapply Admit with (m := 0) (k := 0) (L := L_) (R := R_) (W := W_);
   [reflexivity | reflexivity | intros; first [reflexivity | congruence] | intros; first [congruence | is_majority] |
    let j := fresh in let H := fresh in let s := fresh in let Hs := fresh in
    intros j H; cases H; (split; [find_in | intros s Hs; cases Hs; eexists; eexists; split; [find_in | now left]]) |
@@ -129,4 +130,149 @@ Proof.
     starts B1. takes B1 0 2. takes B1 2 2. freezes B1 [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
     granted B1 [0; 2]. ends.
   - eexists. eexists. split; [find_in | split; [find_in | split; reflexivity]].
+Qed.
+
+(* ---- Each rule is needed ---------------------------------------------------------------------------------------- *)
+
+(* A's step 1 at member 0 is overtaken by B's whole turn there, and a copy of it locks once more. Its number is then 3.
+   Without the check A confirms 2, which is B's token. *)
+Theorem broken_where_step_4_checks_no_number : exists s, runs 3 number_unchecked s /\ ~ P1 (history s).
+Proof.
+  begin [0; 1; 1].
+  - starts A. starts B. takes A 0 1. takes A 1 2. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)].
+    vanishes 0 0. takes B 0 2. takes B 2 2. freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
+    granted B [0; 2]. vanishes 0 0. takes A 0 3.
+    confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 0 3.
+    confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 1 2.
+    granted_by_confirming A [0; 1]. ends.
+  - same_token A B.
+Qed.
+
+(* A is granted 1 by members 0 and 1, and its lock at 1 arrives late: member 0 lost its data, and has rejoined, when a
+   script under the old view still reaches member 1. *)
+Theorem broken_where_scripts_check_no_view : exists s, runs 3 view_unchecked s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - starts A. takes A 0 1. falls 0 blank. marks 1. records 1 V1. records 2 V1. page 1 V1 0. page 2 V1 0.
+    installs 1 V1 0. installs 2 V1 0. admitted V1 V1 [1; 2]. takes A 1 1.
+    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
+    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B1 [0; 2]. ends.
+  - same_token A B1.
+Qed.
+
+(* Member 0 goes back to an older state between two grants. *)
+Theorem broken_where_scripts_check_no_lineage : exists s, runs 3 lineage_unchecked s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - starts A. starts B. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A [0; 1]. falls 0 rolled_back. takes B 0 1. takes B 2 1.
+    freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B [0; 2]. ends.
+  - same_token A B.
+Qed.
+
+(* The disk of member 0 lacks A's lock, and the member is trusted alone. *)
+Theorem broken_where_an_older_disk_is_trusted : exists s, runs 3 older_disk_trusted s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - starts A. starts B. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A [0; 1]. falls 0 rolled_back. eapply next; [eapply Trust with (m := 0) (k := 0); congruence |]; written_out.
+    takes B 0 1. takes B 2 1.
+    freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B [0; 2]. ends.
+  - same_token A B.
+Qed.
+
+(* The same in a fleet that is a file. *)
+Theorem broken_where_an_older_file_is_trusted : exists s, runs 1 older_disk_trusted s /\ ~ P1 (history s).
+Proof.
+  begin [0].
+  - starts A. starts B. takes A 0 1. freezes A [(0, fun _ : resource => 1)]. granted A [0].
+    falls 0 rolled_back. eapply next; [eapply Trust with (m := 0) (k := 0); congruence |]; written_out.
+    takes B 0 1. freezes B [(0, fun _ : resource => 1)]. granted B [0]. ends.
+  - same_token A B.
+Qed.
+
+(* Only member 2 is read, which did not count A's lock. *)
+Theorem broken_where_one_member_fewer_is_read : exists s, runs 3 one_fewer_read s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - starts A. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
+    falls 0 blank. marks 1. records 2 V1. page 2 V1 0. installs 2 V1 0. admitted V1 V1 [2].
+    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B1 [0; 2]. ends.
+  - same_token A B1.
+Qed.
+
+(* Pages are read before the record. Only then A's step 1 reaches member 1. *)
+Theorem broken_where_pages_are_read_before_the_record : exists s, runs 3 read_before_record s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - starts A. takes A 0 1. falls 0 blank. marks 1. page 1 V1 0. page 2 V1 0. takes A 1 1.
+    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
+    records 1 V1. records 2 V1. installs 1 V1 0. installs 2 V1 0. admitted V1 V1 [1; 2].
+    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B1 [0; 2]. ends.
+  - same_token A B1.
+Qed.
+
+(* Member 0 loses its data twice, and the second rejoin has the incarnation of the first one: its old pages count. *)
+Theorem broken_where_an_incarnation_is_reused : exists s, runs 3 incarnation_reused s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - falls 0 blank. marks 1. records 1 V1. records 2 V1. page 1 V1 0. page 2 V1 0. installs 1 V1 0. installs 2 V1 0.
+    admitted V1 V1 [1; 2].
+    starts A1. takes A1 0 1. takes A1 1 1. freezes A1 [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A1 [0; 1].
+    falls 0 blank. marks 1. admitted V1 V1 [1; 2].
+    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B1 [0; 2]. ends.
+  - same_token A1 B1.
+Qed.
+
+(* The pages of the first rejoin are installed in the second one. *)
+Theorem broken_where_a_page_may_be_of_another_rejoin : exists s, runs 3 nonce_unchecked s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - falls 0 blank. marks 1. records 1 V1. records 2 V1. page 1 V1 0. page 2 V1 0. installs 1 V1 0. installs 2 V1 0.
+    admitted V1 V1 [1; 2].
+    starts A1. takes A1 0 1. takes A1 1 1. freezes A1 [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A1 [0; 1].
+    falls 0 blank. marks 2. installs 1 V1 0. installs 2 V1 0. admitted V1 V2 [1; 2].
+    starts B2. takes B2 0 1. takes B2 2 1. freezes B2 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B2 [0; 2]. ends.
+  - same_token A1 B2.
+Qed.
+
+(* Member 1 gave 1 to B. Member 0 loses its data, and imports B's lock from 1. If 0 answered the number of that lock, B had 1
+   from a majority, as A has. *)
+Theorem broken_where_the_number_of_an_imported_lock_is_answered : exists s, runs 3 stored_number_answered s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - starts A. starts B1. takes A 0 1. takes A 2 1. freezes A [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted A [0; 2]. falls 0 blank. marks 1. takes B1 1 1. records 1 V1. records 2 V1. page 1 V1 1. page 2 V1 1.
+    installs 1 V1 1. installs 2 V1 1.
+    eapply next; [eapply Install_lock with (m := 0) (k := 0) (r := 0) (l := Lock 20 1 imported); reflexivity |]; written_out.
+    admitted V1 V1 [1; 2].
+    eapply next; [eapply Take with (a := B1) (m := 0) (k := 0) (n := fun _ => 1) (o := fun _ => imported) (c := fun _ => 1);
+      [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; right; exists (Lock 20 1 imported);
+         (split; [reflexivity | split; [reflexivity | split; [intros; congruence | split; reflexivity]]])
+       | intros [| ?]; cbn; lia | intros; discriminate] |]; written_out.
+    freezes B1 [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted B1 [0; 1]. ends.
+  - same_token A B1.
+Qed.
+
+(* Without the rule an attempt that was granted nothing joins where it likes. *)
+Theorem broken_where_an_extension_names_any_token : exists s, runs 3 join_ungranted s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - starts A. starts B. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A [0; 1]. vanishes 0 0.
+    eapply next; [eapply Join with (m := 0) (k := 0) (V := V0) (a := B) (r := 0) (n := 1) (x := fun _ => 1);
+      [congruence | find_in | find_in | accepted | reflexivity | intros; cbn; lia] |]; written_out.
+    eapply next; [eapply Take with (a := B) (m := 0) (k := 0) (n := fun _ => 1) (o := fun _ => joined) (c := fun _ => 1);
+      [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; right; exists (Lock 20 1 joined);
+         (split; [reflexivity | split; [reflexivity | split; [intros; discriminate | split; reflexivity]]])
+       | intros [| ?]; cbn; lia | intros; discriminate] |]; written_out.
+    takes B 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B [0; 2]. ends.
+  - same_token A B.
 Qed.
