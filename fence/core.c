@@ -159,8 +159,10 @@ static void check_asked_name(const struct fence_call *call)
 {
     const size_t len = strlen(call->resource);
     const bool takes = call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_COUNT;
+    const bool has_seats = call->seats > 0 || call->mode != FENCE_MODE_PLAIN;
     assert(call->seats <= FENCE_SEATS_MAX);
-    if (call->seats > 0)
+    assert(call->seats == 0 || call->mode == FENCE_MODE_PLAIN);
+    if (has_seats)
         assert((call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_INSPECT) &&
                !call->group && fence_seats_name_valid(call->resource, len));
     else
@@ -196,7 +198,8 @@ static void check_asked_call(const struct fence_call *call)
 static bool lacks_room_for_seats(const struct fence_core *core, const struct fence_call *call)
 {
     char name[FENCE_RESOURCE_MAX + 1];
-    if (call->kind != FENCE_CALL_ACQUIRE || call->seats == 0 || !core_seats_full(&core->seats))
+    if (call->kind != FENCE_CALL_ACQUIRE || (call->seats == 0 && call->mode != FENCE_MODE_READ) ||
+        !core_seats_full(&core->seats))
         return false;
     core_copy_text(name, sizeof(name), call->resource);
     fence_seat_write(name, 0);
@@ -205,7 +208,8 @@ static bool lacks_room_for_seats(const struct fence_core *core, const struct fen
 
 static int refusal(const struct fence_core *core, const struct fence_call *call)
 {
-    if (fence_pool_full(&core->pool) || (call->group && core_groups_full(&core->groups)))
+    const bool is_group = call->group || call->mode == FENCE_MODE_WRITE;
+    if (fence_pool_full(&core->pool) || (is_group && core_groups_full(&core->groups)))
         return FENCE_EBUSY;
     if (lacks_room_for_seats(core, call))
         return FENCE_EBUSY;
@@ -215,7 +219,7 @@ static int refusal(const struct fence_core *core, const struct fence_call *call)
         return FENCE_EWAITERS;
     if (call->kind == FENCE_CALL_WATCH && core->watches >= (core->config.waiters + 1) / 2)
         return FENCE_EWAITERS;
-    if (call->wait_ms > 0 && call->group && !core_groups_let_wait(&core->groups))
+    if (call->wait_ms > 0 && is_group && !core_groups_let_wait(&core->groups))
         return FENCE_EWAITERS;
     return call->ttl_ms + fence_owner_delay_ms(call->owner) > core->fleet.ttl_max_ms ? FENCE_ETTL
                                                                                      : 0;
@@ -231,6 +235,7 @@ static void refuse_call(struct fence_core *core, const struct fence_call *call, 
         .client = call->client,
         .resource = call->resource,
         .seats = call->seats,
+        .mode = call->mode,
         .lock_id = "",
         .owner = "",
         .ttl_ms = call->ttl_ms,

@@ -11,6 +11,7 @@ enum {
     LOCK_ID_BYTES = 21,        /* of random; 28 characters without padding */
     CANCEL_PATIENCE_MS = 2000, /* for the release of what a cancelled acquisition left behind */
     RELEASE_AGAIN_MS = 50,
+    READERS_MAX = 63,     /* seats that a fleet may have for a name */
     WAIT_STEP_MS = 60000, /* what one request waits at the most: a stopped server is noticed then */
 };
 
@@ -57,6 +58,9 @@ static json_t *body_of(const struct acquisition *acquisition, int64_t wait_ms)
         (void)json_object_set_new(body, "delay_ms", json_integer(request->delay_ms));
     if (request->permits > 0)
         (void)json_object_set_new(body, "permits", json_integer(request->permits));
+    if (request->mode != PAWL_EXCLUSIVE)
+        (void)json_object_set_new(body, "mode",
+                                  json_string(request->mode == PAWL_READ ? "read" : "write"));
     if (request->name_count > 1) {
         json_t *names = json_array();
         for (size_t i = 0; i < request->name_count; i++)
@@ -84,6 +88,12 @@ static int64_t token_of(const json_t *json, const char *name, size_t count)
     return 0;
 }
 
+/* How many seats a name may have; 0: the lock is the name's alone. */
+static int64_t seats_max(const struct pawl_request *request)
+{
+    return request->mode != PAWL_EXCLUSIVE ? READERS_MAX : request->permits;
+}
+
 /* The seat that was granted; NULL: the answer names none of this semaphore. */
 static const char *seat_of(const json_t *json, const struct pawl_request *request)
 {
@@ -94,7 +104,51 @@ static const char *seat_of(const json_t *json, const struct pawl_request *reques
     const char *digits = resource + len + 1;
     const size_t count = strspn(digits, "0123456789");
     const bool is_seat = (count == 1 || (count == 2 && digits[0] != '0')) && digits[count] == '\0';
-    return is_seat && strtol(digits, NULL, 10) < request->permits ? resource : NULL;
+    return is_seat && strtol(digits, NULL, 10) < seats_max(request) ? resource : NULL;
+}
+
+static int refuse_grant(pawl_client *client, pawl_lock *lock)
+{
+    client_say(client, "%s grants without a token or a validity that makes sense",
+               client->server[client->current]);
+    pawl_lock_free(lock);
+    return PAWL_EPROTOCOL;
+}
+
+/* Whether @lock is a seat or the gate of @name. */
+static bool is_lock_of(const char *lock, const char *name)
+{
+    const size_t len = strlen(name);
+    return lock != NULL && strncmp(lock, name, len) == 0 && lock[len] == '#' &&
+           strlen(lock) <= PAWL_NAME_MAX;
+}
+
+/* A writer has a lock for each seat, and the gate. */
+static int take_writer(pawl_client *client, const struct acquisition *acquisition,
+                       const struct client_answer *answer, pawl_lock **ret_lock)
+{
+    const struct pawl_request *request = acquisition->request;
+    const json_t *grants = json_object_get(answer->json, "grants");
+    const size_t count = json_array_size(grants);
+    const int64_t ttl_ms = client_ttl(answer->json, request->ttl_ms);
+    const int64_t deadline_ms = client_deadline(answer, ttl_ms);
+    const char *names[PAWL_NAMES_MAX];
+    bool fits = count >= 1 && count <= PAWL_NAMES_MAX && ttl_ms != 0 && deadline_ms >= 0;
+    for (size_t i = 0; i < count && fits; i++) {
+        const json_t *grant = json_array_get(grants, i);
+        names[i] = client_text(grant, "resource");
+        fits = is_lock_of(names[i], request->names[0]) && client_token(grant, "token") > 0;
+    }
+    if (!fits)
+        return refuse_grant(client, NULL);
+    pawl_lock *lock = client_lock_new(client, names, count, acquisition->lock_id, ttl_ms);
+    if (lock == NULL)
+        return PAWL_ENOMEM;
+    (void)snprintf(lock->written, sizeof(lock->written), "%s", request->names[0]);
+    for (size_t i = 0; i < count; i++)
+        client_lock_set(lock, i, client_token(json_array_get(grants, i), "token"), deadline_ms);
+    *ret_lock = lock;
+    return 0;
 }
 
 static int take_grant(pawl_client *client, const struct acquisition *acquisition,
@@ -104,8 +158,11 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
     const struct pawl_request *request = acquisition->request;
     const int64_t ttl_ms = client_ttl(answer->json, request->ttl_ms);
     const int64_t deadline_ms = client_deadline(answer, ttl_ms);
-    const char *seat = request->permits > 0 ? seat_of(answer->json, request) : NULL;
-    if (request->permits > 0 && seat == NULL) {
+    const bool wants_seat = request->permits > 0 || request->mode == PAWL_READ;
+    const char *seat = wants_seat ? seat_of(answer->json, request) : NULL;
+    if (request->mode == PAWL_WRITE)
+        return take_writer(client, acquisition, answer, ret_lock);
+    if (wants_seat && seat == NULL) {
         client_say(client, "%s grants without a seat that makes sense",
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
@@ -116,12 +173,8 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
         return PAWL_ENOMEM;
     for (size_t i = 0; i < request->name_count; i++) {
         const int64_t token = token_of(answer->json, request->names[i], request->name_count);
-        if (token == 0 || ttl_ms == 0 || deadline_ms < 0) {
-            client_say(client, "%s grants without a token or a validity that makes sense",
-                       client->server[client->current]);
-            pawl_lock_free(lock);
-            return PAWL_EPROTOCOL;
-        }
+        if (token == 0 || ttl_ms == 0 || deadline_ms < 0)
+            return refuse_grant(client, lock);
         client_lock_set(lock, i, token, deadline_ms);
     }
     *ret_lock = lock;
@@ -234,20 +287,24 @@ static void release_twice(pawl_client *client, pawl_lock *lock)
     (void)pawl_release(client, lock, NULL);
 }
 
-/* All that an attempt may have left: of a semaphore, any of its seats. */
+/* All that an attempt may have left: of a semaphore and of a reader, any of the seats. A writer may
+ * have left the gate, too. */
 static pawl_lock *left_behind(pawl_client *client, const struct acquisition *acquisition)
 {
     const struct pawl_request *request = acquisition->request;
     char seats[PAWL_PERMITS_MAX][PAWL_NAME_MAX + 1];
     const char *names[PAWL_PERMITS_MAX];
-    if (request->permits == 0)
+    size_t count = (size_t)seats_max(request);
+    if (count == 0)
         return client_lock_new(client, request->names, request->name_count, acquisition->lock_id,
                                0);
-    for (size_t i = 0; i < (size_t)request->permits; i++) {
+    for (size_t i = 0; i < count; i++)
         (void)snprintf(seats[i], sizeof(seats[i]), "%s#%zu", request->names[0], i);
+    if (request->mode == PAWL_WRITE)
+        (void)snprintf(seats[count++], sizeof(seats[0]), "%s#w", request->names[0]);
+    for (size_t i = 0; i < count; i++)
         names[i] = seats[i];
-    }
-    return client_lock_new(client, names, (size_t)request->permits, acquisition->lock_id, 0);
+    return client_lock_new(client, names, count, acquisition->lock_id, 0);
 }
 
 /* Nobody else knows the lock id: what an attempt may have left behind would stay until its lease
@@ -289,7 +346,13 @@ static int check_request(pawl_client *client, const struct pawl_request *request
         client_say(client, "a semaphore has one name, and 1 to %d permits", PAWL_PERMITS_MAX);
         return PAWL_EINVAL;
     }
-    const char *prefix = request->permits > 0 ? "/v1/semaphores/" : "/v1/locks/";
+    if (request->mode != PAWL_EXCLUSIVE && (request->permits > 0 || request->name_count > 1)) {
+        client_say(client, "a read-write lock has one name, and no permits");
+        return PAWL_EINVAL;
+    }
+    const char *prefix = request->mode != PAWL_EXCLUSIVE ? "/v1/rwlocks/"
+                         : request->permits > 0          ? "/v1/semaphores/"
+                                                         : "/v1/locks/";
     for (size_t i = request->name_count; i-- > 0;) {
         const int error = client_path(client, prefix, request->names[i], ret_path);
         if (error < 0)

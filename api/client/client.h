@@ -260,8 +260,16 @@ struct pawl_lock {
     pawl_lock *next_held;
     bool new_grant; /* of a name, by an extension that failed for another one: still to be told */
     size_t count;
+    char written[PAWL_NAME_MAX + 1]; /* a writer's name, whose seats and gate are @names; "": it is
+                                      * no writer */
     struct client_name names[];
 };
+
+/* Whether @lock is a writer's. */
+static inline bool client_lock_writes(const pawl_lock *lock)
+{
+    return lock->written[0] != '\0';
+}
 
 /* A lock of @count names without tokens, in the process of @client. NULL: memory is short. */
 pawl_lock *client_lock_new(const pawl_client *client, const char *const *names, size_t count,

@@ -96,12 +96,16 @@ static void leave(const pawl_lock *lock)
         (void)pthread_mutex_unlock(&((pawl_lock *)(uintptr_t)lock)->mutex);
 }
 
+/* A writer has the greatest token of its seats for all of them. */
 int64_t pawl_lock_token(const pawl_lock *lock, size_t index)
 {
     if (index >= lock->count)
         return -1;
     enter(lock);
-    const int64_t token = lock->names[index].token;
+    int64_t token = lock->names[index].token;
+    for (size_t i = 0; i < lock->count && client_lock_writes(lock); i++)
+        if (lock->names[i].token > token)
+            token = lock->names[i].token;
     leave(lock);
     return token;
 }
@@ -135,17 +139,21 @@ int64_t pawl_lock_ttl_ms(const pawl_lock *lock)
 
 size_t pawl_lock_count(const pawl_lock *lock)
 {
-    return lock->count;
+    return client_lock_writes(lock) ? 1 : lock->count;
 }
 
 const char *pawl_lock_name(const pawl_lock *lock, size_t index)
 {
+    if (client_lock_writes(lock))
+        return index == 0 ? lock->written : NULL;
     return index < lock->count ? lock->names[index].name : NULL;
 }
 
 int pawl_lock_seat(const pawl_lock *lock)
 {
     const char *mark = strchr(lock->names[0].name, '#');
+    if (client_lock_writes(lock))
+        return -1;
     return mark != NULL ? (int)strtol(mark + 1, NULL, 10) : -1;
 }
 

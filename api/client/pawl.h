@@ -157,6 +157,13 @@ struct pawl_holder {
     int64_t retry_after_ms; /* its lease ends then, unless it is extended; -1: not known */
 };
 
+/* How many may hold a lock at a time. */
+enum pawl_mode {
+    PAWL_EXCLUSIVE, /* one; of a semaphore, as many as it has permits */
+    PAWL_READ,      /* readers */
+    PAWL_WRITE,     /* one writer, and no reader */
+};
+
 struct pawl_request {
     const char *const *names; /* several are acquired all or none */
     size_t name_count;        /* 1 to PAWL_NAMES_MAX */
@@ -170,6 +177,9 @@ struct pawl_request {
     void (*waiting)(void *user, const struct pawl_holder *holder);
     void *user;
 
+    enum pawl_mode
+        mode;        /* PAWL_READ, PAWL_WRITE: @names[0] is a read-write lock. A reader's lock has
+                      * the name of its seat, a writer's has the name itself and one token */
     int64_t permits; /* 0: a lock. 1 to PAWL_PERMITS_MAX: one seat of the semaphore @names[0], which
                       * has so many. The lock has the name of the seat then: "orders#2", say */
     int64_t delay_ms; /* how long the name stays closed for others after a lease that ends by

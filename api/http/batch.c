@@ -20,6 +20,7 @@ struct call {
     struct api_batch *batch;
     struct api_request *request;
     char keep_ms[API_DIGITS_MAX]; /* "": its query is empty */
+    unsigned status;              /* where @answer is its body */
     char *answer;                 /* as it stands in the body; NULL: none yet, or memory is out */
 };
 
@@ -28,6 +29,8 @@ struct api_batch {
     struct api_costly line; /* for calls, which are not costly and never stand in it */
     unsigned count;
     unsigned unanswered; /* calls; and 1 while they begin */
+    void (*finish)(struct api_request *request, const struct api_batch_answer answers[],
+                   unsigned count); /* NULL: the answer is the list of all */
     struct call calls[API_BATCH_MAX];
 };
 
@@ -82,10 +85,31 @@ static char *write_body(const struct api_batch *batch, size_t *ret_len)
     return body;
 }
 
+static void finish_batch(struct api_batch *batch)
+{
+    static const char problem[] = "{\"type\":\"urn:pawl:no-memory\",\"title\":\"Out of memory\","
+                                  "\"status\":503}";
+    struct api_batch_answer answers[API_BATCH_MAX];
+    struct api_request *request = batch->request;
+    for (unsigned i = 0; i < batch->count; i++) {
+        const struct call *call = &batch->calls[i];
+        answers[i] = (struct api_batch_answer){503, problem};
+        if (call->answer != NULL)
+            answers[i] = (struct api_batch_answer){call->status, call->answer};
+    }
+    request->batch = NULL;
+    batch->finish(request, answers, batch->count);
+    api_batch_free(batch);
+}
+
 static void answer_batch(struct api_batch *batch)
 {
     struct api_request *request = batch->request;
     size_t len = 0;
+    if (batch->finish != NULL) {
+        finish_batch(batch);
+        return;
+    }
     char *body = write_body(batch, &len);
     request->batch = NULL;
     api_batch_free(batch);
@@ -115,7 +139,11 @@ static void take_call_answer(struct api_request *request, const struct api_respo
 {
     struct call *call = api_request_exchange(request);
     assert(call->request == request && call->answer == NULL);
-    call->answer = write_answer(response);
+    call->status = response->status;
+    call->answer = call->batch->finish != NULL
+                       ? strndup(response->len > 0 ? response->body : "null",
+                                 response->len > 0 ? response->len : 4)
+                       : write_answer(response);
     count_answered(call->batch);
 }
 
@@ -171,6 +199,14 @@ int api_batch_new(struct api_request *request, struct api_batch **ret_batch)
     batch->request = request;
     *ret_batch = batch;
     return 0;
+}
+
+void api_batch_finish(struct api_batch *batch,
+                      void (*finish)(struct api_request *request,
+                                     const struct api_batch_answer answers[], unsigned count))
+{
+    assert(batch->unanswered == 0);
+    batch->finish = finish;
 }
 
 static void give_header(struct api_headers *headers, enum api_header header, const char *value)

@@ -36,6 +36,18 @@ FENCE_CHECKED int api_batch_new(struct api_request *request, struct api_batch **
 /* Adds a call, of which at most API_BATCH_MAX are added. FENCE_ENOMEM. */
 FENCE_CHECKED int api_batch_add(struct api_batch *batch, const struct api_batch_call *call);
 
+/* What a call of a batch was answered. A call whose answer found no memory has the status 503. */
+struct api_batch_answer {
+    unsigned status;
+    const char *body; /* JSON, terminated */
+};
+
+/* Has @finish answer the request once all calls are answered, in place of a list of the answers.
+ * The answers are borrowed. */
+void api_batch_finish(struct api_batch *batch,
+                      void (*finish)(struct api_request *request,
+                                     const struct api_batch_answer answers[], unsigned count));
+
 /* Begins all calls. The batch then answers its request and frees itself: do not touch it again. */
 void api_batch_run(struct api_batch *batch);
 

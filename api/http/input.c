@@ -176,6 +176,13 @@ int api_input_semaphore(struct api_request *request, unsigned i, const char **re
     return read_name(request, i, &rule, ret_name);
 }
 
+int api_input_rwlock(struct api_request *request, unsigned i, const char **ret_name)
+{
+    static const struct name_rule rule = {"name of a read-write lock", fence_seats_name_valid,
+                                          FENCE_SEATS_NAME_MAX, ""};
+    return read_name(request, i, &rule, ret_name);
+}
+
 int api_input_counter(struct api_request *request, unsigned i, const char **ret_name)
 {
     static const struct name_rule rule = {"name of a counter", fence_resource_valid,

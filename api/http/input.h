@@ -46,6 +46,9 @@ FENCE_CHECKED int api_input_lock(struct api_request *request, unsigned i, const 
 FENCE_CHECKED int api_input_semaphore(struct api_request *request, unsigned i,
                                       const char **ret_name);
 
+/* The same for the name of a lock of readers and writers. */
+FENCE_CHECKED int api_input_rwlock(struct api_request *request, unsigned i, const char **ret_name);
+
 /* The same for the name of a counter, which keeps to the same rule. */
 FENCE_CHECKED int api_input_counter(struct api_request *request, unsigned i, const char **ret_name);
 

@@ -28,8 +28,10 @@ struct batch_reader {
 static bool may_be_in_a_batch(const char *method, const char *path)
 {
     static const char *const begins[] = {"/v1/locks/", "/v1/counters/"};
-    static const char seats[] = "/v1/semaphores/";
-    bool known = strncmp(path, seats, strlen(seats)) == 0 && strcmp(method, "POST") == 0;
+    static const char seats[] = "/v1/semaphores/", shared[] = "/v1/rwlocks/";
+    bool known =
+        (strncmp(path, seats, strlen(seats)) == 0 || strncmp(path, shared, strlen(shared)) == 0) &&
+        strcmp(method, "POST") == 0;
     for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
         known |= strncmp(path, begins[i], strlen(begins[i])) == 0;
     return known && strpbrk(path, "?#") == NULL;
@@ -71,8 +73,8 @@ static int take_call(struct api_json_objects *objects, const struct api_json_obj
     if (result == 0 && !may_be_in_a_batch(method, path)) {
         (void)snprintf(
             ret_error, API_JSON_ERROR_MAX,
-            "path must begin with /v1/locks/ or /v1/counters/, or with /v1/semaphores/ for "
-            "a POST, and have no query. Send other calls by themselves.");
+            "path must begin with /v1/locks/ or /v1/counters/, or with /v1/semaphores/ or "
+            "/v1/rwlocks/ for a POST, and have no query. Send other calls by themselves.");
         result = FENCE_EINVAL;
     }
     if (token != 0)

@@ -14,8 +14,7 @@
 #include <string.h>
 
 enum {
-    TTL_BODY_MAX = 32,                            /* bytes of {"ttl_ms":...}, terminated */
-    PATH_MAX_BYTES = 16 + FENCE_RESOURCE_MAX + 2, /* the mark of a seat is encoded as %23 */
+    TTL_BODY_MAX = 32, /* bytes of {"ttl_ms":...}, terminated */
 };
 
 /* The locks of one holder, as the body names them. */
@@ -88,18 +87,23 @@ static int read_locks(struct api_request *request, bool extends, struct held_loc
     return FENCE_EINVAL;
 }
 
+void api_lock_path(const char *lock, char ret_path[static API_LOCK_PATH_MAX + 1])
+{
+    const int plain = (int)strcspn(lock, "#");
+    const char *seat = lock + plain;
+    (void)snprintf(ret_path, API_LOCK_PATH_MAX + 1, "/v1/locks/%.*s%s%s", plain, lock,
+                   *seat != '\0' ? "%23" : "", *seat != '\0' ? seat + 1 : "");
+}
+
 /* @alike: what all calls have. FENCE_ENOMEM. */
 static int add_calls(struct api_batch *batch, const struct held_locks *held,
                      const struct api_batch_call *alike)
 {
     int result = 0;
     for (unsigned k = 0; k < held->names && result == 0; k++) {
-        char path[PATH_MAX_BYTES + 1];
+        char path[API_LOCK_PATH_MAX + 1];
         char token[API_DIGITS_MAX];
-        const int plain = (int)strcspn(held->name[k], "#");
-        const char *seat = held->name[k] + plain;
-        (void)snprintf(path, sizeof(path), "/v1/locks/%.*s%s%s", plain, held->name[k],
-                       *seat != '\0' ? "%23" : "", *seat != '\0' ? seat + 1 : "");
+        api_lock_path(held->name[k], path);
         const bool has_token = held->numbers > 0;
         if (has_token)
             (void)api_digits(held->token[k], token);

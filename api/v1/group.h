@@ -6,6 +6,14 @@
 #define API_V1_GROUP_H
 
 #include "api/http/route.h"
+#include "fence/protocol/limits.h"
+
+enum {
+    API_LOCK_PATH_MAX = 16 + FENCE_RESOURCE_MAX + 2, /* the mark of a seat is encoded as %23 */
+};
+
+/* The path of @lock, which may be a seat or a gate, for a call of a batch. */
+void api_lock_path(const char *lock, char ret_path[static API_LOCK_PATH_MAX + 1]);
 
 /* The routes. */
 struct api_routes api_group_routes(void);

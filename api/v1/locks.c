@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum {
+    MODE_MAX = 8,    /* bytes of a body's "mode" that are looked at */
     FORCE_MAX = 16,  /* bytes of the query's "force" that are looked at */
     UNLESS_MAX = 20, /* bytes of the query's "unless": a token, or a word */
 };
@@ -44,6 +45,7 @@ struct acquire_params {
     int64_t wait_ms;
     uint32_t waited_ms; /* the header's */
     int64_t permits;    /* of a semaphore; 0: it is a lock */
+    enum fence_mode mode;
     char owner[FENCE_LABEL_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1]; /* "": the client leaves it to us */
 };
@@ -128,8 +130,16 @@ static bool reserve_locks(struct api_request *request, const struct acquire_para
     const char *resources[FENCE_GROUP_MAX] = {resource};
     const unsigned count = group != NULL ? group->count : 1;
     const char *lock_id = params->lock_id[0] != '\0' ? params->lock_id : NULL;
-    if (params->permits > 0)
-        return api_auth_reserve_seat(request, lock_id, resource, (unsigned)params->permits) == 0;
+    const bool reads = params->mode == FENCE_MODE_READ;
+    if (params->permits > 0 || reads)
+        return api_auth_reserve_seat(request, lock_id, resource,
+                                     reads ? FENCE_READERS_MAX : (unsigned)params->permits) == 0;
+    char seat[FENCE_RESOURCE_MAX + 1];
+    if (params->mode == FENCE_MODE_WRITE) {
+        memcpy(seat, resource, strlen(resource) + 1);
+        fence_seat_write(seat, 0); /* all seats count as one lock */
+        resources[0] = seat;
+    }
     for (unsigned k = 0; group != NULL && k < count; k++)
         resources[k] = group->locks[k].resource;
     return api_auth_reserve(request, lock_id, resources, count) == 0;
@@ -158,6 +168,7 @@ static void call_acquire(struct api_request *request, const struct api_backend *
         .owner = owner,
         .group = group,
         .seats = (unsigned)params->permits,
+        .mode = params->mode,
         .idempotent = own_id,
         .ttl_ms = (uint32_t)params->ttl_ms,
         .wait_ms = (uint32_t)params->wait_ms,
@@ -256,6 +267,47 @@ static void acquire_seat(struct api_request *request, void *context)
         return;
     params.permits = permits;
     call_acquire(request, backend, &params, name, NULL);
+}
+
+/* ---- readers and writers --------------------------------------------------------------------- */
+
+static void acquire_shared(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    const char *name = NULL;
+    struct acquire_params params;
+    char mode[MODE_MAX + 1] = "";
+    const struct api_json_member member = {
+        .name = "mode",
+        .type = API_JSON_STRING,
+        .required = true,
+        .min = 1,
+        .max = MODE_MAX,
+        .string = mode,
+    };
+    if (api_input_rwlock(request, 0, &name) != 0 ||
+        read_acquire_params(request, backend, &member, &params) != 0)
+        return;
+    if (strcmp(mode, "read") != 0 && strcmp(mode, "write") != 0) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "mode must be read or write.");
+        return;
+    }
+    params.mode = strcmp(mode, "read") == 0 ? FENCE_MODE_READ : FENCE_MODE_WRITE;
+    call_acquire(request, backend, &params, name, NULL);
+}
+
+static void inspect_shared(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    struct fence_call call = {
+        .kind = FENCE_CALL_INSPECT,
+        .client = api_request_client(request),
+        .lock_id = "",
+        .owner = "",
+        .mode = FENCE_MODE_READ,
+    };
+    if (api_input_rwlock(request, 0, &call.resource) == 0)
+        backend->call(backend->context, &call);
 }
 
 /* Whoever wants a seat says how many there are, so all that there can be are looked at. */
@@ -464,6 +516,10 @@ struct api_routes api_locks_routes(struct api_backend *backend)
          "acquire_seat", API_CHEAP},
         {API_GET, "/v1/semaphores/{name...}", inspect_seats, API_TAKES_NOTHING, API_RIGHT_READ,
          "inspect_seats", API_COSTLY},
+        {API_POST, "/v1/rwlocks/{name...}", acquire_shared, API_TAKES_BODY, API_RIGHT_LOCK,
+         "acquire_shared", API_CHEAP},
+        {API_GET, "/v1/rwlocks/{name...}", inspect_shared, API_TAKES_NOTHING, API_RIGHT_READ,
+         "inspect_shared", API_COSTLY},
         {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY, API_RIGHT_LOCK, "extend",
          API_CHEAP},
         {API_DELETE, "/v1/locks/{resource...}", give_free, API_TAKES_QUERY, API_RIGHT_LOCK,

@@ -81,11 +81,42 @@ static void write_seat(struct api_writer *writer, const struct fence_answer *ans
         api_write_integer(writer, "seat", seat);
 }
 
+static void write_mode(struct api_writer *writer, const struct fence_answer *answer)
+{
+    if (answer->mode != FENCE_MODE_PLAIN)
+        api_write_string(writer, "mode", answer->mode == FENCE_MODE_READ ? "read" : "write");
+}
+
+static void write_grant(struct api_writer *writer, const char *resource, int64_t token)
+{
+    api_write_object(writer, NULL);
+    api_write_string(writer, "resource", resource);
+    api_write_integer(writer, "token", token);
+    api_write_end(writer);
+}
+
+/* The locks of a writer, so that PATCH and DELETE of several take them: each seat, and the gate. */
+static void write_writer_grants(struct api_writer *writer, const struct fence_answer *answer)
+{
+    char gate[FENCE_RESOURCE_MAX + 1];
+    if (answer->mode != FENCE_MODE_WRITE || answer->group == NULL)
+        return;
+    api_write_array(writer, "grants");
+    for (unsigned k = 0; k < answer->group->count; k++)
+        write_grant(writer, answer->group->locks[k].resource, answer->group->locks[k].token);
+    (void)snprintf(gate, sizeof(gate), "%s", answer->resource);
+    fence_gate_write(gate);
+    write_grant(writer, gate, answer->token);
+    api_write_end(writer);
+}
+
 static void answer_grant(struct api_request *request, struct api_writer *writer,
                          const struct fence_answer *answer)
 {
     assert(answer->error == 0 && answer->lock_id[0] != '\0' && answer->token >= 1);
+    write_mode(writer, answer);
     write_seat(writer, answer);
+    write_writer_grants(writer, answer);
     api_write_string(writer, "lock_id", answer->lock_id);
     api_write_integer(writer, "token", answer->token);
     write_lease(writer, answer);
@@ -108,12 +139,8 @@ static void answer_group(struct api_request *request, const struct fence_answer 
     api_write_string(&writer, "lock_id", answer->lock_id);
     write_lease(&writer, answer);
     api_write_array(&writer, "grants");
-    for (unsigned k = 0; k < answer->group->count; k++) {
-        api_write_object(&writer, NULL);
-        api_write_string(&writer, "resource", answer->group->locks[k].resource);
-        api_write_integer(&writer, "token", answer->group->locks[k].token);
-        api_write_end(&writer);
-    }
+    for (unsigned k = 0; k < answer->group->count; k++)
+        write_grant(&writer, answer->group->locks[k].resource, answer->group->locks[k].token);
     api_write_end(&writer);
     api_write_end(&writer);
     answer_json(request, outcome_of_grant(answer), &writer, NULL);
@@ -140,7 +167,61 @@ static void write_inspection(struct api_writer *writer, struct api_request *requ
     api_write_integer(writer, "waiters", answer->waiters);
 }
 
-/* The seats of a semaphore that are held. */
+static void write_shown(struct api_writer *writer, struct api_request *request, const char *name,
+                        const struct fence_seat_shown *seat, bool names_seat)
+{
+    api_write_object(writer, name);
+    if (names_seat)
+        api_write_integer(writer, "seat", seat->seat);
+    write_token_now(writer, seat->token);
+    write_owner(writer, request, seat->owner);
+    api_write_remaining(writer, seat->owner, seat->kept, seat->remaining_ms);
+    api_write_end(writer);
+}
+
+/* The writer that has all seats; false: there is none. Its token is the greatest, and its lease the
+ * shortest. */
+static bool find_writer(const struct fence_answer *answer, struct fence_seat_shown *ret_writer)
+{
+    const struct fence_seats_shown *shown = answer->shown;
+    if (shown->count == 0 || shown->count < answer->seats)
+        return false;
+    struct fence_seat_shown writer = shown->held[0];
+    for (unsigned k = 1; k < shown->count; k++) {
+        const struct fence_seat_shown *seat = &shown->held[k];
+        if (seat->holder != writer.holder)
+            return false;
+        if (seat->token == 0 || (writer.token != 0 && seat->token > writer.token))
+            writer.token = seat->token;
+        if (seat->remaining_ms < writer.remaining_ms)
+            writer.remaining_ms = seat->remaining_ms;
+    }
+    *ret_writer = writer;
+    return answer->seats > 1;
+}
+
+/* The readers of a name, or its writer. */
+static void write_shared(struct api_writer *writer, struct api_request *request,
+                         const struct fence_answer *answer)
+{
+    const struct fence_seats_shown *shown = answer->shown;
+    struct fence_seat_shown holder;
+    const bool written = find_writer(answer, &holder);
+    if (shown->count == 0)
+        api_write_null(writer, "mode");
+    else
+        api_write_string(writer, "mode", written ? "write" : "read");
+    if (written)
+        write_shown(writer, request, "writer", &holder, false);
+    else
+        api_write_null(writer, "writer");
+    api_write_array(writer, "readers");
+    for (unsigned k = 0; k < shown->count && !written; k++)
+        write_shown(writer, request, NULL, &shown->held[k], true);
+    api_write_end(writer);
+}
+
+/* The seats of a semaphore that are held, or who reads or writes. */
 static void answer_seats(struct api_request *request, const struct fence_answer *answer)
 {
     const struct fence_seats_shown *shown = answer->shown;
@@ -154,17 +235,14 @@ static void answer_seats(struct api_request *request, const struct fence_answer 
     api_writer_init(&writer, body, size);
     api_write_object(&writer, NULL);
     api_write_string(&writer, "name", answer->resource);
-    api_write_array(&writer, "held");
-    for (unsigned k = 0; k < shown->count; k++) {
-        const struct fence_seat_shown *seat = &shown->held[k];
-        api_write_object(&writer, NULL);
-        api_write_integer(&writer, "seat", seat->seat);
-        write_token_now(&writer, seat->token);
-        write_owner(&writer, request, seat->owner);
-        api_write_remaining(&writer, seat->owner, seat->kept, seat->remaining_ms);
+    if (answer->mode == FENCE_MODE_READ) {
+        write_shared(&writer, request, answer);
+    } else {
+        api_write_array(&writer, "held");
+        for (unsigned k = 0; k < shown->count; k++)
+            write_shown(&writer, request, NULL, &shown->held[k], true);
         api_write_end(&writer);
     }
-    api_write_end(&writer);
     api_write_integer(&writer, "waiters", answer->waiters);
     api_write_end(&writer);
     answer_json(request, API_OUTCOME_DONE, &writer, NULL);
@@ -174,7 +252,7 @@ static void answer_seats(struct api_request *request, const struct fence_answer 
 static void answer_success(struct api_request *request, const struct fence_answer *answer)
 {
     assert(answer->error == 0);
-    char body[BODY_MAX];
+    char body[GROUP_BODY_MAX];
     struct api_writer writer;
     enum api_outcome outcome = API_OUTCOME_DONE;
     api_writer_init(&writer, body, sizeof(body));
@@ -336,10 +414,14 @@ static bool ends_hold(const struct fence_answer *answer)
 static void note_use(struct api_request *request, const struct fence_answer *answer, bool left)
 {
     const bool grants = answer->kind == FENCE_CALL_ACQUIRE && answer->error == 0 && !left;
-    const struct fence_group *group = answer->group;
+    const bool writes = answer->mode == FENCE_MODE_WRITE;
+    const struct fence_group *group = writes ? NULL : answer->group;
+    if (grants && writes) /* one mark for all seats of the name */
+        api_auth_granted(request, answer->lock_id, answer->group->locks[0].resource,
+                         answer->ttl_ms);
     for (unsigned k = 0; grants && group && k < group->count; k++)
         api_auth_granted(request, answer->lock_id, group->locks[k].resource, answer->ttl_ms);
-    if (grants && !group)
+    if (grants && !group && !writes)
         api_auth_granted(request, answer->lock_id, answer->resource, answer->ttl_ms);
     if (answer->kind == FENCE_CALL_EXTEND && answer->error == 0)
         api_auth_extended(request, answer->lock_id, answer->resource, answer->ttl_ms);
@@ -358,7 +440,7 @@ void api_locks_answer(const struct fence_answer *answer, bool left)
         api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is taken back */
     else if (answer->error == FENCE_ELEFT && !left)
         api_problem_answer(request, API_PROBLEM_STOPPING); /* its wait was ended for it */
-    else if (answer->error == 0 && answer->group)
+    else if (answer->error == 0 && answer->group && answer->mode == FENCE_MODE_PLAIN)
         answer_group(request, answer);
     else if (answer->error == 0 && answer->shown)
         answer_seats(request, answer);

@@ -155,6 +155,10 @@ static void show_fleet(struct api_request *request, void *context)
         api_write_integer(&writer, "ttl_max_ms", fleet->ttl_max_ms);
     else
         api_write_null(&writer, "ttl_max_ms");
+    if (known)
+        api_write_integer(&writer, "readers", fleet->readers);
+    else
+        api_write_null(&writer, "readers");
     write_numbers(&writer, backend);
     api_write_array(&writer, "masters");
     for (unsigned i = 0; i < fleet->n; i++)

@@ -30,6 +30,7 @@ static void ask_step(struct fence_bootstrap *bootstrap, enum fence_rejoin_step s
         .incarnation = bootstrap->admitted.incarnation[i],
         .fleet_id = step == FENCE_REJOIN_CLOSE ? bootstrap->params.fleet_id : bootstrap->fleet_id,
         .ttl_max_ms = bootstrap->ttl_max_ms,
+        .readers = bootstrap->readers,
         .extensions_max = bootstrap->extensions_max,
         .seen = &bootstrap->seen[i],
         .keeps = (bootstrap->keeps & fence_set_of(i)) != 0,

@@ -23,6 +23,7 @@ static bool take_closed(struct fence_bootstrap *bootstrap, unsigned i)
     memcpy(bootstrap->closed_for, facts->closed_for, sizeof(bootstrap->closed_for));
     memcpy(bootstrap->fleet_id, facts->closed_fleet_id, sizeof(bootstrap->fleet_id));
     bootstrap->ttl_max_ms = facts->closed_ttl_max_ms;
+    bootstrap->readers = facts->closed_readers;
     bootstrap->extensions_max = facts->closed_extensions_max;
     if (bootstrap->highest < facts->closed_floor)
         bootstrap->highest = facts->closed_floor;

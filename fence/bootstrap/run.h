@@ -34,6 +34,8 @@ struct fence_bootstrap_params {
     int64_t seen;        /* @goes_on: no guard has seen a higher token; at least each floor that an
                           * earlier run named. 0 .. FENCE_FLOOR_SEEN_MAX */
     uint32_t ttl_max_ms; /* 0: that of the survivors, or else FENCE_TTL_MAX_DEFAULT_MS */
+    uint32_t readers;    /* seats of readers for each name; 0: as the survivors have it, or else
+                          * FENCE_READERS_DEFAULT */
     uint32_t extensions_max; /* of one grant; 0: as the survivors have it, or else
                               * FENCE_EXTENSIONS_DEFAULT */
     enum fence_bootstrap_until until;
@@ -109,6 +111,7 @@ struct fence_bootstrap {
 
     char fleet_id[FENCE_ID_HEX_LEN + 1]; /* what the marker of each master is to say */
     uint32_t ttl_max_ms;
+    uint32_t readers;
     uint32_t extensions_max;
     struct fence_view known;    /* what survivors know */
     struct fence_view admitted; /* what the fleet goes on under */

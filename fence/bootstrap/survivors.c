@@ -107,6 +107,8 @@ bool fence_bootstrap_take_survivor(struct fence_bootstrap *bootstrap, unsigned i
         return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_OTHER_TTL, i);
     memcpy(bootstrap->fleet_id, facts->fleet_id, sizeof(bootstrap->fleet_id));
     bootstrap->ttl_max_ms = facts->ttl_max_ms;
+    if (bootstrap->params.readers == 0 && bootstrap->readers < facts->readers)
+        bootstrap->readers = facts->readers;
     if (bootstrap->params.extensions_max == 0)
         bootstrap->extensions_max = facts->extensions_max;
     (void)fence_view_merge(&bootstrap->known, &facts->view, bootstrap->params.n);
@@ -219,6 +221,7 @@ bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
     assert(bootstrap->at == bootstrap->params.n);
     const struct fence_bootstrap_params *params = &bootstrap->params;
     bootstrap->ttl_max_ms = params->ttl_max_ms;
+    bootstrap->readers = params->readers;
     bootstrap->extensions_max = params->extensions_max;
     if (!fence_bootstrap_judge_servers(bootstrap))
         return false;
@@ -229,6 +232,8 @@ bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
         memcpy(bootstrap->fleet_id, params->fleet_id, sizeof(bootstrap->fleet_id));
     if (bootstrap->ttl_max_ms == 0)
         bootstrap->ttl_max_ms = FENCE_TTL_MAX_DEFAULT_MS;
+    if (bootstrap->survivors == 0 && bootstrap->readers == 0)
+        bootstrap->readers = FENCE_READERS_DEFAULT;
     if (bootstrap->survivors == 0 && bootstrap->extensions_max == 0)
         bootstrap->extensions_max = FENCE_EXTENSIONS_DEFAULT;
     if (params->goes_on && !(judge_loss(bootstrap) && judge_followed(bootstrap)))

@@ -3,6 +3,7 @@
 #include "fence/call/admit.h"
 #include "fence/call/attempts.h"
 #include "fence/call/call_move.h"
+#include "fence/call/gate.h"
 #include "fence/call/seating.h"
 #include "fence/call/survey.h"
 #include "fence/call/waiting.h"
@@ -37,14 +38,16 @@ static void answer_failed(struct fence_core *core, struct call *call, int error)
         answer->remaining_ms = (seen->held_until_us - core->now_us + 999) / 1000;
         answer->owner = seen->owner;
     }
-    if (group && (held || obstructed))
+    if (group && (obstructed || (held && !core_writes(call))))
         answer->resource = group->group.locks[group->blocked].resource;
     if (tally) {
         memcpy(answer->parts, tally->parts, sizeof(answer->parts));
         answer->granted = fence_tally_count(tally, FENCE_PART_GRANTED);
     }
+    if (core_has_gate(call))
+        core_gate_release(core, call->resource, call->lock_id);
     core_leave(core, call, false);
-    if (core_wants_seat(call) && !obstructed)
+    if ((core_wants_seat(call) || core_writes(call)) && !obstructed)
         core_seat_drop(call);
 }
 
@@ -70,10 +73,12 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     if (core_wants_seat(call))
         core_seat_granted(core, call);
     core_answer_queue(core, call);
+    core_wake_readers(core, call);
     tell_watches(core, call, group);
     struct fence_answer *answer = core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
-    answer->token = attempt->votes.each[0].token;
+    answer->token =
+        core_writes(call) ? core_gate_token(&group->group) : attempt->votes.each[0].token;
     answer->validity_ms = validity_us / 1000;
     answer->found = fence_attempt_found(attempt);
     answer->confirmed = call->taking.confirmed;
@@ -101,13 +106,23 @@ static bool worth_another_try(const struct fence_core *core, const struct call *
     return error == FENCE_ECONTENDED && call->tries < tries_max;
 }
 
+/* Whether a reader met the gate, and not the seat that it asked for. */
+static bool met_gate(const struct call *call)
+{
+    return call->mode == FENCE_MODE_READ && call->taking.attempt.holders.blocked > 0;
+}
+
 static void remember_holder(struct fence_core *core, struct call *call)
 {
     const struct fence_holders *holders = &call->taking.attempt.holders;
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
-    core_holder_hint_held(core_hint(core, call), core->now_us + remaining_ms * 1000,
-                          fence_holders_top(holders), holders->owner);
-    if (core_wants_seat(call))
+    struct core_holder_hint *hint =
+        met_gate(call) ? core_seat_gate_hint(core, call) : core_hint(core, call);
+    core_holder_hint_held(hint, core->now_us + remaining_ms * 1000, fence_holders_top(holders),
+                          holders->owner);
+    if (met_gate(call))
+        core_seat_gate_met(core, call);
+    else if (core_wants_seat(call))
         core_seat_met(core, call);
     core_answer_queue(core, call);
     struct core_group_call *group = core_group_of(core, call);
@@ -124,7 +139,8 @@ static uint64_t random_moment_us(struct fence_core *core, unsigned doublings)
  * several may find them split for as long as one of its locks is held. */
 static uint64_t next_try_us(struct fence_core *core, const struct call *call)
 {
-    unsigned most = call->group != FENCE_NOBODY ? FENCE_GROUP_DOUBLINGS_MAX : FENCE_TRIES_MAX;
+    const bool many = call->group != FENCE_NOBODY && !core_writes(call);
+    unsigned most = many ? FENCE_GROUP_DOUBLINGS_MAX : FENCE_TRIES_MAX;
     return random_moment_us(core, call->tries < most ? call->tries : most);
 }
 
@@ -163,13 +179,21 @@ static bool lets_others_ask(struct fence_core *core, struct call *call)
     return true;
 }
 
+/* Whether @call may ask the masters: it is the first of its queue, it has the lock itself, or it is
+ * a reader for whom there is a seat. */
+static bool may_ask(const struct fence_core *core, const struct call *call)
+{
+    return !core_stands_behind(core, call) || core_holds_itself(core, call) ||
+           core_seats_shared(core, call) > 0;
+}
+
 /* Another lock id holds the seat that @call asked for: it asks for the next one. False: there is no
  * other one. */
 static bool ask_for_next_seat(struct fence_core *core, struct call *call)
 {
     const bool over = call->wait_until_us && core->now_us >= call->wait_until_us;
-    if (!core_wants_seat(call) || over || core_stands_behind(core, call) ||
-        !core_seat_choose(core, call))
+    const bool in_turn = call->mode == FENCE_MODE_READ || !core_stands_behind(core, call);
+    if (!core_wants_seat(call) || over || !in_turn || !core_seat_choose(core, call))
         return false;
     core_next_round(core, call);
     call->tries--; /* all of them are one try */
@@ -180,6 +204,7 @@ static bool ask_for_next_seat(struct fence_core *core, struct call *call)
 
 static void fail(struct fence_core *core, struct call *call, int error)
 {
+    core_seat_trying(core, call, false);
     core_attempt_undo(core, call);
     core_learn_number(core, call, fence_holders_highest(&call->taking.attempt.holders));
     core->counts.contended += error == FENCE_ECONTENDED;
@@ -216,6 +241,9 @@ static void start_attempt(struct fence_core *core, struct call *call)
 {
     core_call_move(call, CALL_TRYING);
     call->tries++;
+    if (core_has_gate(call))
+        core_gate_extend(core, call);
+    core_seat_trying(core, call, true);
     core_attempt_begin(core, call);
     if (call->taking.attempt.state == FENCE_ATTEMPT_FAILED)
         fail_by_attempt(core, call);
@@ -245,10 +273,20 @@ static void wait_for_seat(struct fence_core *core, struct call *call)
         answer_failed(core, call, FENCE_EHELD);
 }
 
+/* Whether the fleet has another number of seats for readers than @call asks for. */
+static bool has_other_seats(const struct fence_core *core, const struct call *call)
+{
+    const struct core_group_call *group = core_group_of(core, call);
+    return (call->mode == FENCE_MODE_READ && call->seats != core->fleet.readers) ||
+           (core_has_gate(call) && group->group.count != core->fleet.readers);
+}
+
 static void try(struct fence_core *core, struct call *call)
 {
-    if (call->ttl_ms + call->delay_ms > core->fleet.ttl_max_ms) {
-        answer_failed(core, call, FENCE_ETTL); /* the fleet was made anew while the call waited */
+    if (call->ttl_ms + call->delay_ms > core->fleet.ttl_max_ms || has_other_seats(core, call)) {
+        /* the fleet was made anew while the call waited */
+        const int error = has_other_seats(core, call) ? FENCE_EBUSY : FENCE_ETTL;
+        answer_failed(core, call, error);
         return;
     }
     if (core_wants_seat(call) && !core_survey_due(call) && !core_seat_choose(core, call))
@@ -260,7 +298,8 @@ static void try(struct fence_core *core, struct call *call)
 void core_acquire_admitted(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_ACQUIRE && call->state == CALL_ADMITTING);
-    const bool asks = core_holds_itself(core, call) || core_survey_due(call);
+    const bool asks =
+        core_holds_itself(core, call) || core_survey_due(call) || call->mode == FENCE_MODE_READ;
     const bool passed = core_wants_seat(call) && !asks && !core_seat_has_turn(core, call);
     if (core_stands_behind(core, call) && !asks)
         step_back(core, call); /* another one came back to its place meanwhile */
@@ -268,6 +307,19 @@ void core_acquire_admitted(struct fence_core *core, struct call *call)
         wait_for_seat(core, call);
     else
         ask_masters(core, call);
+}
+
+/* @call has the gate, and goes on for the seats. */
+static void pass_gate(struct fence_core *core, struct call *call)
+{
+    if (!core_gate_pass(core, call)) {
+        core_attempt_undo(core, call);
+        answer_failed(core, call, FENCE_EBUSY);
+        return;
+    }
+    core_next_round(core, call);
+    if (core_admit(core, call))
+        start_attempt(core, call);
 }
 
 static void win(struct fence_core *core, struct call *call)
@@ -279,6 +331,11 @@ static void win(struct fence_core *core, struct call *call)
         fail(core, call, FENCE_ETOOSLOW);
         return;
     }
+    if (core_writes(call) && !core_has_gate(call)) {
+        pass_gate(core, call);
+        return;
+    }
+    core_seat_trying(core, call, false);
     core_attempt_settle(core, call);
     answer_granted(core, call, (uint64_t)validity_us);
 }
@@ -299,7 +356,7 @@ static void stand_behind(struct fence_core *core, struct call *call)
 void core_acquire_begin(struct fence_core *core, struct call *call, const struct fence_call *asked)
 {
     const bool first = core_stand(core, call, asked);
-    if (first || core_holds_itself(core, call) || core_survey_due(call))
+    if (first || core_survey_due(call) || may_ask(core, call))
         try(core, call);
     else
         stand_behind(core, call);
@@ -325,8 +382,7 @@ static void conclude_survey(struct fence_core *core, struct call *call)
     call->acquire.asked = 0;
     call->tries = 0;
     core_next_round(core, call);
-    const bool behind = core_stands_behind(core, call);
-    if (behind && !core_holds_itself(core, call))
+    if (!may_ask(core, call))
         stand_behind(core, call);
     else
         try(core, call);
@@ -368,8 +424,8 @@ void core_acquire_timer(struct fence_core *core, struct call *call)
         return;
     }
     if (core_wants_seat(call))
-        core_seats_look(core, call);
-    const bool may_try = !core_stands_behind(core, call) || core_holds_itself(core, call);
+        core_seats_look(core, call, !core_stands_behind(core, call));
+    const bool may_try = may_ask(core, call);
     const bool asks_once = !call->wait_until_us && call->tries == 0;
     if (call->wait_until_us && core->now_us >= call->wait_until_us)
         answer_failed(core, call, FENCE_EWAITTIMEOUT);
@@ -384,7 +440,9 @@ void core_acquire_timer(struct fence_core *core, struct call *call)
 void core_acquire_abandon(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_ACQUIRE && call->state != CALL_FREE);
-    if (call->state == CALL_TRYING)
+    if (call->state == CALL_TRYING) {
+        core_seat_trying(core, call, false);
         core_attempt_undo(core, call);
+    }
     answer_failed(core, call, FENCE_ELEFT);
 }

@@ -30,7 +30,9 @@ static void undo_at(struct fence_core *core, const struct call *call, uint32_t m
 {
     const struct core_group_call *group = core_group_of(core, call);
     const struct fence_taken taken = {
-        .resource = core_wants_seat(call) ? core_seat_kept_name(core, call) : call->resource,
+        .resource = core_wants_seat(call) || call->mode != FENCE_MODE_PLAIN
+                        ? core_seat_kept_name(core, call)
+                        : call->resource,
         .group = group ? &group->group : NULL,
         .lock_id = call->lock_id,
         .attempt = call->taking.attempt.id,
@@ -103,6 +105,10 @@ static void take(struct fence_core *core, struct call *call, uint32_t set)
         .idempotent = call->idempotent,
         .group = group ? &group->group : NULL,
     };
+    if (call->mode == FENCE_MODE_READ && call->kind == FENCE_CALL_ACQUIRE) {
+        request.gated = true;
+        request.group = core_seat_with_gate(core, call, request.hint);
+    }
     core_ask(core, call, set, &request);
 }
 

@@ -10,6 +10,19 @@
 #include <assert.h>
 #include <string.h>
 
+/* A writer asks for the gate first. */
+static unsigned seats_of(const struct fence_core *core, const struct fence_call *asked)
+{
+    switch (asked->mode) {
+    case FENCE_MODE_READ:
+        return core->fleet.readers;
+    case FENCE_MODE_WRITE:
+        return 0;
+    default:
+        return asked->seats;
+    }
+}
+
 /* The queue for the seats of a name has the '#', as a lock of that name may have a queue, too. */
 static void name_queue(struct call *call)
 {
@@ -30,7 +43,8 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
         .kind = asked->kind,
         .origin = asked->origin,
         .slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource)),
-        .seats = (uint8_t)asked->seats,
+        .seats = (uint8_t)seats_of(core, asked),
+        .mode = asked->mode,
         .ttl_ms = asked->ttl_ms,
         .delay_ms = fence_owner_delay_ms(asked->owner),
         .keep_ms = asked->keep_ms,
@@ -48,6 +62,8 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
     core_copy_text(call->resource, sizeof(call->resource), asked->resource);
     if (call->seats > 0)
         name_queue(call);
+    else if (call->mode == FENCE_MODE_WRITE)
+        fence_gate_write(call->resource);
     core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
     core_copy_text(call->owner, sizeof(call->owner), asked->owner);
     return call;

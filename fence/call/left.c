@@ -2,10 +2,14 @@
 
 #include "fence/call/acquire.h"
 #include "fence/call/cleanup.h"
+#include "fence/call/gate.h"
 #include "fence/call/seating.h"
 #include "fence/call/waiting.h"
 #include "fence/call/watch.h"
+#include "fence/protocol/seat.h"
 #include "fence/state/clients.h"
+
+#include <string.h>
 
 void core_left(struct fence_core *core, uint64_t client)
 {
@@ -29,6 +33,8 @@ void core_left_grant(struct fence_core *core, const struct fence_taken *declined
         core_kept_places_declined(&core->kept, core->granted_place, name, declined->lock_id);
     if (!group)
         core_released(core, declined->resource, declined->lock_id);
+    if (group && fence_seat_read(group->locks[0].resource, strlen(group->locks[0].resource), NULL))
+        core_gate_release(core, declined->resource, declined->lock_id);
     for (unsigned k = 0; group && k < group->count; k++)
         core_released(core, group->locks[k].resource, declined->lock_id);
 }

@@ -90,6 +90,30 @@ struct core_holder_hint *core_seat_hint(const struct fence_core *core, const str
     return &known_of(core, call)->seen[call->seat];
 }
 
+struct core_holder_hint *core_seat_gate_hint(const struct fence_core *core, const struct call *call)
+{
+    return &known_of(core, call)->gate;
+}
+
+/* Whether a writer is known to have the gate, which turns @call away. */
+static bool is_shut_out(const struct fence_core *core, const struct call *call)
+{
+    return call->mode == FENCE_MODE_READ && is_held(core, &known_of(core, call)->gate);
+}
+
+/* Seats that a reader leaves to other readers of this server. */
+static uint64_t left_to_others(const struct fence_core *core, const struct call *call)
+{
+    return call->mode == FENCE_MODE_READ ? known_of(core, call)->trying : 0;
+}
+
+/* Bits of the seats that @call waits for: those that it has the turn of. Readers ask side by side,
+ * and have the turn of all. */
+static uint64_t awaited_seats(const struct fence_core *core, const struct call *call)
+{
+    return call->mode == FENCE_MODE_READ ? core_seats_of(call) : turns_of(core, call);
+}
+
 /* Of the seats in @set, which has one. */
 static struct core_holder_hint *first_to_end_of(struct core_seats_known *known, uint64_t set)
 {
@@ -101,17 +125,22 @@ static struct core_holder_hint *first_to_end_of(struct core_seats_known *known, 
     return first;
 }
 
+/* Of a reader that the gate turns away, the gate. */
 struct core_holder_hint *core_seat_first_to_end(const struct fence_core *core,
                                                 const struct call *call)
 {
-    return first_to_end_of(known_of(core, call), core_seats_of(call));
+    struct core_seats_known *known = known_of(core, call);
+    return is_shut_out(core, call) ? &known->gate : first_to_end_of(known, core_seats_of(call));
 }
 
 struct core_holder_hint *core_seat_next_to_end(const struct fence_core *core,
                                                const struct call *call)
 {
-    const uint64_t turns = turns_of(core, call);
-    return first_to_end_of(known_of(core, call), turns != 0 ? turns : core_seats_of(call));
+    struct core_seats_known *known = known_of(core, call);
+    const uint64_t turns = awaited_seats(core, call);
+    if (is_shut_out(core, call))
+        return &known->gate;
+    return first_to_end_of(known, turns != 0 ? turns : core_seats_of(call));
 }
 
 bool core_seats_all_held(const struct fence_core *core, const struct call *call)
@@ -138,7 +167,7 @@ static uint64_t held_seats(const struct fence_core *core, const struct call *cal
 
 bool core_seats_left_to_others(const struct fence_core *core, const struct call *call)
 {
-    return (core_seats_of(call) & ~turns_of(core, call) & ~held_seats(core, call)) != 0;
+    return (core_seats_of(call) & ~awaited_seats(core, call) & ~held_seats(core, call)) != 0;
 }
 
 unsigned core_seats_held_from_first(const struct fence_core *core, const struct call *call)
@@ -168,7 +197,9 @@ bool core_seat_held_by_itself(const struct fence_core *core, const struct call *
 
 bool core_seats_unheard(const struct fence_core *core, const struct call *call)
 {
-    return (turns_of(core, call) & ~known_of(core, call)->heard) != 0;
+    if (is_shut_out(core, call))
+        return !known_of(core, call)->gate_heard;
+    return (awaited_seats(core, call) & ~known_of(core, call)->heard) != 0;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -189,14 +220,34 @@ static unsigned first_from(uint64_t set, unsigned from, unsigned seats)
     return FENCE_NOBODY;
 }
 
+unsigned core_seats_shared(const struct fence_core *core, const struct call *call)
+{
+    if (call->mode != FENCE_MODE_READ || is_shut_out(core, call))
+        return 0;
+    const uint64_t free = core_seats_of(call) & ~held_seats(core, call);
+    return (unsigned)__builtin_popcountll(free & ~left_to_others(core, call));
+}
+
+void core_seat_trying(struct fence_core *core, const struct call *call, bool begins)
+{
+    if (call->mode != FENCE_MODE_READ)
+        return;
+    struct core_seats_known *known = known_of(core, call);
+    known->trying &= ~seat_bit(call->seat);
+    known->trying |= begins ? seat_bit(call->seat) : 0;
+}
+
 static unsigned next_seat(const struct fence_core *core, const struct call *call)
 {
     const struct core_seats_known *known = known_of(core, call);
     const unsigned from = begin_at(known, call);
     const unsigned own = own_seat(core, call);
-    const uint64_t left = turns_of(core, call) & ~call->acquire.asked;
+    const uint64_t left =
+        awaited_seats(core, call) & ~call->acquire.asked & ~left_to_others(core, call);
     if (own != FENCE_NOBODY && !(call->acquire.asked & seat_bit(own)))
         return own;
+    if (is_shut_out(core, call))
+        return FENCE_NOBODY;
     const unsigned free = first_from(left & ~held_seats(core, call), from, call->seats);
     return free != FENCE_NOBODY ? free : first_from(left & call->acquire.look, from, call->seats);
 }
@@ -208,16 +259,20 @@ bool core_seat_choose(struct fence_core *core, struct call *call)
         return false;
     call->seat = (uint8_t)seat;
     call->acquire.asked |= seat_bit(seat);
+    if (call->mode == FENCE_MODE_READ) /* another reader may begin before the answer comes */
+        known_of(core, call)->next = seat + 1;
     fence_seat_write(call->resource, seat);
     return true;
 }
 
-void core_seats_look(struct fence_core *core, struct call *call)
+void core_seats_look(struct fence_core *core, struct call *call, bool first)
 {
-    const uint64_t turns = turns_of(core, call);
+    const uint64_t turns = awaited_seats(core, call);
     const uint64_t unheard = turns & ~known_of(core, call)->heard;
     call->acquire.asked = 0;
     call->acquire.look = 0;
+    if (first && is_shut_out(core, call)) /* the next seat that it asks for tells about the gate */
+        known_of(core, call)->gate.held_until_us = 0;
     if (core_seats_turn_held(core, call))
         call->acquire.look = unheard ? unheard : turns;
 }
@@ -258,6 +313,15 @@ void core_seat_met(struct fence_core *core, struct call *call)
         known_of(core, call)->heard |= seat_bit(call->seat);
 }
 
+void core_seat_gate_met(struct fence_core *core, struct call *call)
+{
+    struct core_seats_known *known = known_of(core, call);
+    if (core_holder_hint_overtaken(&known->gate)) /* it was about to be free */
+        known->gate.held_until_us = 0;
+    known->gate_heard = known->gate_heard || call->wait_until_us != 0;
+    call->acquire.asked &= ~seat_bit(call->seat); /* nothing was learnt of the seat */
+}
+
 void core_seat_granted(struct fence_core *core, const struct call *call)
 {
     struct core_seats_known *known = known_of(core, call);
@@ -269,6 +333,20 @@ const char *core_seat_kept_name(struct fence_core *core, const struct call *call
 {
     memcpy(core->seats.undone, call->resource, sizeof(core->seats.undone));
     return core->seats.undone;
+}
+
+const struct fence_group *core_seat_with_gate(struct fence_core *core, const struct call *call,
+                                              int64_t hint)
+{
+    struct fence_group *group = &core->seats.gated;
+    group->count = 2;
+    for (unsigned k = 0; k < group->count; k++) {
+        group->locks[k].slot = call->slot;
+        group->locks[k].hint = hint;
+        core_copy_text(group->locks[k].resource, sizeof(group->locks[k].resource), call->resource);
+    }
+    fence_gate_write(group->locks[1].resource);
+    return group;
 }
 
 /* ---- asking about all of them ---------------------------------------------------------------- */
@@ -311,7 +389,8 @@ void core_queue_name(const char *resource, char ret_name[static FENCE_RESOURCE_M
 {
     const size_t len = strlen(resource);
     const size_t name_len = fence_seat_name_len(resource, len);
-    const size_t used = name_len < len ? name_len + 1 : len;
+    const bool is_seat = name_len < len && !fence_gate_is(resource, len);
+    const size_t used = is_seat ? name_len + 1 : len;
     assert(len <= FENCE_RESOURCE_MAX);
     memcpy(ret_name, resource, used);
     ret_name[used] = '\0';
@@ -323,16 +402,25 @@ struct core_holder_hint *core_queue_hint(struct fence_core *core, struct core_wa
     unsigned seat = 0;
     if (queue->seats == FENCE_NOBODY)
         return &queue->seen;
-    return fence_seat_read(resource, strlen(resource), &seat)
-               ? &core->seats.known[queue->seats].seen[seat]
-               : NULL;
+    struct core_seats_known *known = &core->seats.known[queue->seats];
+    if (fence_gate_is(resource, strlen(resource)))
+        return &known->gate;
+    return fence_seat_read(resource, strlen(resource), &seat) ? &known->seen[seat] : NULL;
+}
+
+struct core_wait_queue *core_queue_of_readers(const struct fence_core *core, const char *gate)
+{
+    char name[FENCE_RESOURCE_MAX + 1];
+    core_copy_text(name, sizeof(name), gate);
+    name[fence_seat_name_len(name, strlen(name)) + 1] = '\0';
+    return core_wait_queues_find(&core->queues, name);
 }
 
 uint32_t core_queue_asker(const struct fence_core *core, const struct core_wait_queue *queue,
                           const char *resource)
 {
     unsigned seat = 0;
-    if (queue->seats == FENCE_NOBODY)
+    if (queue->seats == FENCE_NOBODY || fence_gate_is(resource, strlen(resource)))
         return queue->first;
     return fence_seat_read(resource, strlen(resource), &seat)
                ? core->seats.known[queue->seats].turn[seat]
@@ -344,4 +432,19 @@ struct core_wait_queue *core_queue_for(const struct fence_core *core, const char
     char name[FENCE_RESOURCE_MAX + 1];
     core_queue_name(resource, name);
     return core_wait_queues_find(&core->queues, name);
+}
+
+unsigned core_writers_waiting(const struct fence_core *core, const char *resource)
+{
+    char name[FENCE_RESOURCE_MAX + 1];
+    core_copy_text(name, sizeof(name), resource);
+    fence_gate_write(name);
+    const struct core_wait_queue *queue = core_wait_queues_find(&core->queues, name);
+    unsigned count = queue ? queue->length : 0;
+    name[fence_seat_name_len(name, strlen(name))] = '\0';
+    for (uint32_t k = 0; k < core->groups.used_count; k++) {
+        const struct call *call = &core->calls[core->groups.calls[core->groups.used[k]].call];
+        count += core_has_gate(call) && strcmp(call->resource, name) == 0;
+    }
+    return count;
 }

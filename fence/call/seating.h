@@ -22,6 +22,18 @@ static inline bool core_wants_seat(const struct call *call)
     return call->seats > 0;
 }
 
+/* Whether @call is a writer's, which wants all seats (fence/call/gate.h). */
+static inline bool core_writes(const struct call *call)
+{
+    return call->mode == FENCE_MODE_WRITE;
+}
+
+/* Whether @call, a writer, has the gate and asks for the seats. */
+static inline bool core_has_gate(const struct call *call)
+{
+    return core_writes(call) && call->group != FENCE_NOBODY;
+}
+
 /* The seats that @call knows of, a bit for each. */
 static inline uint64_t core_seats_of(const struct call *call)
 {
@@ -64,9 +76,16 @@ unsigned core_seats_held_from_first(const struct fence_core *core, const struct 
  * last pause. */
 bool core_seat_choose(struct fence_core *core, struct call *call);
 
-/* A pause of @call is over. Where all seats are held, it looks at those whose release it would not
- * be told of; or else at all, as a message may be lost. */
-void core_seats_look(struct fence_core *core, struct call *call);
+/* Whether @call, a reader, may ask for a seat though others stand before it: one is free as far as
+ * is known, and no reader of this server asks for it. How many such seats there are. */
+unsigned core_seats_shared(const struct fence_core *core, const struct call *call);
+
+/* An attempt of @call, which may be of any kind, for a seat begins or is over. */
+void core_seat_trying(struct fence_core *core, const struct call *call, bool begins);
+
+/* A pause of @call, the @first of its queue or not, is over. Where all seats are held, it looks at
+ * those whose release it would not be told of; or else at all, as a message may be lost. */
+void core_seats_look(struct fence_core *core, struct call *call, bool first);
 
 /* Whether @call has to ask for a seat before it is told of the release of each. */
 bool core_seats_unheard(const struct fence_core *core, const struct call *call);
@@ -83,6 +102,17 @@ void core_seat_found(struct fence_core *core, const struct call *call, unsigned 
  * of these masters. */
 void core_seat_found_held(struct fence_core *core, const struct call *call, unsigned seat,
                           uint64_t remaining_ms, const struct fence_reply *reply);
+/* The seat that @call, a reader, asks for, with the gate of the name: for the requests of this
+ * step.
+ */
+const struct fence_group *core_seat_with_gate(struct fence_core *core, const struct call *call,
+                                              int64_t hint);
+
+/* What is known of the gate that @call, a reader, met. And it met a holder of it, whom its hint
+ * names now. */
+struct core_holder_hint *core_seat_gate_hint(const struct fence_core *core,
+                                             const struct call *call);
+void core_seat_gate_met(struct fence_core *core, struct call *call);
 
 /* @call met another holder of its seat; or was granted it. */
 void core_seat_met(struct fence_core *core, struct call *call);
@@ -96,10 +126,11 @@ unsigned core_seat_of_reply(const struct call *call, const struct fence_reply *r
 /* @call has an answer: its resource is the name that it asked for again. */
 void core_seat_drop(struct call *call);
 
-/* The name of the queue of @resource, which may be a seat. */
+/* The name of the queue of @resource, which may be a seat. A gate has a queue of its own. */
 void core_queue_name(const char *resource, char ret_name[static FENCE_RESOURCE_MAX + 1]);
 
-/* The hint of @queue about @resource, which it is of, or of whose seats it is. */
+/* The hint of @queue about @resource, which it is of, or of whose seats it is. Readers have a hint
+ * about their gate. */
 struct core_holder_hint *core_queue_hint(struct fence_core *core, struct core_wait_queue *queue,
                                          const char *resource);
 
@@ -109,5 +140,11 @@ uint32_t core_queue_asker(const struct fence_core *core, const struct core_wait_
 
 /* The queue of @resource, or of the name that it is a seat of; NULL: no call waits. */
 struct core_wait_queue *core_queue_for(const struct fence_core *core, const char *resource);
+
+/* The queue of the readers of @gate; NULL: none waits. */
+struct core_wait_queue *core_queue_of_readers(const struct fence_core *core, const char *gate);
+
+/* How many writers wait for the name that @resource begins with, at its gate or behind it. */
+unsigned core_writers_waiting(const struct fence_core *core, const char *resource);
 
 #endif

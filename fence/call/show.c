@@ -36,6 +36,7 @@ static void note_held(struct fence_seats_shown *told, unsigned seat,
     told->held[told->count++] = (struct fence_seat_shown){
         .seat = seat,
         .token = fence_holders_token(&vote->holders, agreeing),
+        .holder = fence_holders_top(&vote->holders),
         .owner = vote->holders.owner,
         .remaining_ms = fence_holders_remaining_ms(&vote->holders, agreeing),
         .kept = fence_holders_kept(&vote->holders),
@@ -57,6 +58,8 @@ static void answer_shown(struct fence_core *core, struct call *call,
             note_held(&shown->told, k, &shown->votes[k]);
     answer->shown = &shown->told;
     answer->waiters = queue ? queue->length : 0;
+    if (call->mode == FENCE_MODE_READ)
+        answer->waiters += core_writers_waiting(core, call->resource);
     core_seats_end_show(&core->seats, call->show.index);
     core_finish(core, call);
     core_seat_drop(call);

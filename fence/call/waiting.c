@@ -7,6 +7,7 @@
 #include "fence/call/watch.h"
 #include "fence/protocol/lock_id.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/seat.h"
 #include "fence/state/output.h"
 
 #include <assert.h>
@@ -81,6 +82,8 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
     call->waited = true;
     if (call->wait_until_us)
         due_us = fence_min(due_us, call->wait_until_us);
+    if (core_has_gate(call)) /* it extends the gate then */
+        due_us = fence_min(due_us, core->now_us + call->ttl_ms * UINT64_C(1000) / FENCE_GATE_PARTS);
     core_trace_call(core, FENCE_TRACE_PAUSED, call, 0,
                     due_us > core->now_us ? (int64_t)(due_us - core->now_us) : 0);
     core_wake_at(core, call, due_us);
@@ -248,6 +251,26 @@ void core_answer_queue(struct fence_core *core, const struct call *call)
     }
 }
 
+/* The first takes one of the seats, which it is told of by itself. */
+static void wake_behind_first(struct fence_core *core, const struct core_wait_queue *queue)
+{
+    unsigned seats = core_seats_shared(core, &core->calls[queue->first]);
+    uint32_t who = core_wait_queues_behind(&core->queues, queue->first);
+    for (; who != FENCE_NOBODY && seats > 1; who = core_wait_queues_behind(&core->queues, who)) {
+        const struct call *reader = &core->calls[who];
+        if (reader->mode != FENCE_MODE_READ || reader->state != CALL_QUEUED)
+            continue;
+        core_wake_at(core, reader, core->now_us);
+        seats--;
+    }
+}
+
+void core_wake_readers(struct fence_core *core, const struct call *call)
+{
+    if (call->mode == FENCE_MODE_READ)
+        wake_behind_first(core, queue_of(core, call));
+}
+
 /* @next is first in its queue now, or has the turn of more seats. An attempt that it already has in
  * flight goes on. */
 static void step_forward(struct fence_core *core, struct call *next)
@@ -272,6 +295,22 @@ static void step_forward_for_seats(struct fence_core *core, const struct core_se
         told = known->turn[k];
         step_forward(core, &core->calls[told]);
     }
+}
+
+void core_step_out(struct fence_core *core, struct call *call)
+{
+    assert(call->kind == FENCE_CALL_ACQUIRE && call->group == FENCE_NOBODY);
+    assert(!core_wants_seat(call));
+    struct core_wait_queue *queue = queue_of(core, call);
+    if (call->acquire.place != FENCE_NOBODY)
+        core_kept_places_leave(&core->kept, call->acquire.place, true, core->now_us);
+    call->acquire.place = FENCE_NOBODY;
+    core_kept_places_bound(&core->kept, core_waiters_max(core) - core->waiting);
+    queue->askers -= !call->wait_until_us;
+    queue->own_ids -= call->idempotent;
+    const uint32_t successor = core_wait_queues_leave(&core->queues, core_index(core, call));
+    if (successor != FENCE_NOBODY)
+        step_forward(core, &core->calls[successor]);
 }
 
 /* @call leaves its queue, and its slot is free. */
@@ -325,17 +364,29 @@ static void wake_on_release(struct fence_core *core, uint32_t asker, struct core
         core_wake_at(core, call, core->now_us);
 }
 
+/* @queue may be NULL. */
+static void wake_queue(struct fence_core *core, struct core_wait_queue *queue, const char *resource,
+                       uint64_t by)
+{
+    struct core_holder_hint *seen = queue ? core_queue_hint(core, queue, resource) : NULL;
+    if (!seen)
+        return;
+    wake_on_release(core, core_queue_asker(core, queue, resource), seen, by);
+    if (queue->seats != FENCE_NOBODY && seen->held_until_us <= core->now_us)
+        core_wake_readers(core, &core->calls[queue->first]);
+}
+
 void core_released(struct fence_core *core, const char *resource, const char *lock_id)
 {
     core_watch_changed(core, resource);
-    struct core_wait_queue *queue = core_queue_for(core, resource);
-    if (!queue && core->groups.used_count == 0)
+    const size_t len = strlen(resource);
+    const uint64_t by = fence_lock_id_hash(lock_id);
+    wake_queue(core, core_queue_for(core, resource), resource, by);
+    if (fence_gate_is(resource, len))
+        wake_queue(core, core_queue_of_readers(core, resource), resource, by);
+    if (core->groups.used_count == 0)
         return;
-    uint64_t by = fence_lock_id_hash(lock_id);
-    uint16_t slot = (uint16_t)fence_slot(resource, strlen(resource));
-    struct core_holder_hint *seen = queue ? core_queue_hint(core, queue, resource) : NULL;
-    if (seen)
-        wake_on_release(core, core_queue_asker(core, queue, resource), seen, by);
+    const uint16_t slot = (uint16_t)fence_slot(resource, len);
     for (uint32_t k = 0; k < core->groups.used_count; k++) {
         struct core_group_call *group = &core->groups.calls[core->groups.used[k]];
         if (core_groups_has(group, slot, resource))

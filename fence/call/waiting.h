@@ -14,6 +14,10 @@ bool core_stand(struct fence_core *core, struct call *call, const struct fence_c
  * now. */
 void core_leave(struct fence_core *core, struct call *call, bool granted);
 
+/* @call, the first of its queue or not, leaves it for another one, or for none. It stays among the
+ * calls that wait, and its slot is its own. */
+void core_step_out(struct fence_core *core, struct call *call);
+
 /* The hint for the resource of @call; of several, for the one that was in the way last; of seats,
  * for the one that it asks for. And whether another lock id is known to hold it; of seats, whether
  * others hold all. */
@@ -35,6 +39,10 @@ bool core_stands_behind(const struct fence_core *core, const struct call *call);
  * that do not wait, and wakes repeated requests of the holder itself. Both came after the last such
  * answer, so they are at the end of the queue. */
 void core_answer_queue(struct fence_core *core, const struct call *call);
+
+/* Wakes readers that stand behind the first of the queue of @call, as many as there are seats for
+ * besides. */
+void core_wake_readers(struct fence_core *core, const struct call *call);
 
 /* @call pauses until @due_us, or until its wait is over. */
 void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us);

@@ -47,6 +47,16 @@ static uint32_t named_extensions_max(const struct fence_fleet *fleet,
     return most;
 }
 
+/* The same of the seats of readers. */
+static uint32_t named_readers(const struct fence_fleet *fleet, const struct fence_facts *facts)
+{
+    uint32_t most = 0;
+    for (unsigned j = 0; j < fleet->n; j++)
+        if (same_marker(fleet, j, facts) && fleet->master[j].facts.readers > most)
+            most = fleet->master[j].facts.readers;
+    return most;
+}
+
 /* An operator made another fleet of the same masters (pawld init). Nothing that was known of the
  * old fleet holds for it. */
 static void adopt_fleet(struct fence_fleet *fleet)
@@ -60,6 +70,8 @@ static void adopt_fleet(struct fence_fleet *fleet)
             continue;
         memcpy(fleet->fleet_id, facts->fleet_id, sizeof(fleet->fleet_id));
         fleet->ttl_max_ms = facts->ttl_max_ms;
+        fleet->readers_named = named_readers(fleet, facts);
+        fleet->readers = fleet->readers_named != 0 ? fleet->readers_named : FENCE_READERS_DEFAULT;
         fleet->extensions_max = named_extensions_max(fleet, facts);
         memset(&fleet->view, 0, sizeof(fleet->view));
         memset(&fleet->known, 0, sizeof(fleet->known));

@@ -77,6 +77,7 @@ struct fence_facts {
     int64_t next;     /* joining: the incarnation that it is to get; 0: none */
     int64_t progress; /* joining: rises while its leader gets on */
     uint32_t ttl_max_ms;
+    uint32_t readers;             /* seats of readers; 0: the marker names none */
     uint32_t extensions_max;      /* of one grant; 0: the marker is of before it could be set */
     int64_t writes;               /* of its position */
     struct fence_positions heard; /* positions that servers told it */
@@ -88,6 +89,7 @@ struct fence_facts {
     char closed_fleet_id[FENCE_ID_HEX_LEN + 1];
     uint32_t closed_ttl_max_ms;
     uint32_t closed_extensions_max;
+    uint32_t closed_readers;
     int64_t closed_floor;                  /* the highest token that any of its masters knew */
     char closed_for[FENCE_ID_HEX_LEN + 1]; /* the fleet that follows */
 };
@@ -174,6 +176,8 @@ struct fence_fleet {
     uint64_t deadline_us;                /* silence after which a master counts as gone */
     char fleet_id[FENCE_ID_HEX_LEN + 1]; /* "" until a majority named one */
     uint32_t ttl_max_ms;                 /* the fleet's; 0 until then */
+    uint32_t readers;                    /* seats of readers for each name; 0 until then */
+    uint32_t readers_named;              /* the same; 0: its markers name none */
     uint32_t extensions_max;             /* the fleet's; 0: it names none */
     struct fence_view view;              /* what is believed */
     struct fence_positions known;        /* the last that each member is known to have had */

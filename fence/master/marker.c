@@ -77,6 +77,7 @@ static bool mark_joining(struct fence_turn *turn, const struct fence_rejoin_requ
         .present = true,
         .member = request->member + 1,
         .ttl_max_ms = request->ttl_max_ms,
+        .readers = request->readers,
         .extensions_max = request->extensions_max,
         .durable = request->seen->durable && turn->durable,
         .next = request->incarnation,
@@ -280,6 +281,7 @@ void fence_stored_marker_facts(const struct fence_stored_marker *marker, struct 
     facts->next = marker->next;
     facts->progress = marker->progress;
     facts->ttl_max_ms = marker->ttl_max_ms;
+    facts->readers = marker->readers;
     facts->extensions_max = marker->extensions_max;
     facts->view = marker->view;
 }

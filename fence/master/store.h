@@ -41,6 +41,7 @@ struct fence_stored_marker {
     char server_id[FENCE_ID_HEX_LEN + 1];
     char lineage[FENCE_LINEAGE_MAX + 1];
     uint32_t ttl_max_ms;
+    uint32_t readers;        /* 0: none is named */
     uint32_t extensions_max; /* 0: none is named */
     bool durable;
     bool active; /* else it is joining: */

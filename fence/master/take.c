@@ -109,13 +109,26 @@ static bool stands_in_the_way(struct fence_turn *turn, const struct fence_reques
     return true;
 }
 
+/* A gate that is held turns away who has the lock not yet. */
+static bool is_turned_away(struct fence_turn *turn, const struct fence_request *request,
+                           struct fence_master_answer *answer)
+{
+    struct fence_stored_lock lock;
+    assert(request->group && request->group->count == 2);
+    turn->store->lock(turn->context, request->group->locks[0].resource, &lock);
+    const bool own = fence_stored_lock_is_attempts(&lock, request) || is_found(&lock, request);
+    return !own && stands_in_the_way(turn, request, 1, answer);
+}
+
 /* All or none, unless a counter is used up: what was taken before it stays. */
 void fence_master_take(struct fence_turn *turn, const struct fence_request *request,
                        struct fence_master_answer *answer)
 {
     assert(request->kind == FENCE_REQUEST_TAKE && (!request->group || answer->numbers));
-    const unsigned count = fence_request_locks(request);
+    const unsigned count = fence_request_locks(request) - (request->gated ? 1 : 0);
     struct fence_reply *reply = &answer->reply;
+    if (request->gated && is_turned_away(turn, request, answer))
+        return;
     for (unsigned k = 0; k < count; k++)
         if (stands_in_the_way(turn, request, k, answer))
             return;
@@ -132,6 +145,8 @@ void fence_master_take(struct fence_turn *turn, const struct fence_request *requ
         reply->remaining_ms = 0;
         return;
     }
+    if (request->gated)
+        answer->numbers[1] = answer->numbers[0]; /* each lock of a group has one in the reply */
     if (request->group) {
         reply->numbers = answer->numbers;
         reply->number = answer->numbers[0];

@@ -28,8 +28,11 @@ enum {
     FENCE_SLOTS = 16384,        /* token counters that a master keeps, for any number of names */
     FENCE_GROUP_MIN = 2,        /* resources acquired together, all or none */
     FENCE_GROUP_MAX = 64,
-    FENCE_SEATS_MAX = 64,       /* seats of a name, and so permits of a semaphore */
-    FENCE_SEAT_DIGITS = 2,      /* of the index of a seat */
+    FENCE_SEATS_MAX = 64,  /* seats of a name, and so permits of a semaphore */
+    FENCE_SEAT_DIGITS = 2, /* of the index of a seat */
+    FENCE_READERS_MAX =
+        63, /* seats of a lock of readers and writers, with its gate in a group, ... */
+    FENCE_READERS_DEFAULT = 32, /* ... and of a fleet whose marker names no number */
     FENCE_SEATS_NAME_MAX = 251, /* bytes of a name that has seats: with its '#', a kind and its
                                  * index it is the name of a lock */
 
@@ -110,7 +113,8 @@ enum {
     FENCE_SEAT_QUEUES_MAX = 1024,              /* names whose seats calls want at a time */
     FENCE_SEATS_SHOWN_MAX = 16,                /* inspections of the seats of a name under way */
     FENCE_SCAN_KEYS_MAX = 256,                 /* that a step of a scan looks at, or few more */
-    FENCE_CALLS_MAX = 65536,                   /* a call's index is 16 bits of its tag */
+    FENCE_GATE_PARTS = 4,    /* a writer that waits extends its gate so often in a TTL */
+    FENCE_CALLS_MAX = 65536, /* a call's index is 16 bits of its tag */
 };
 
 /* Tokens fit a double, so that scripts on a master, and JavaScript, carry them unharmed. */

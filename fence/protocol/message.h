@@ -32,6 +32,13 @@ enum {
     FENCE_WATCH_FREE = 0, /* in place of a token */
 };
 
+/* How many may hold a lock at a time (fence/protocol/seat.h). */
+enum fence_mode {
+    FENCE_MODE_PLAIN, /* one; of a semaphore, one in each seat */
+    FENCE_MODE_READ,  /* readers: each in one of the seats that the fleet has for a name */
+    FENCE_MODE_WRITE, /* one writer: in all of these seats */
+};
+
 /* Who asks, and gets the answer. */
 enum fence_origin {
     FENCE_ORIGIN_CLIENT,  /* a client of the service */
@@ -52,8 +59,10 @@ struct fence_call {
                                * (fence/protocol/owner.h). Break: who breaks it, a label */
     const struct fence_group *group; /* acquire: all of these or none, @resource is the first; NULL:
                                       * @resource alone. Borrowed for the step */
-    unsigned seats;   /* acquire: one of so many seats of @resource (fence/protocol/seat.h), up to
-                       * FENCE_SEATS_MAX. Inspect: each of them. 0: @resource itself, or @group */
+    unsigned seats; /* acquire: one of so many seats of @resource (fence/protocol/seat.h), up to
+                     * FENCE_SEATS_MAX. Inspect: each of them. 0: @resource itself, or @group */
+    enum fence_mode mode; /* acquire: to read or to write. Inspect: READ, each seat of readers.
+                           * Else PLAIN. @seats is 0 where it is not PLAIN, and @group NULL */
     bool idempotent;  /* acquire: @lock_id is the client's own, and this may be a retry. A lock that
                        * is there under it counts as acquired */
     int64_t token;    /* extend, break, watch: the grant's token. Watch: FENCE_WATCH_FREE waits
@@ -88,7 +97,8 @@ struct fence_seats_shown {
     struct fence_seat_shown {
         unsigned seat;         /* its index */
         int64_t token;         /* 0: the masters differ */
-        const char *owner;     /* the label of the one who holds it */
+        uint64_t holder;       /* fence_lock_id_hash() of the one who holds it, */
+        const char *owner;     /* and the label */
         uint64_t remaining_ms; /* of its lease and its delay */
         bool kept;             /* it was released, and nobody has it */
     } held[FENCE_SEATS_MAX];   /* in the order of their indexes */
@@ -104,9 +114,11 @@ struct fence_answer {
                            * counter that is not Pawl's: which one */
     unsigned seats;       /* acquire of one of so many seats, inspect of each. If one
                            * was granted, @resource is the seat; otherwise the name */
+    enum fence_mode mode; /* the call's. A writer's @resource is the name */
     const struct fence_seats_shown *shown; /* inspect of seats; NULL otherwise */
     const char *lock_id;                   /* acquire */
-    const struct fence_group *group;       /* acquire of several: with the tokens; NULL otherwise */
+    const struct fence_group *group;       /* acquire of several, or of all seats by a writer: with
+                                            * the tokens; NULL otherwise */
     const char *owner;     /* FENCE_EHELD, inspect, watch: the label of the one who holds it;
                             * FENCE_EBROKEN: who broke it */
     int64_t token;         /* acquire, inspect and watch (0: the masters differ), extend, break; as
@@ -203,6 +215,8 @@ struct fence_request {
     uint32_t names_max;  /* COUNT: named counters beyond which none is made */
     uint32_t extensions; /* EXTEND, JOIN: the cap */
     uint32_t extended;   /* JOIN: extensions that the lock has had, this one included */
+    bool gated;          /* TAKE with a group of two: a lock and a gate. The gate is not taken, and
+                          * where it is held it stands in the way of a lock that is not found */
     bool waits;          /* TAKE: where the lock is held, its release is to be published */
     int64_t ticket;      /* TAKE of one resource that @waits: the highest number that its server
                           * knew of as the call came (fence/master/next.h); 0: it knew none;

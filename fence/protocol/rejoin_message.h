@@ -58,6 +58,7 @@ struct fence_rejoin_request {
                            * another is  recorded */
     const char *fleet_id; /* MARK, RECORD, READ: the member's. CLOSE: the fleet that follows */
     uint32_t ttl_max_ms;
+    uint32_t readers;               /* MARK: 0: none is named */
     uint32_t extensions_max;        /* MARK: 0: none is named */
     const struct fence_facts *seen; /* MARK: the facts it was judged by, */
     bool keeps;                     /* and whether it seems to have kept all it knew. SURVEY: it

@@ -6,6 +6,9 @@
 #include <assert.h>
 #include <string.h>
 
+/* Behind the mark, in place of an index. */
+#define GATE 'w'
+
 bool fence_seats_name_valid(const char *name, size_t len)
 {
     return len <= FENCE_SEATS_NAME_MAX && fence_resource_valid(name, len);
@@ -48,7 +51,24 @@ bool fence_seat_read(const char *lock, size_t len, unsigned *ret_seat)
 
 bool fence_lock_name_valid(const char *lock, size_t len)
 {
-    return fence_resource_valid(lock, len) || fence_seat_read(lock, len, NULL);
+    return fence_resource_valid(lock, len) || fence_seat_read(lock, len, NULL) ||
+           fence_gate_is(lock, len);
+}
+
+bool fence_gate_is(const char *lock, size_t len)
+{
+    const size_t name_len = fence_seat_name_len(lock, len);
+    return len == name_len + 2 && lock[name_len + 1] == GATE &&
+           fence_seats_name_valid(lock, name_len);
+}
+
+void fence_gate_write(char lock[static FENCE_RESOURCE_MAX + 1])
+{
+    const size_t name_len = fence_seat_name_len(lock, strlen(lock));
+    assert(name_len <= FENCE_SEATS_NAME_MAX);
+    lock[name_len] = FENCE_SEAT_MARK;
+    lock[name_len + 1] = GATE;
+    lock[name_len + 2] = '\0';
 }
 
 void fence_seat_write(char lock[static FENCE_RESOURCE_MAX + 1], unsigned seat)

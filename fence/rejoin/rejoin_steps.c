@@ -23,6 +23,7 @@ struct fence_rejoin_request *core_rejoin_send(struct fence_core *core, unsigned 
         .incarnation = core->fleet.master[member].meant,
         .fleet_id = core->fleet.fleet_id,
         .ttl_max_ms = core->fleet.ttl_max_ms,
+        .readers = core->fleet.readers_named,
         .extensions_max = core->fleet.extensions_max,
         .seen = &core->fleet.master[member].facts,
         .steps = rejoin->steps,

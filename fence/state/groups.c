@@ -59,7 +59,7 @@ uint32_t core_groups_open(struct core_groups *groups, const struct fence_group *
                           uint32_t call)
 {
     assert(!core_groups_full(groups));
-    assert(group->count >= FENCE_GROUP_MIN && group->count <= FENCE_GROUP_MAX);
+    assert(group->count >= 1 && group->count <= FENCE_GROUP_MAX);
     uint32_t index = fence_pool_take(&groups->pool);
     struct core_group_call *opened = &groups->calls[index];
     opened->call = call;

@@ -84,6 +84,7 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
         .client = call->client,
         .resource = call->resource,
         .seats = call->seats,
+        .mode = call->mode,
         .lock_id = call->lock_id,
         .owner = "",
         .ttl_ms = call->ttl_ms,

@@ -39,6 +39,9 @@ uint32_t core_seats_open(struct core_seats *seats)
     struct core_seats_known *known = &seats->known[index];
     known->next = seats->turn++;
     known->heard = 0;
+    known->trying = 0;
+    known->gate_heard = false;
+    core_holder_hint_clear(&known->gate);
     for (unsigned k = 0; k < FENCE_SEATS_MAX; k++) {
         core_holder_hint_clear(&known->seen[k]);
         known->turn[k] = FENCE_NOBODY;

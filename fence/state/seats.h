@@ -6,6 +6,7 @@
 
 #include "fence/base/pool.h"
 #include "fence/protocol/error.h"
+#include "fence/protocol/group.h"
 #include "fence/round/quorum_call.h"
 #include "fence/state/holder_hint.h"
 
@@ -19,6 +20,9 @@ struct core_seats_known {
     uint64_t heard; /* bits of the seats whose holder was met by a call that waits: masters publish
                      * the release of that holder */
     struct core_holder_hint seen[FENCE_SEATS_MAX];
+    uint64_t trying;              /* bits of the seats that readers of this server ask for now */
+    struct core_holder_hint gate; /* the same of the gate, for readers; */
+    bool gate_heard;              /* and whether masters publish its release */
 };
 
 /* An inspection of seats that is under way, and its answer. */
@@ -34,6 +38,8 @@ struct core_seats {
     struct fence_pool shown_pool;        /* of these */
     unsigned turn;                       /* the seat that the next queue begins at: in rotation */
     char undone[FENCE_RESOURCE_MAX + 1]; /* the seat whose attempt ended in this step */
+    char gate[FENCE_RESOURCE_MAX + 1];   /* of a request of this step, */
+    struct fence_group gated;            /* and a seat with its gate */
     char names[FENCE_SEATS_MAX][FENCE_RESOURCE_MAX + 1]; /* of the requests of this step */
 };
 

@@ -5,7 +5,7 @@
  *     cleanup, admit, calls             what calls have in common
  *     rounds                            the way through a round, whatever is asked
  *     votes, show, inspect, watch       looks at a lock, which other calls bring about
- *     seating, waiting, attempts, survey
+ *     seating, waiting, attempts, gate, survey
  *                                       what acquires have in common
  *     acquire, reacquire, extend, release, break, count
  *                                       a call, by its kind
@@ -48,6 +48,8 @@ struct core_rejoin; /* fence/rejoin/rejoin_state.h */
  *   ACQUIRE of a seat, under the client's own lock id ---> SURVEYING ---> QUEUED or TRYING
  *   ACQUIRE of a seat, that does not wait, and met another holder: TRYING ---> SURVEYING --->
  * TRYING
+ *
+ *   ACQUIRE by a writer: of the gate, as above; then of all seats, as of several
  *
  *   EXTEND, RELEASE, INSPECT ---> VOTING
  *
@@ -98,6 +100,8 @@ struct call_acquire {
     unsigned yields;       /* moments in which it let the calls before it ask for the other seats */
     bool met;              /* a seat that it asked for has another holder */
     bool surveyed;         /* it asked who holds each seat */
+    int64_t gate_token;    /* of a writer that has the gate: its token, ... */
+    uint64_t gate_us;      /* ... and when it was acquired, or extended last */
 };
 
 /* What lasts of an extension from one round to the next. */
@@ -162,6 +166,7 @@ struct call {
     uint16_t slot;
     uint8_t seats; /* acquire: of one of so many seats; inspect: of each. 0: of @resource itself */
     uint8_t seat;  /* the one that it asks for */
+    enum fence_mode mode;
     uint32_t ttl_ms;
     uint32_t delay_ms; /* acquire, extension that acquires again: after the lease, on the masters */
     uint32_t keep_ms;  /* release */
@@ -191,7 +196,8 @@ struct call {
     };
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    char resource[FENCE_RESOURCE_MAX + 1]; /* of seats: of the queue, then the seat */
+    char resource[FENCE_RESOURCE_MAX + 1]; /* of seats: of the queue, then the seat. Of a writer:
+                                            * the gate, then the name */
 };
 
 struct fence_core {

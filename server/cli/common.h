@@ -118,6 +118,7 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv);
 int cli_key(struct cli_globals *globals, int argc, char **argv);
 int cli_list(struct cli_globals *globals, int argc, char **argv);
 int cli_lock(struct cli_globals *globals, int argc, char **argv);
+int cli_rwlock(struct cli_globals *globals, int argc, char **argv);
 int cli_semaphore(struct cli_globals *globals, int argc, char **argv);
 int cli_release(struct cli_globals *globals, int argc, char **argv);
 int cli_show(struct cli_globals *globals, int argc, char **argv);

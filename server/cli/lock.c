@@ -1,4 +1,5 @@
-/* `pawl lock` and `pawl semaphore`: a command under a lock, or under a seat of a semaphore. */
+/* `pawl lock`, `pawl semaphore` and `pawl rwlock`: a command under a lock, under a seat of a
+ * semaphore, or as one of the readers or the writer of a name. */
 #include "fence/protocol/limits.h"
 #include "fence/protocol/name.h"
 #include "server/cli/common.h"
@@ -39,6 +40,9 @@ enum {
     OPTION_AT_LEAST,
 };
 
+/* What `pawl rwlock` begins with, in place of a mode. */
+#define MODE_UNSAID ((enum pawl_mode)(PAWL_WRITE + 1))
+
 struct options {
     struct cli_globals *globals;
     const char *names[PAWL_NAMES_MAX];
@@ -51,6 +55,7 @@ struct options {
     int64_t kill_after_ms;
     int64_t not_acquired; /* exit code */
     int64_t permits;      /* of the semaphore; 0: it is a lock, or --permits is still to come */
+    enum pawl_mode mode;
     const char *verb;
     const char *why;
     int signal;
@@ -82,6 +87,11 @@ struct options {
 
 static const struct argp_option described[] = {
     {"all", OPTION_ALL, NULL, 0, "Lock all names before --, or none of them", 0},
+    SHARED_OPTIONS,
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static const struct argp_option described_rwlock[] = {
     SHARED_OPTIONS,
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -146,6 +156,17 @@ static error_t take_command(struct options *options, struct argp_state *state)
 }
 
 /* Without --all, the first word is the name. */
+/* The word behind `pawl rwlock`. */
+static error_t take_mode(struct options *options, const char *text)
+{
+    if (strcmp(text, "read") != 0 && strcmp(text, "write") != 0)
+        return server_options_error("'%s' is neither read nor write: pawl rwlock read|write NAME "
+                                    "-- COMMAND",
+                                    text);
+    options->mode = strcmp(text, "read") == 0 ? PAWL_READ : PAWL_WRITE;
+    return 0;
+}
+
 static error_t take_word(struct options *options, char *text, struct argp_state *state)
 {
     if (state->quoted > 0 && options->name_count == 0)
@@ -153,6 +174,8 @@ static error_t take_word(struct options *options, char *text, struct argp_state 
                                     options->verb);
     if (state->quoted > 0 || (options->name_count > 0 && !options->all))
         return take_command(options, state);
+    if (options->mode == MODE_UNSAID)
+        return take_mode(options, text);
     return cli_take_name(text, options->names, &options->name_count);
 }
 
@@ -294,6 +317,7 @@ static int acquire_lock(pawl_client *client, struct options *options, pawl_lock 
         .waiting = tell_waiting,
         .user = options,
         .permits = options->permits,
+        .mode = options->mode,
     };
     const int error = cli_wait(client, &request, &options->signals, ret_lock, &options->ended_by);
     if (error == 0 || options->ended_by != 0)
@@ -386,6 +410,7 @@ static int parse_and_run(struct cli_globals *globals, const struct argp *parser,
         .not_acquired = CLI_EXIT_NOT_ACQUIRED,
         .signal = SIGTERM,
         .verb = verb,
+        .mode = strcmp(verb, "rwlock") == 0 ? MODE_UNSAID : PAWL_EXCLUSIVE,
     };
     cli_descriptors_note(&options.inherited);
     const int wrong = cli_parse(parser, argc, argv, &options);
@@ -431,6 +456,21 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         .children = cli_globals_children,
     };
     return parse_and_run(globals, &parser, "lock", argc, argv);
+}
+
+int cli_rwlock(struct cli_globals *globals, int argc, char **argv)
+{
+    static const struct argp parser = {
+        .options = described_rwlock,
+        .parser = parse_lock,
+        .args_doc = "read NAME [--] COMMAND [ARG...]\nwrite NAME [--] COMMAND [ARG...]",
+        .doc = "Runs COMMAND while it holds the read-write lock NAME, with other readers or as the "
+               "only writer.\v"
+               "COMMAND finds its fencing token in PAWL_TOKEN, and a reader the index of its seat "
+               "in PAWL_SEAT. It is ended before the lock's validity ends. " EXIT_CODES,
+        .children = cli_globals_children,
+    };
+    return parse_and_run(globals, &parser, "rwlock", argc, argv);
 }
 
 int cli_semaphore(struct cli_globals *globals, int argc, char **argv)

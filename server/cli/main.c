@@ -12,9 +12,9 @@
 
 const char *argp_program_version = "pawl " PAWL_VERSION;
 
-static const char *const names[] = {"acquire",   "break", "counter", "extend", "fleet",
-                                    "guard",     "key",   "list",    "lock",   "release",
-                                    "semaphore", "show",  "watch"};
+static const char *const names[] = {"acquire", "break",     "counter", "extend", "fleet",
+                                    "guard",   "key",       "list",    "lock",   "release",
+                                    "rwlock",  "semaphore", "show",    "watch"};
 
 enum {
     VERBS = sizeof(names) / sizeof(names[0]),
@@ -22,8 +22,8 @@ enum {
 
 /* In the order of @names. */
 static int (*const verbs[VERBS])(struct cli_globals *globals, int argc, char **argv) = {
-    cli_acquire, cli_break, cli_counter, cli_extend,    cli_fleet, cli_guard, cli_key,
-    cli_list,    cli_lock,  cli_release, cli_semaphore, cli_show,  cli_watch,
+    cli_acquire, cli_break, cli_counter, cli_extend, cli_fleet,     cli_guard, cli_key,
+    cli_list,    cli_lock,  cli_release, cli_rwlock, cli_semaphore, cli_show,  cli_watch,
 };
 
 struct input {
@@ -56,6 +56,7 @@ static const struct argp parser = {
     .args_doc = "VERB [ARG...]",
     .doc = "Locks with fencing tokens, from a pawld.\v"
            "  pawl lock NAME -- COMMAND    runs COMMAND while it holds the lock\n"
+           "  pawl rwlock read|write NAME  runs COMMAND with other readers, or as the only writer\n"
            "  pawl semaphore NAME ...      runs COMMAND while it holds one of N seats\n"
            "  pawl acquire NAME...         acquires it, and leaves it held\n"
            "  pawl extend [NAME]           extends its lease\n"

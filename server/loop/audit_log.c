@@ -111,9 +111,10 @@ static void log_grant(const struct server_audit_log *log, const struct fence_ans
     const char *owner = api_request_kept(request);
     if (left && answer->found)
         return; /* no token is new */
-    if (!answer->group)
+    const bool several = answer->group && answer->mode == FENCE_MODE_PLAIN;
+    if (!several)
         server_audit_log_event(log, event, request, answer->resource, answer->token, owner);
-    for (unsigned k = 0; answer->group && k < answer->group->count; k++)
+    for (unsigned k = 0; several && k < answer->group->count; k++)
         server_audit_log_event(log, event, request, answer->group->locks[k].resource,
                                answer->group->locks[k].token, owner);
 }

@@ -8,6 +8,7 @@
 #include "api/v1/locks.h"
 #include "api/v1/metrics.h"
 #include "api/v1/openapi.h"
+#include "api/v1/rwlocks.h"
 #include "api/v1/service.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ void server_routes(struct api_backend *backend, struct api_routes ret_routes[sta
     ret_routes[5] = api_openapi_routes();
     ret_routes[6] = api_batch_routes();
     ret_routes[7] = api_group_routes();
+    ret_routes[8] = api_rwlocks_routes(backend);
 }
 
 void server_routes_print(const struct api_routes *routes, size_t count)

@@ -60,6 +60,7 @@ int pawld_make_fleet(const struct server_addresses *addresses, const struct pawl
     const struct server_bootstrap_config config = {
         .addresses = *addresses,
         .params.ttl_max_ms = options->ttl_max_ms,
+        .params.readers = options->readers,
         .params.extensions_max = options->extensions_max,
     };
     return bootstrap(&config);
@@ -71,6 +72,7 @@ int pawld_init(const struct pawld_options *options)
         .params.goes_on = !options->is_new,
         .params.seen = options->is_new ? 0 : options->token_floor,
         .params.ttl_max_ms = options->ttl_max_ms,
+        .params.readers = options->readers,
         .params.extensions_max = options->extensions_max,
         .waits = print_wait,
     };

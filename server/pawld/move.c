@@ -74,6 +74,7 @@ static int run_to(struct fleet_move *move, enum fence_bootstrap_until until)
         .params.seen = from->floor,
         .params.is_known = options->token_floor >= 0,
         .params.was_closed = until != FENCE_BOOTSTRAP_ALL_DONE && from->closed > 0,
+        .params.readers = from->readers,
         .params.extensions_max = extensions_max(options, from),
         .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : from->ttl_max_ms,
         .params.from_ttl_max_ms = from->ttl_max_ms,

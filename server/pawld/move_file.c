@@ -87,6 +87,7 @@ static int make_target(struct move *move)
         .params.goes_on = true,
         .params.seen = move->highest,
         .params.from = "in the file", /* of no master, so that it is for people alone */
+        .params.readers = move->file.readers,
         .params.extensions_max = file_extensions_max(move),
         .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : move->file.ttl_max_ms,
         .waits = close_file,

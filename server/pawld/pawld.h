@@ -54,6 +54,7 @@ struct pawld_options {
     uint32_t counters_max;    /* serve: named counters beyond which none is made */
     uint32_t ttl_max_ms;      /* init; 0: not given */
     uint32_t extensions_max;  /* the same */
+    uint32_t readers;         /* the same */
     bool is_new;              /* init --new */
     int64_t token_floor;      /* init, move: --token-floor; negative: not given */
 

@@ -249,6 +249,14 @@ const struct pawld_setting pawld_settings[] = {
      FROM_TO(1, FENCE_EXTENSIONS_CEILING),
      .help = "How often a grant may be extended, 1 to 1000000000 (default 1000000). With "
              "--token-floor: as before, where a master remembers it"},
+    {.name = "readers",
+     .argument = "K",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_INIT,
+     AT(readers),
+     FROM_TO(1, FENCE_READERS_MAX),
+     .help = "How many may read at a time under one read-write lock, 1 to 63 (default 32). With "
+             "--token-floor: as before, where a master remembers it"},
     {.name = "max-extensions",
      .argument = "N",
      .kind = PAWLD_NUMBER,

@@ -32,17 +32,19 @@ static bool cut_number(const char **text, uint64_t max, uint64_t *ret_number)
 
 bool storage_closed_read(const redisReply *field, struct fence_facts *facts)
 {
-    uint64_t floor = 0, ttl_max_ms = 0, extensions_max = 0;
+    uint64_t floor = 0, ttl_max_ms = 0, extensions_max = 0, readers = 0;
     if (field->type == REDIS_REPLY_NIL)
         return true;
     const char *text = field->type == REDIS_REPLY_STRING ? field->str : "";
     if (!cut_id(&text, facts->closed_fleet_id) || !cut_number(&text, FENCE_TOKEN_MAX, &floor) ||
         !cut_number(&text, FENCE_TTL_CEILING_MS, &ttl_max_ms) ||
         !cut_number(&text, FENCE_EXTENSIONS_CEILING, &extensions_max) ||
-        !cut_id(&text, facts->closed_for) || text[0] != '\0')
+        !cut_id(&text, facts->closed_for) ||
+        (text[0] != '\0' && !cut_number(&text, FENCE_READERS_MAX, &readers)) || text[0] != '\0')
         return false;
     facts->closed_floor = (int64_t)floor;
     facts->closed_ttl_max_ms = (uint32_t)ttl_max_ms;
+    facts->closed_readers = (uint32_t)readers;
     facts->closed_extensions_max = (uint32_t)extensions_max;
     facts->closed = true;
     return true;

@@ -11,29 +11,18 @@
 #include <string.h>
 
 static const char *const field_names[STORAGE_MARKER_FIELDS] = {
-    [STORAGE_MARKER_FLEET] = "fleet",
-    [STORAGE_MARKER_MEMBER] = "member",
-    [STORAGE_MARKER_RUN] = "run",
-    [STORAGE_MARKER_TTL] = "max_ttl_ms",
-    [STORAGE_MARKER_DURABLE] = "durable",
-    [STORAGE_MARKER_STATE] = "state",
-    [STORAGE_MARKER_VIEW] = "view",
-    [STORAGE_MARKER_LINEAGE] = "lineage",
-    [STORAGE_MARKER_NEXT] = "next",
-    [STORAGE_MARKER_PROGRESS] = "progress",
-    [STORAGE_MARKER_INIT] = "init",
-    [STORAGE_MARKER_SETS] = "sets",
-    [STORAGE_MARKER_UNSWEPT] = "unswept",
-    [STORAGE_MARKER_BYTES] = "bytes",
-    [STORAGE_MARKER_INTACT] = "intact",
-    [STORAGE_MARKER_DOUBT] = "doubt",
-    [STORAGE_MARKER_EXTENSIONS] = "max_extensions",
-    [STORAGE_MARKER_CLOSED] = "closed",
-    [STORAGE_MARKER_ANSWERS] = "answers",
-    [STORAGE_MARKER_FLOOR] = "floor",
-    [STORAGE_MARKER_NAMES] = "names",
-    [STORAGE_MARKER_WRITES] = "writes",
-    [STORAGE_MARKER_POSITIONS] = "positions",
+    [STORAGE_MARKER_FLEET] = "fleet",     [STORAGE_MARKER_MEMBER] = "member",
+    [STORAGE_MARKER_RUN] = "run",         [STORAGE_MARKER_TTL] = "max_ttl_ms",
+    [STORAGE_MARKER_DURABLE] = "durable", [STORAGE_MARKER_STATE] = "state",
+    [STORAGE_MARKER_VIEW] = "view",       [STORAGE_MARKER_LINEAGE] = "lineage",
+    [STORAGE_MARKER_NEXT] = "next",       [STORAGE_MARKER_PROGRESS] = "progress",
+    [STORAGE_MARKER_INIT] = "init",       [STORAGE_MARKER_SETS] = "sets",
+    [STORAGE_MARKER_UNSWEPT] = "unswept", [STORAGE_MARKER_BYTES] = "bytes",
+    [STORAGE_MARKER_INTACT] = "intact",   [STORAGE_MARKER_DOUBT] = "doubt",
+    [STORAGE_MARKER_READERS] = "readers", [STORAGE_MARKER_EXTENSIONS] = "max_extensions",
+    [STORAGE_MARKER_CLOSED] = "closed",   [STORAGE_MARKER_ANSWERS] = "answers",
+    [STORAGE_MARKER_FLOOR] = "floor",     [STORAGE_MARKER_NAMES] = "names",
+    [STORAGE_MARKER_WRITES] = "writes",   [STORAGE_MARKER_POSITIONS] = "positions",
 };
 
 const char *storage_marker_field_name(enum storage_marker_field field)
@@ -137,6 +126,12 @@ static bool marker_extensions(const redisReply *field, struct fence_facts *facts
            marker_number(field, FENCE_EXTENSIONS_CEILING, &facts->extensions_max);
 }
 
+static bool marker_readers(const redisReply *field, struct fence_facts *facts)
+{
+    return field->type == REDIS_REPLY_NIL ||
+           marker_number(field, FENCE_READERS_MAX, &facts->readers);
+}
+
 /* A number that counters have. Absent where it does not matter. */
 static bool is_counter(const redisReply *field)
 {
@@ -171,6 +166,8 @@ static bool read_marker_field(const redisReply *field, enum storage_marker_field
         return marker_count(field, FENCE_TOKEN_MAX, &facts->progress);
     case STORAGE_MARKER_INIT:
         return marker_init(field, facts);
+    case STORAGE_MARKER_READERS:
+        return marker_readers(field, facts);
     case STORAGE_MARKER_EXTENSIONS:
         return marker_extensions(field, facts);
     case STORAGE_MARKER_BYTES:

@@ -26,6 +26,7 @@ enum storage_marker_field {
     STORAGE_MARKER_BYTES,
     STORAGE_MARKER_INTACT,
     STORAGE_MARKER_DOUBT,
+    STORAGE_MARKER_READERS,    /* the same */
     STORAGE_MARKER_EXTENSIONS, /* absent in a fleet that was made before it could be set */
     STORAGE_MARKER_CLOSED,     /* the only field of a master whose fleet was moved */
     STORAGE_MARKER_ANSWERS,

@@ -95,6 +95,7 @@ enum mark_argument {
     MARK_EXTENSIONS,
     MARK_MALFORMED_FIELD,
     MARK_MALFORMED_BYTES,
+    MARK_READERS,
     MARK_ARGUMENTS, /* how many there are */
 };
 
@@ -106,7 +107,7 @@ enum {
 struct mark {
     const char *text[MARK_ARGUMENTS];
     size_t len[MARK_ARGUMENTS];
-    struct number seen_member, seen_next, member, ttl_max_ms, incarnation, extensions_max;
+    struct number seen_member, seen_next, member, ttl_max_ms, incarnation, extensions_max, readers;
     char seen_view[FENCE_VIEW_TEXT_MAX];
     char view[FENCE_VIEW_TEXT_MAX];
     char malformed[NUMBER_MAX + FENCE_FIELD_BYTES_MAX];
@@ -137,6 +138,7 @@ static void tell_wanted(struct mark *mark, const struct fence_rejoin_request *re
     mark->member = number(request->member + 1);
     mark->ttl_max_ms = number(request->ttl_max_ms);
     mark->incarnation = number(request->incarnation);
+    mark->readers = number(request->readers);
     mark->extensions_max = number(request->extensions_max);
     fence_view_format(request->view, n, mark->view);
     mark->text[MARK_FLEET] = request->fleet_id;
@@ -150,6 +152,7 @@ static void tell_wanted(struct mark *mark, const struct fence_rejoin_request *re
     mark->text[MARK_NOTE] = STORAGE_FLEET_NOTE;
     mark->text[MARK_KEEPS] = request->keeps ? "yes" : "no";
     mark->text[MARK_KEPT_LINEAGE] = request->seen->lineage;
+    mark->text[MARK_READERS] = mark->readers.text;
     mark->text[MARK_EXTENSIONS] = mark->extensions_max.text;
 }
 

@@ -79,12 +79,14 @@ static void add_attempt(struct storage_request *encoded, const struct fence_requ
 /* The flags of a request, as letters. */
 static void add_flags(struct storage_request *encoded, const struct fence_request *request)
 {
-    char flags[3] = "";
+    char flags[4] = "";
     size_t len = 0;
     if (request->idempotent)
         flags[len++] = 'a';
     if (request->waits)
         flags[len++] = 'w';
+    if (request->gated)
+        flags[len++] = 'g';
     add_bytes(encoded, flags, len);
 }
 

@@ -24,6 +24,7 @@ struct storage_file {
     bool is_new;      /* it was never a fleet's */
     bool needs_floor; /* it was a fleet's, and does not say so any more: no new one may be made */
     uint32_t ttl_max_ms;         /* the longest lease of its fleet; 0: it has none yet */
+    uint32_t readers;            /* seats of readers for each name; 0: the fleet names none */
     uint32_t extensions_max;     /* of one grant; 0: the fleet names no cap */
     unsigned log_pages;          /* of the database's log, after the last commit, */
     unsigned checkpointed_pages; /* and after the last checkpoint */

@@ -401,6 +401,8 @@ static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_M
         file->db, "SELECT coalesce(max(ttl_max_ms), 0) FROM marker", &error);
     file->extensions_max = (uint32_t)storage_tables_number(
         file->db, "SELECT coalesce(max(extensions_max), 0) FROM marker", &error);
+    file->readers = (uint32_t)storage_tables_number(
+        file->db, "SELECT coalesce(max(readers), 0) FROM marker", &error);
     file->is_new = used == 0 && finished == 0;
     file->needs_floor = used != 0 && marked == 0;
     return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;

@@ -23,11 +23,11 @@ static const char *const texts[] = {
     [STORAGE_FILE_COUNT] = "UPDATE file SET lineage = ?1, commits = ?2, committed_ns = ?3",
     [STORAGE_MARKER_READ] =
         "SELECT fleet_id, member, server_id, lineage, ttl_max_ms, durable, active, next, progress, "
-        "intact, mark, floor, view, extensions_max FROM marker",
+        "intact, mark, floor, view, extensions_max, readers FROM marker",
     [STORAGE_MARKER_WRITE] =
         "INSERT OR REPLACE INTO marker (id, fleet_id, member, server_id, lineage, ttl_max_ms, "
-        "durable, active, next, progress, intact, mark, floor, view, extensions_max) "
-        "VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        "durable, active, next, progress, intact, mark, floor, view, extensions_max, readers) "
+        "VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     [STORAGE_COUNTER_READ] = "SELECT number FROM counter WHERE slot = ?1",
     [STORAGE_COUNTER_WRITE] = "INSERT INTO counter (slot, number) VALUES (?1, ?2) "
                               "ON CONFLICT DO UPDATE SET number = excluded.number",
@@ -216,6 +216,7 @@ static void read_marker_row(struct storage_state *state)
         marker.floor = sqlite3_column_int64(sql.stmt, 11);
         read_view(&sql, 12, state->turn.members, &marker.view);
         marker.extensions_max = (uint32_t)sqlite3_column_int64(sql.stmt, 13);
+        marker.readers = (uint32_t)sqlite3_column_int64(sql.stmt, 14);
     }
     storage_state_done(state, STORAGE_MARKER_READ, &sql);
     state->turn.marker = marker;
@@ -242,6 +243,7 @@ static void write_marker_row(struct storage_state *state)
     storage_sql_bind_int(&sql, 12, marker->floor);
     storage_sql_bind_text(&sql, 13, view);
     storage_sql_bind_int(&sql, 14, marker->extensions_max);
+    storage_sql_bind_int(&sql, 15, marker->readers);
     (void)storage_state_run(state, STORAGE_MARKER_WRITE, &sql);
 }
 

@@ -40,6 +40,10 @@ static const char later_schema[] =
 static const char extensions_column[] =
     "ALTER TABLE marker ADD COLUMN extensions_max INTEGER NOT NULL DEFAULT 0";
 
+/* And one of a version after that. 0: the fleet names none. */
+static const char readers_column[] =
+    "ALTER TABLE marker ADD COLUMN readers INTEGER NOT NULL DEFAULT 0";
+
 /* And its file row. 0: an earlier pawld made the last commit. */
 static const char time_column[] =
     "ALTER TABLE file ADD COLUMN committed_ns INTEGER NOT NULL DEFAULT 0";
@@ -216,6 +220,10 @@ static int add_later_schema(sqlite3 *db)
         &error);
     if (!error && !has)
         error = storage_sql_exec(db, extensions_column);
+    has = has_column(db, "SELECT count(*) FROM pragma_table_info('marker') WHERE name = 'readers'",
+                     &error);
+    if (!error && !has)
+        error = storage_sql_exec(db, readers_column);
     has = has_time_column(db, &error);
     return error || has ? error : storage_sql_exec(db, time_column);
 }

@@ -11,7 +11,7 @@ enum {
 extern const struct contract_rows contract_taking, contract_confirming, contract_keeping,
     contract_groups, contract_again, contract_waiting, contract_refusing, contract_rejoining,
     contract_imported, contract_joining, contract_counting, contract_breaking, contract_positions,
-    contract_closing, contract_next;
+    contract_gates, contract_closing, contract_next;
 
 static void play_row(void **state)
 {
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         &contract_taking,    &contract_confirming, &contract_keeping,  &contract_groups,
         &contract_again,     &contract_waiting,    &contract_refusing, &contract_rejoining,
         &contract_imported,  &contract_joining,    &contract_counting, &contract_breaking,
-        &contract_positions, &contract_closing,    &contract_next,
+        &contract_positions, &contract_gates,      &contract_closing,  &contract_next,
     };
     static struct CMUnitTest cases[CASES_MAX];
     size_t count = 0;

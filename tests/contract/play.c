@@ -196,6 +196,7 @@ static void ask(struct play *play, const struct contract_step *step)
         .names_max = step->names_max ? step->names_max : CONTRACT_NAMES,
         .waits = step->waits,
         .ticket = step->ticket,
+        .gated = step->gated,
         .idempotent = step->again,
         .group = group.count > 1 || step->group ? &group : NULL,
     };

@@ -68,6 +68,7 @@ struct contract_step {
     bool unlabelled;                    /* the holder has no label */
     bool waits;
     int64_t ticket; /* TAKE */
+    bool gated;     /* TAKE: the second of two is a gate */
     bool again;
 
     /* ASK, READ, RECORD: added to the view that is named, member by member. */

@@ -31,6 +31,7 @@ enum {
 #define COMING  "P3"                                  /* what comes back, and in time */
 #define WAITING "W1 W2 W3 W4"                         /* waiters.h */
 #define ORDERED "W5"                                  /* next.h */
+#define FAIR    "F1"                                  /* readers behind a writer: execute.c */
 #define LISTED  "L1 L2 L3"                            /* listed.h */
 #define WATCHED "T1 T2 T3"                            /* watched.h */
 #define COUNTED "C1 C2 C3"                            /* counted.h */
@@ -60,6 +61,12 @@ static const struct mutant {
     {"undo-by-lock-id", "a clean-up takes back its own attempt only", TOKENS,
      ON(MUTANT_UNDO_BY_LOCK_ID)},
     {"seats-apart", "all seats of a name share a counter", TOKENS, ON(MUTANT_SEATS_APART)},
+    {"writer-lacks-a-seat", "a writer has every seat that a reader may have", TOKENS,
+     ON(MUTANT_WRITER_LACKS_A_SEAT)},
+    {"gate-for-seat", "a reader needs its seat, whatever the gate is", TOKENS,
+     ON(MUTANT_GATE_FOR_SEAT)},
+    {"gate-unchecked", "a reader is turned away where the gate is held", FAIR,
+     ON(MUTANT_GATE_UNCHECKED)},
     {"survey-skipped", "a retry looks for the seat that its lock id has", COMING,
      ON(MUTANT_SURVEY_SKIPPED)},
     {"turns-ignored", "a free seat goes to the first call that knows it", WAITING,

@@ -190,6 +190,39 @@ static void init_says_what_it_made(void **state)
     assert_int_equal(http_integer(response, "ttl_max_ms"), 5000);
 }
 
+static bool names_readers(void *arg)
+{
+    (void)arg;
+    return redis_fleet_integer(fleet, 1, "HEXISTS pawl:fleet readers") == 1;
+}
+
+static int64_t readers_of(uint16_t port)
+{
+    return http_integer(call(port, "GET", "/v1/fleet", NULL, NULL), "readers");
+}
+
+static void readers_are_1_to_63(void **state)
+{
+    assert_int_not_equal(init("--new --readers 0"), 0);
+    assert_int_not_equal(init("--new --readers 64"), 0);
+    expect_done("--new --readers 63", "3 masters");
+    assert_int_equal(readers_of(fleet_serve().port), 63);
+}
+
+static void number_of_readers_outlives_masters_and_a_floor(void **state)
+{
+    expect_done("--new --readers 5 --max-ttl-ms 1000", "3 masters");
+    struct pawl_service service = fleet_serve();
+    flush(1);
+    assert_true(wait_until(names_readers, NULL, TIMEOUT_MS));
+    masters_wait_all_active(service.port, MASTERS);
+    flush(0);
+    flush(2);
+    expect_done("--token-floor 100", "1 of which remembered it");
+    wait_ready(service.port);
+    assert_int_equal(readers_of(service.port), 5);
+}
+
 static void init_refuses_a_master_that_is_unreachable(void **state)
 {
     redis_fleet_kill(fleet, 2);
@@ -441,6 +474,8 @@ static const struct CMUnitTest cases[] = {
     INIT_CASE(fleet_has_the_cap_on_extensions_that_it_was_made_with),
     INIT_CASE(fleet_of_before_it_could_be_set_has_a_thousand_extensions),
     INIT_CASE(cap_on_extensions_outlives_the_loss_of_a_master),
+    INIT_CASE(readers_are_1_to_63),
+    INIT_CASE(number_of_readers_outlives_masters_and_a_floor),
     INIT_CASE(init_refuses_a_master_that_is_unreachable),
     INIT_CASE(init_refuses_a_master_that_is_silent),
     INIT_CASE(init_refuses_a_master_that_is_marked),

@@ -36,6 +36,7 @@ const SOCKET_DEFAULT = 'unix:/run/pawl/pawld.sock'; // asked first, where this p
 const SERVERS_MAX = 8;
 const NAMES_MAX = 64; // that one lock can have
 const PERMITS_MAX = 64; // of a semaphore
+const READERS_MAX = 63; // seats that a fleet may have for a read-write lock
 const NAME_MAX = 255; // bytes of a name
 const OWNER_MAX = 128; // bytes of a label
 const KEY_MAX = 127; // bytes of a key
@@ -854,13 +855,13 @@ async function forEachIndex(count, work) {
  * Releases the lock id `lockId` of all `names`, in `ms`, and has the names stay closed for `keepMs`.
  * True: all were held until now.
  */
-async function releaseAll(servers, names, lockId, ms = servers.callTimeoutMs, keepMs = 0) {
+async function releaseAll(servers, names, lockId, { ms = servers.callTimeoutMs, keepMs = 0, kind = 'locks' } = {}) {
     const untilMs = steadyMs() + ms;
     let all = true;
     await forEachIndex(names.length, async (index) => {
         const request = {
             method: 'DELETE',
-            path: pathOf(names[index]) + (keepMs > 0 ? `?keep_ms=${keepMs}` : ''),
+            path: pathOf(names[index], kind) + (keepMs > 0 ? `?keep_ms=${keepMs}` : ''),
             headers: { 'Lock-Id': lockId },
         };
         try {
@@ -894,18 +895,18 @@ function ttlOf({ json }, askedMs = TTL_MOST_MS) {
     return isCount(ttlMs) && ttlMs >= 1 && ttlMs <= askedMs ? ttlMs : undefined;
 }
 
-/** Whether `resource` is a seat of the semaphore `name`. */
-function isSeatOf(resource, name, permits) {
+/** Whether `resource` is one of the seats of `name`. */
+function isSeatOf(resource, name, seats) {
     const is = typeof resource === 'string' && resource.startsWith(`${name}#`);
     const seat = is ? resource.slice(name.length + 1) : '';
-    return /^(\d|[1-9]\d)$/.test(seat) && Number(seat) < permits;
+    return /^(\d|[1-9]\d)$/.test(seat) && Number(seat) < seats;
 }
 
 /** What a grant says. Throws ProtocolError where that is not all that a grant says. */
-function grantOf({ names: asked, permits, ttlMs: askedMs }, answer) {
+function grantOf({ names: asked, seats, ttlMs: askedMs }, answer) {
     const { server, json } = answer;
-    const names = permits === undefined ? asked : [json?.resource];
-    if (permits !== undefined && !isSeatOf(names[0], asked[0], permits))
+    const names = seats === undefined ? asked : [json?.resource];
+    if (seats !== undefined && !isSeatOf(names[0], asked[0], seats))
         throw new ProtocolError(`${server} grants without a seat that makes sense`, {
             code: 'protocol',
         });
@@ -928,6 +929,7 @@ function grantOf({ names: asked, permits, ttlMs: askedMs }, answer) {
 export class Lock {
     #servers;
     #names;
+    #kind; // in paths: of a writer, rwlocks
     #tokens; // of each name
     #lockId;
     #ttlMs;
@@ -951,6 +953,7 @@ export class Lock {
         const { names, tokens, ttlMs, afterMs } = grantOf(wanted, answer);
         this.#servers = servers;
         this.#names = names;
+        this.#kind = wanted.kind;
         this.#tokens = tokens;
         this.#lockId = lockId;
         this.#ttlMs = ttlMs;
@@ -967,7 +970,7 @@ export class Lock {
         return [...this.#names];
     }
 
-    /** The index of the seat of a semaphore; undefined: it is a lock. @returns {number} */
+    /** The index of the seat of a semaphore, or of a reader; undefined: there is none. @returns {number} */
     get seat() {
         const mark = this.#names[0].indexOf('#');
         return mark < 0 ? undefined : Number(this.#names[0].slice(mark + 1));
@@ -1089,7 +1092,8 @@ export class Lock {
             const mostMs = this.#servers.callTimeoutMs;
             const lateMs = this.#untilEndMs() + LATE_MS; // there is nothing to wait for then
             const ms = isRepeated ? mostMs : Math.min(mostMs, lateMs);
-            return releaseAll(this.#servers, this.#names, this.#lockId, ms, options.keepMs);
+            const { keepMs } = options;
+            return releaseAll(this.#servers, this.#names, this.#lockId, { ms, keepMs, kind: this.#kind });
         });
     }
 
@@ -1133,7 +1137,7 @@ export class Lock {
     async #extendName(index, ttlMs, ms) {
         const request = {
             method: 'PATCH',
-            path: pathOf(this.#names[index]),
+            path: pathOf(this.#names[index], this.#kind),
             body: { ttl_ms: ttlMs },
             headers: {
                 'Lock-Id': this.#lockId,
@@ -1226,6 +1230,7 @@ const ACQUIRE_OPTIONS = [
     'onNewGrant',
     'permits',
     'delayMs',
+    'mode',
 ];
 
 function checkWanted(names, options) {
@@ -1236,7 +1241,12 @@ function checkWanted(names, options) {
     if (isSemaphore && !(isCount(options.permits) && 1 <= options.permits && options.permits <= PERMITS_MAX))
         refuse(`permits is 1 to ${PERMITS_MAX}`);
     if (isSemaphore && list.length > 1) refuse('a semaphore has one name');
-    const paths = list.map((name) => pathOf(name, isSemaphore ? 'semaphores' : 'locks'));
+    const { mode } = options;
+    if (mode !== undefined && mode !== 'read' && mode !== 'write') refuse("mode is 'read' or 'write'");
+    if (mode !== undefined && (isSemaphore || list.length > 1))
+        refuse('a read-write lock has one name, and no permits');
+    const asked = mode !== undefined ? 'rwlocks' : isSemaphore ? 'semaphores' : 'locks';
+    const paths = list.map((name) => pathOf(name, asked));
     checkMs('ttlMs', options.ttlMs, 1, Number.MAX_SAFE_INTEGER);
     checkMs('delayMs', options.delayMs, 0, Number.MAX_SAFE_INTEGER);
     checkMs('waitMs', options.waitMs, 0, Infinity);
@@ -1245,7 +1255,10 @@ function checkWanted(names, options) {
     checkSignal(options.signal);
     checkFunction('onWaiting', options.onWaiting);
     checkFunction('onNewGrant', options.onNewGrant);
-    return { ...options, names: list, path: list.length > 1 ? '/v1/locks' : paths[0] };
+    const path = list.length > 1 ? '/v1/locks' : paths[0];
+    // A writer is extended and released by its name. A reader has a seat, which is a lock.
+    const kind = mode === 'write' ? 'rwlocks' : 'locks';
+    return { ...options, names: list, path, kind, seats: mode === 'read' ? READERS_MAX : options.permits };
 }
 
 /** Throws why `lock` is not held. That it was released is no reason. */
@@ -1378,9 +1391,10 @@ class Acquisition {
         const untilMs = steadyMs() + this.#servers.callTimeoutMs;
         await this.#asked?.catch(() => {});
         const leftMs = Math.max(untilMs - steadyMs(), LATE_MS);
-        const { names, permits } = this.#wanted; // of a semaphore, any seat may be left behind
+        const { names, permits, mode } = this.#wanted; // of a semaphore, any seat may be left behind
         const left = permits ? Array.from({ length: permits }, (_, k) => `${names[0]}#${k}`) : names;
-        await releaseAll(this.#servers, left, this.#lockId, leftMs).catch(() => {});
+        const kind = mode === undefined ? 'locks' : 'rwlocks';
+        await releaseAll(this.#servers, left, this.#lockId, { ms: leftMs, kind }).catch(() => {});
     }
 
     /* Somebody else's lock is waited for as a server that answered. */
@@ -1403,7 +1417,7 @@ class Acquisition {
     }
 
     async #attempt() {
-        const { ttlMs: ttl_ms, delayMs, owner, names, path, permits } = this.#wanted;
+        const { ttlMs: ttl_ms, delayMs, owner, names, path, permits, mode } = this.#wanted;
         const delay_ms = delayMs || undefined; // a server of before knows none
         const waitMs = this.#waitMs();
         const resources = names.length > 1 ? names : undefined;
@@ -1411,7 +1425,7 @@ class Acquisition {
             method: 'POST',
             path,
             headers: { 'Waited-Ms': Math.floor(steadyMs() - this.#beganMs) },
-            body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, delay_ms, owner, resources, permits },
+            body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, delay_ms, owner, resources, permits, mode },
             onAsked: (asked) => (this.#asked = asked),
         };
         let answer;
@@ -1559,6 +1573,8 @@ export class Client {
      * @param {object} [options]
      * @param {number} [options.permits] the name is of a semaphore with so many seats, 1 to 64, and
      *     one of them is acquired: see Lock.seat
+     * @param {string} [options.mode] 'read' or 'write': the name is of a read-write lock, with many
+     *     readers or one writer
      * @param {number} [options.ttlMs] the lease; the fleet's default without it
      * @param {number} [options.delayMs] how long others stay out after a lease that ends by itself;
      *     0 by default. A release lets them in at once

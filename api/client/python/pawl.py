@@ -72,6 +72,7 @@ SOCKET_DEFAULT = "unix:/run/pawl/pawld.sock"  # asked first, where this process 
 SERVERS_MAX = 8
 NAMES_MAX = 64  # that one lock can have
 PERMITS_MAX = 64  # of a semaphore
+READERS_MAX = 63  # seats that a fleet may have for a read-write lock
 NAME_MAX = 255  # bytes of a name
 OWNER_MAX = 128  # bytes of a label
 KEY_MAX = 127  # bytes of a key
@@ -1077,7 +1078,7 @@ class Client:
         self._owner = _Owner()
 
     def lock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_stop=None,
-             on_wait=None, take_new_grant=False, permits=None, delay=None):
+             on_wait=None, take_new_grant=False, permits=None, mode=None, delay=None):
         """A lock for a `with` statement, which gets a Lock. It is extended while the block runs,
         and released at its end.
 
@@ -1094,6 +1095,7 @@ class Client:
             to read `token` anew, and again what its work depends on. False: the lock is lost.
         permits: the name is of a semaphore with so many seats, 1 to 64, and one of them is
             acquired: see Lock.seat.
+        mode: "read" or "write": the name is of a read-write lock, with many readers or one writer.
         delay: how long others stay out after a lease that ends by itself. A release lets them in
             at once. With the ttl at most the fleet's longest lease.
 
@@ -1101,12 +1103,12 @@ class Client:
         if the lock was not held until then. The release is tried for the call timeout, and not for
         longer than half a second where the validity has ended; where no server answers, the lease
         ends by itself."""
-        request = _Request(names, ttl, wait, owner, on_wait, permits, delay)
+        request = _Request(names, ttl, wait, owner, on_wait, permits, mode, delay)
         return _Block(self, request, dict(notice=notice, on_stop=on_stop,
                                           take_new_grant=take_new_grant))
 
     def acquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
-                take_new_grant=False, permits=None, delay=None) -> Lock:
+                take_new_grant=False, permits=None, mode=None, delay=None) -> Lock:
         """Acquires, as lock() does, and returns the Lock. Nothing extends it until Lock.renew() is
         called, and nobody releases it but Lock.release().
 
@@ -1119,14 +1121,14 @@ class Client:
         release a lock of acquire(), say how long to wait, or use another Client.
 
         Raises Held, Unavailable, Refused, Invalid, ProtocolError, Forked."""
-        request = _Request(names, ttl, wait, owner, on_wait, permits, delay)
+        request = _Request(names, ttl, wait, owner, on_wait, permits, mode, delay)
         _check_own(self, request)
         lock = _acquire(self, request, take_new_grant, _Abort())
         _note_own(lock)
         return lock
 
     def alock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_wait=None,
-              take_new_grant=False, cancel=True, permits=None, delay=None):
+              take_new_grant=False, cancel=True, permits=None, mode=None, delay=None):
         """lock() for `async with`, which gets an AsyncLock. HTTP calls run in threads.
 
         cancel: where `must_stop` is set, the block is cancelled in time, and `async with` raises
@@ -1134,15 +1136,15 @@ class Client:
 
         Where the task is cancelled while it acquires, what it may have got is released before
         CancelledError goes on; that takes the call timeout at the most."""
-        request = _Request(names, ttl, wait, owner, on_wait, permits, delay)
+        request = _Request(names, ttl, wait, owner, on_wait, permits, mode, delay)
         return _AsyncBlock(self, request, cancel, dict(notice=notice,
                                                        take_new_grant=take_new_grant))
 
     async def aacquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
-                       take_new_grant=False, permits=None, delay=None) -> AsyncLock:
+                       take_new_grant=False, permits=None, mode=None, delay=None) -> AsyncLock:
         """acquire() for asyncio. on_wait is called in another thread."""
         self._owner.check()
-        request = _Request(names, ttl, wait, owner, on_wait, permits, delay)
+        request = _Request(names, ttl, wait, owner, on_wait, permits, mode, delay)
         _check_own(self, request)
         lock = await _acquire_in_thread(self, request, take_new_grant)
         _note_own(lock)
@@ -1205,7 +1207,7 @@ class Client:
 class _Request:
     """What is wanted, checked."""
 
-    def __init__(self, names, ttl, wait, owner, on_wait, permits=None, delay=None):
+    def __init__(self, names, ttl, wait, owner, on_wait, permits=None, mode=None, delay=None):
         if len(names) == 1 and not isinstance(names[0], str):
             names = names[0]
         try:
@@ -1224,7 +1226,16 @@ class _Request:
                 raise Invalid(f"permits is 1 to {PERMITS_MAX}, not {permits!r}")
             if len(self.names) > 1:
                 raise Invalid("a semaphore has one name")
+        if mode not in (None, "read", "write"):
+            raise Invalid(f"mode is 'read' or 'write', not {mode!r}")
+        if mode is not None and (permits is not None or len(self.names) > 1):
+            raise Invalid("a read-write lock has one name, and no permits")
         self.permits = permits
+        self.mode = mode
+        # The locks of a writer are extended and released by the name. A reader has a lock.
+        self.kind = "rwlocks" if mode == "write" else "locks"
+        # How many seats the name may have; None: the lock is the name's alone.
+        self.seats = {None: permits, "read": READERS_MAX, "write": None}[mode]
         if owner is not None and _bytes_of("owner", owner) > OWNER_MAX:
             raise Invalid(f"owner has {OWNER_MAX} bytes at the most")
         _check_call("on_wait", on_wait)
@@ -1380,6 +1391,9 @@ class _Acquisition(_Waiting):
         if request.permits is not None:
             body["permits"] = request.permits
             return _Call("POST", _path(request.names[0], "semaphores"), body, headers)
+        if request.mode is not None:
+            body["mode"] = request.mode
+            return _Call("POST", _path(request.names[0], "rwlocks"), body, headers)
         if len(request.names) == 1:
             return _Call("POST", _path(request.names[0]), body, headers)
         body["resources"] = list(request.names)
@@ -1425,7 +1439,7 @@ class _Acquisition(_Waiting):
             answer = self.attempts()
             ttl = answer.ttl(self.request.ttl)
             lock = Lock(self.client, self.lock_id, ttl, self.tokens(answer), answer.until(ttl),
-                        take_new_grant)
+                        take_new_grant, self.request.kind)
             self.abort.check()
         except BaseException:
             if self.in_doubt:
@@ -1437,11 +1451,11 @@ class _Acquisition(_Waiting):
 
     def tokens(self, answer: _Answer) -> dict:
         names = self.request.names
-        if self.request.permits is not None:
+        if self.request.seats is not None:
             names = [answer.text("resource") or ""]
             name, _, seat = names[0].rpartition("#")
             if name != self.request.names[0] or \
-                    seat not in map(str, range(self.request.permits)):
+                    seat not in map(str, range(self.request.seats)):
                 raise ProtocolError(f"{answer.server} grants without a seat that makes sense")
         if len(names) == 1:
             return {names[0]: answer.integer("token", 1, TOKEN_MAX)}
@@ -1459,9 +1473,10 @@ class _Acquisition(_Waiting):
         names = self.request.names
         if self.request.permits is not None:
             names = [f"{names[0]}#{seat}" for seat in range(self.request.permits)]
+        kind = "locks" if self.request.mode is None else "rwlocks"
         try:
             _release(self.client, names, self.lock_id,
-                     now() + self.client._call_timeout)
+                     now() + self.client._call_timeout, kind)
         except Error:
             pass  # the lease ends by itself
 
@@ -1504,7 +1519,8 @@ def _ask_at_once(client: Client, method: str, lock_id: str, body: dict, until: f
     return {name: part for name, part in parts if part.status in (200, 201)}
 
 
-def _release(client: Client, names, lock_id: str, until: float, keep: float = 0.0) -> bool:
+def _release(client: Client, names, lock_id: str, until: float, kind: str = "locks",
+             keep: float = 0.0) -> bool:
     released = True
     error = None
     body = {"resources": list(names)}
@@ -1513,7 +1529,7 @@ def _release(client: Client, names, lock_id: str, until: float, keep: float = 0.
     query = f"?keep_ms={body['keep_ms']}" if keep > 0 else ""
     answers = _ask_at_once(client, "DELETE", lock_id, body, until)
     for name in names:
-        call = _Call("DELETE", _path(name) + query, headers={"Lock-Id": lock_id})
+        call = _Call("DELETE", _path(name, kind) + query, headers={"Lock-Id": lock_id})
         try:
             answer = answers.get(name) or client._ask_until(call, until)
             released = released and answer.json.get("released") is True
@@ -1628,8 +1644,9 @@ class Lock:
         says why then. The holder has to stop before left() is 0. It is not set by release().
     """
 
-    def __init__(self, client, lock_id, ttl, tokens, deadline, take_new_grant):
+    def __init__(self, client, lock_id, ttl, tokens, deadline, take_new_grant, kind="locks"):
         self.names = tuple(tokens)
+        self._kind = kind  # in paths
         self.lock_id = lock_id
         self.ttl = ttl
         self._owner = client._owner  # also where a fork came in between
@@ -1680,7 +1697,7 @@ class Lock:
 
     @property
     def seat(self):
-        """The index of the seat of a semaphore. None: it is a lock."""
+        """The index of the seat of a semaphore, or of a reader. None: there is none."""
         index = self.names[0].partition("#")[2]
         return int(index) if index else None
 
@@ -1740,7 +1757,8 @@ class Lock:
             self._released = True
             self._changed.notify_all()
         with self._alone(until):  # a release beside an extension may leave the lock
-            return _release(self._client, self.names, self.lock_id, until, keep)
+            return _release(self._client, self.names, self.lock_id, until, self._kind,
+                            keep)
 
     def renew(self, notice=None, on_stop=None):
         """Starts to extend, each time a third of the lease has passed. That ends with release(),
@@ -1823,7 +1841,7 @@ class Lock:
 
     def _extend_name(self, name: str, ttl: float, until: float, answer):
         headers = {"Lock-Id": self.lock_id, "Fencing-Token": self._tokens[name]}
-        call = _Call("PATCH", _path(name), {"ttl_ms": int(ttl * 1000)}, headers)
+        call = _Call("PATCH", _path(name, self._kind), {"ttl_ms": int(ttl * 1000)}, headers)
         answer = answer or self._client._ask_until(call, until)
         deadline = answer.until(ttl)
         token = answer.integer("token", 1, TOKEN_MAX) if answer.status == 201 else None

@@ -21,7 +21,7 @@ function __pawl_verb_at
     echo 0
 end
 
-# The place of the command of pawl lock or pawl semaphore; 0 while the lock's own words are said.
+# The place of the command of pawl lock, pawl semaphore or pawl rwlock; 0 while the lock's own words are said.
 function __pawl_command_at --argument-names verb_at
     set -l words (commandline -opc)
     set -l skipped 0
@@ -71,7 +71,7 @@ function __pawl_complete
         return
     end
     set -l verb $words[$verb_at]
-    if contains -- "$verb" lock semaphore
+    if contains -- "$verb" lock semaphore rwlock
         set -l command_at (__pawl_command_at $verb_at)
         if test $command_at -gt 0
             complete -C (string join ' ' -- (string escape -- $words[$command_at..]) $word)

@@ -6,12 +6,14 @@
 --          people who find the key
 -- Answers  1; 0 where another incarnation stands, or it is of no fleet
 local fleet = KEYS[1]
-local marker = redis.call('HMGET', fleet, 'next', 'fleet', 'max_ttl_ms', 'max_extensions')
+local marker = redis.call('HMGET', fleet, 'next', 'fleet', 'max_ttl_ms', 'max_extensions',
+                          'readers')
 if marker[1] ~= ARGV[1] or not marker[2] then
     return 0
 end
 redis.call('UNLINK', fleet)
 redis.call('HSET', fleet, 'note', ARGV[4], 'closed',
-           marker[2] .. ':' .. ARGV[2] .. ':' .. marker[3] .. ':' .. (marker[4] or '0') .. ':' .. ARGV[3],
+           marker[2] .. ':' .. ARGV[2] .. ':' .. marker[3] .. ':' .. (marker[4] or '0') .. ':' .. ARGV[3] ..
+               (marker[5] and ':' .. marker[5] or ''),
            'floor', ARGV[2])
 return 1

@@ -17,6 +17,7 @@ local max_extensions = ARGV[19] -- of one grant; '0' where the fleet names none
 -- The field of the marker that could not be read, or ''; and its length and first bytes. Such a marker is
 -- compared by this field alone: each mark writes the field again.
 local malformed, malformed_bytes = ARGV[20], ARGV[21]
+local readers = ARGV[22] or '0' -- seats of readers for each name; '0' where the fleet names none
 
 local function is_as_seen(field, seen)
     local value = redis.call('HGET', fleet, field) or ''
@@ -92,6 +93,11 @@ if max_extensions ~= '0' then
     redis.call('HSET', fleet, 'max_extensions', max_extensions)
 else
     redis.call('HDEL', fleet, 'max_extensions')
+end
+if readers ~= '0' then
+    redis.call('HSET', fleet, 'readers', readers)
+else
+    redis.call('HDEL', fleet, 'readers')
 end
 if init ~= '' then
     redis.call('HSET', fleet, 'init', init)

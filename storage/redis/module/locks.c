@@ -218,8 +218,9 @@ static void refuse_endless(struct storage_module_store *store, unsigned k)
         storage_module_fail(store, STORAGE_MODULE_ENDLESS);
     if (store->request->request.kind != FENCE_REQUEST_TAKE)
         return;
+    const unsigned before = store->request->request.gated ? 2 : 1; /* that it only looks */
     store->looks += k == 0;
-    if (store->looks > 1 && is_endless(&store->found.lock) && is_senders(store))
+    if (store->looks > before && is_endless(&store->found.lock) && is_senders(store))
         storage_module_fail(store, STORAGE_MODULE_ENDLESS);
 }
 

@@ -118,15 +118,30 @@ static bool next_tag(struct storage_module_reader *reader, struct storage_module
            storage_module_attempt_read(tag.at + id_len + 1, ATTEMPT_LEN, &read->request.attempt);
 }
 
-/* 'a': may be an idempotent retry. 'w': the call waits where the lock is held. */
+static bool *flag_of(struct fence_request *request, char letter)
+{
+    switch (letter) {
+    case 'a':
+        return &request->idempotent;
+    case 'w':
+        return &request->waits;
+    case 'g':
+        return request->group && request->group->count == 2 ? &request->gated : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* 'a': may be an idempotent retry. 'w': the call waits where the lock is held. 'g': the second of
+ * two locks is a gate. */
 static bool next_flags(struct storage_module_reader *reader, struct fence_request *request)
 {
     struct storage_module_bytes flags;
-    if (!next(reader, &flags) || flags.len > 2)
+    if (!next(reader, &flags) || flags.len > 3)
         return false;
     for (size_t i = 0; i < flags.len; i++) {
-        bool *flag = flags.at[i] == 'a' ? &request->idempotent : &request->waits;
-        if ((flags.at[i] != 'a' && flags.at[i] != 'w') || *flag)
+        bool *flag = flag_of(request, flags.at[i]);
+        if (!flag || *flag)
             return false;
         *flag = true;
     }

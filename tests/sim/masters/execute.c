@@ -138,8 +138,8 @@ static void note_overtaken(struct sim_world *world, unsigned machine,
 static void check_left_behind(struct sim_world *world, const struct sim_lock *lock,
                               uint32_t resource, const struct sim_lock_request *request)
 {
-    if (!lock->present || lock->lock >= SIM_CALLS_MAX)
-        return;
+    if (!lock->present || lock->lock >= SIM_CALLS_MAX || resource == SIM_GATE)
+        return; /* the word that a gate is released may be lost: it ends with its lease */
     const struct sim_call *call = &world->check.calls[lock->lock];
     bool merged = lock->imported; /* from two of its attempts: until its lease ends */
     bool ownerless = lock->attempt == SIM_ADOPTED && !call->idempotent && call->error && !merged;
@@ -212,6 +212,17 @@ static void publish(struct sim_world *world, unsigned machine, uint32_t resource
         }
 }
 
+/* F1. Whether a reader that takes its seat now overtakes the writer that has the gate. */
+static bool would_overtake_writer(const struct sim_world *world, unsigned machine,
+                                  const struct sim_request *request)
+{
+    const struct sim_lock_request *lock = &request->lock;
+    const struct sim_lock *gate = &world->machines[machine].memory.locks[SIM_GATE];
+    return request->ask == SIM_ASK_LOCK && lock->kind == FENCE_REQUEST_TAKE && lock->gated &&
+           gate->lock != lock->lock && sim_freedom_is_held(world, machine, SIM_GATE) &&
+           !sim_freedom_is_held(world, machine, lock->set.resource[0]);
+}
+
 /* Executes @request at @machine. @again: a copy of what was sent once. */
 static struct sim_reply execute(struct sim_world *world, const struct sim_event *event,
                                 unsigned machine, const struct sim_request *request, bool again)
@@ -225,7 +236,12 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
     const struct sim_lock before = master->memory.locks[request->lock.set.resource[0]];
     const bool was_free =
         request->ask == SIM_ASK_LOCK && sim_next_is_free(world, machine, &request->lock);
+    const bool overtakes = would_overtake_writer(world, machine, request);
     struct sim_reply reply = sim_master_execute(master, request, again, world->now_us);
+    if (overtakes && reply.kind == FENCE_REPLY_NUMBER)
+        sim_check_fail(&world->check, "F1: lock %" PRIu32 " reads, though a writer has the gate",
+                       request->lock.lock);
+    world->stats.turned_away += overtakes && reply.kind == FENCE_REPLY_HELD;
     if (request->ask == SIM_ASK_LOCK) {
         sim_closed_executed(world, machine, &request->lock, &reply, &before);
         sim_next_executed(world, machine, &request->lock, &reply, was_free);

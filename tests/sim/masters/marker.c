@@ -37,6 +37,7 @@ static struct fence_rejoin_reply take_step(struct sim_turn *turn)
         .incarnation = rejoin->incarnation,
         .fleet_id = fleet_id,
         .ttl_max_ms = rejoin->ttl_max_ms,
+        .readers = rejoin->readers,
         .extensions_max = rejoin->extensions_max,
         .seen = &seen,
         .keeps = rejoin->keeps,

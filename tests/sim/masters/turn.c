@@ -252,6 +252,7 @@ static struct fence_stored_marker stored_marker(const struct sim_memory *memory)
     stored.present = true;
     stored.member = marker->member + 1;
     stored.ttl_max_ms = marker->ttl_max_ms;
+    stored.readers = marker->readers;
     stored.extensions_max = marker->extensions_max;
     stored.durable = marker->durable;
     stored.active = marker->active;
@@ -276,6 +277,7 @@ static void keep_marker(struct sim_memory *memory, const struct fence_stored_mar
     marker->run = sim_run_number(stored->server_id);
     marker->lineage = sim_run_number(stored->lineage);
     marker->ttl_max_ms = stored->ttl_max_ms;
+    marker->readers = stored->readers;
     marker->extensions_max = stored->extensions_max;
     marker->durable = stored->durable;
     marker->active = stored->active;

@@ -40,6 +40,10 @@ static void begin(struct sim_world *world, unsigned s, const struct fence_reques
 {
     struct sim_call *call = sim_attempts_call(world, request);
     bool hedges = call->attempt == request->attempt;
+    if (call->mode == FENCE_MODE_WRITE && request->group && !call->passed) {
+        call->passed = true;
+        call->attempt = 0; /* it has the gate, and keeps it */
+    }
     if (!hedges)
         check_cleaned_up(world, call);
     call->attempt = request->attempt;

@@ -43,6 +43,8 @@ struct sim_call {
     uint32_t count;                   /* count: values; 0: it reads */
     unsigned seats;                   /* acquire: of one of so many seats, which its answer puts in
                                        * @set; inspect: of each; 0: of @set */
+    enum fence_mode mode;             /* acquire: to read or to write; inspect of readers */
+    bool passed;                      /* acquire: a writer that has asked for the seats */
     bool idempotent;                  /* acquire: the lock id is the client's own */
     int64_t above[SIM_RESOURCES_MAX]; /* acquire, extend: the highest tokens returned before it
                                          began, to */

@@ -26,7 +26,7 @@ void sim_freedom_note(struct sim_world *world, unsigned machine, uint32_t resour
 
 void sim_freedom_note_all(struct sim_world *world, unsigned machine)
 {
-    for (uint32_t r = 0; r < world->plan.resources; r++)
+    for (uint32_t r = 0; r < SIM_RESOURCES_MAX; r++)
         sim_freedom_note(world, machine, r);
 }
 

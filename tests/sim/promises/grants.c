@@ -18,8 +18,8 @@ static void raise_bounds(const struct sim_grants *grants, uint32_t lock, int64_t
     }
 }
 
-/* Which seat it will be is not known yet. A new token has to exceed those of all seats. A lock id
- * that asks again may have a seat since before others were granted theirs. */
+/* Which seat it will be is not known yet, or it will be all. A new token has to exceed those of all
+ * seats. A lock id that asks again may have a seat since before others were granted theirs. */
 static void begun_for_a_seat(const struct sim_check *check, struct sim_call *call)
 {
     int64_t highest = 0;
@@ -36,6 +36,10 @@ void sim_grants_begun(const struct sim_check *check, struct sim_call *call)
 {
     memset(call->above, 0, sizeof(call->above));
     if (call->seats > 0) {
+        begun_for_a_seat(check, call);
+        return;
+    }
+    if (call->mode == FENCE_MODE_WRITE && !call->idempotent) {
         begun_for_a_seat(check, call);
         return;
     }

@@ -32,6 +32,12 @@ static bool stands_in_line(const struct sim_call *call)
 
 /* ---- how many may wait ----------------------------------------------------------------------- */
 
+/* A writer is a group once it has the gate. */
+static bool is_group(const struct sim_call *call)
+{
+    return call->set.count > 1 && call->mode == FENCE_MODE_PLAIN;
+}
+
 /* Whether @call, which comes, must not wait: of those that want several, some of the room is kept
  * for those that do not. Watches are half of those that wait, at the most. */
 static bool has_no_room(const struct sim_world *world, const struct sim_call *call)
@@ -43,20 +49,20 @@ static bool has_no_room(const struct sim_world *world, const struct sim_call *ca
         call->kind == FENCE_CALL_WATCH &&
         world->waiters.watches[call->server] >= (world->plan.waiters + 1) / 2;
     return waiting >= world->plan.waiters || watches_too_many ||
-           (call->set.count > 1 && groups >= groups_max);
+           (is_group(call) && groups >= groups_max);
 }
 
 static void is_here(struct sim_world *world, const struct sim_call *call)
 {
     world->waiters.waiting[call->server] += call->wait_ms > 0;
-    world->waiters.groups[call->server] += call->set.count > 1;
+    world->waiters.groups[call->server] += is_group(call);
     world->waiters.watches[call->server] += call->kind == FENCE_CALL_WATCH;
 }
 
 static void is_gone(struct sim_world *world, const struct sim_call *call)
 {
     world->waiters.waiting[call->server] -= call->wait_ms > 0;
-    world->waiters.groups[call->server] -= call->set.count > 1;
+    world->waiters.groups[call->server] -= is_group(call);
     world->waiters.watches[call->server] -= call->kind == FENCE_CALL_WATCH;
 }
 
@@ -71,7 +77,8 @@ static void check_let_wait(struct sim_world *world, const struct sim_call *call)
 /* @call is answered. */
 static void check_turned_away(struct sim_world *world, const struct sim_call *call)
 {
-    if (call->error == FENCE_EWAITERS && !(call->wait_ms > 0 && call->no_room))
+    const bool writes = call->mode == FENCE_MODE_WRITE; /* beside others that are groups by now */
+    if (call->error == FENCE_EWAITERS && !writes && !(call->wait_ms > 0 && call->no_room))
         sim_check_fail(&world->check, "lock %" PRIu32 " was not let wait, where there was room",
                        call->lock);
 }
@@ -205,7 +212,7 @@ void sim_waiters_answered(struct sim_world *world, struct sim_call *call)
         leave_line(world, call);
     else if (call->seats > 0)
         sim_waking_check_seats(world, call);
-    else
+    else if (is_group(call))
         sim_waking_check_group(world, call);
 }
 
@@ -266,7 +273,8 @@ static bool has_turn_before(const struct sim_call *call, const struct sim_call *
 static void check_turn_of_seat(struct sim_world *world, const struct sim_call *call,
                                uint32_t resource)
 {
-    for (uint32_t k = 0; k < world->check.calls_count && !call->idempotent; k++)
+    const bool reads = call->mode == FENCE_MODE_READ; /* readers ask side by side */
+    for (uint32_t k = 0; k < world->check.calls_count && !call->idempotent && !reads; k++)
         if (has_turn_before(&world->check.calls[k], call, resource))
             sim_check_fail(&world->check,
                            "W1: lock %" PRIu32 " asks for the seat r%" PRIu32
@@ -284,7 +292,8 @@ static void takes(struct sim_world *world, unsigned s, const struct fence_reques
         check_turn_of_seat(world, call, sim_resource_number(request->resource));
         sim_waking_check_seats(world, call);
     } else if (!stands_in_line(call)) {
-        sim_waking_check_group(world, call);
+        if (is_group(call))
+            sim_waking_check_group(world, call);
     } else if (check_turn(world, line, call)) {
         sim_waking_check(world, call, line);
         sim_waking_begin(world, s, line, request->attempt);

@@ -146,6 +146,12 @@ void sim_waking_overtaken(struct sim_world *world, uint32_t resource)
     }
 }
 
+static void later(uint64_t *us, uint64_t than_us)
+{
+    if (*us < than_us)
+        *us = than_us;
+}
+
 void sim_waking_check_group(struct sim_world *world, const struct sim_call *call)
 {
     uint64_t due_us = awake_us(world, call->server, call->asked_us) +
@@ -163,9 +169,12 @@ void sim_waking_check_seats(struct sim_world *world, const struct sim_call *call
         true_span_us(world, call->server, longest_sleep_us(call) * (uint64_t)(1 + call->seats));
     for (uint32_t r = 0; r < call->seats && call->wait_ms > 0; r++) {
         const uint64_t free_us = sim_freedom_since_us(world, call->server, r);
-        if (free_us == FENCE_NEVER)
+        const uint64_t gate_us =
+            world->plan.shared ? sim_freedom_since_us(world, call->server, SIM_GATE) : 0;
+        if (free_us == FENCE_NEVER || gate_us == FENCE_NEVER)
             continue;
         uint64_t from_us = free_us > call->came_us ? free_us : call->came_us;
+        later(&from_us, gate_us);
         from_us = awake_us(world, call->server, from_us);
         if (world->now_us > from_us + longest_us)
             sim_check_fail(&world->check,
@@ -176,10 +185,11 @@ void sim_waking_check_seats(struct sim_world *world, const struct sim_call *call
 }
 
 /* Its attempt may have begun just before its time was over; where it repeats its call for a seat,
- * the survey before that. */
+ * the survey before that; a writer asks for the gate and for the seats. */
 void sim_waking_check_end(struct sim_world *world, const struct sim_call *call)
 {
-    const unsigned rounds = call->seats > 0 && call->idempotent ? 3 : 2;
+    const bool asks_twice = (call->seats > 0 && call->idempotent) || call->mode == FENCE_MODE_WRITE;
+    const unsigned rounds = asks_twice ? 3 : 2;
     uint64_t local_us = call->wait_ms * UINT64_C(1000) +
                         rounds * fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, call->ttl_ms);
     uint64_t end_us =
@@ -203,12 +213,6 @@ static unsigned count_votes(const struct sim_call *call, uint32_t lock, uint64_t
             *ret_longest_ms = call->left_ms[i];
     }
     return votes;
-}
-
-static void later(uint64_t *us, uint64_t than_us)
-{
-    if (*us < than_us)
-        *us = than_us;
 }
 
 void sim_waking_granted(const struct sim_world *world, const struct sim_call *call,

@@ -35,6 +35,25 @@ static struct sim_set set_for(const struct sim_client *client, enum fence_call_k
                             .token = {client->set.token[client->at]}};
 }
 
+/* A call of readers, of a writer, or of a semaphore of the same name. */
+static void share(const struct sim_world *world, const struct sim_client *client,
+                  struct sim_call *call)
+{
+    if (call->kind == FENCE_CALL_INSPECT && call->seats > 0)
+        call->mode = FENCE_MODE_READ;
+    if (call->kind != FENCE_CALL_ACQUIRE)
+        return;
+    call->mode = client->mode;
+    if (call->mode == FENCE_MODE_READ)
+        call->seats = world->plan.resources;
+    if (call->mode != FENCE_MODE_WRITE)
+        return;
+    call->seats = 0;
+    call->set.count = world->plan.resources;
+    for (uint32_t r = 0; r < call->set.count; r++)
+        call->set.resource[r] = r;
+}
+
 /* NULL: the world has had enough. */
 static struct sim_call *send(struct sim_world *world, unsigned c, enum fence_call_kind kind)
 {
@@ -60,6 +79,8 @@ static struct sim_call *send(struct sim_world *world, unsigned c, enum fence_cal
         call->seats = sim_rng_chance(&client->rng, KNOWS_ALL) ? world->plan.resources : 1;
     if (kind == FENCE_CALL_INSPECT && world->plan.seats && c % 2 == 0)
         call->seats = world->plan.resources;
+    if (world->plan.shared)
+        share(world, client, call);
     struct sim_event event = {.kind = SIM_EVENT_CALL, .server = (uint8_t)call->server, .id = id};
     sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &client->rng, 0), &event);
     return call;

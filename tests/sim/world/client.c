@@ -15,6 +15,8 @@ enum {
     RELEASES_AGAIN = 500, /* where the first one's outcome is unknown */
     ASKS_LATER = 300,     /* of those who ask again: perhaps long after their lease has ended */
     DOUBTS = 150,         /* asks again for what it has */
+    WRITES = 250,         /* in a world of readers and writers; */
+    READS = 600,          /* others want a seat as of a semaphore */
     KEEPS_ID = 150,       /* the lock id of the round before is good for this one */
     BREAKS_AGAIN = 500,   /* where the first one's outcome is unknown */
 
@@ -80,6 +82,16 @@ static void draw_lock_id(struct sim_client *client, const struct sim_plan *plan)
     client->agains = client->own_id ? sim_rng_between(&client->rng, 0, AGAINS_MAX) : 0;
 }
 
+/* A lock id that it keeps is asked for again in the same way. */
+static void draw_mode(struct sim_client *client)
+{
+    const uint32_t drawn = sim_rng_below(&client->rng, 1000);
+    if (client->lock == SIM_NO_LOCK)
+        client->mode = drawn < WRITES           ? FENCE_MODE_WRITE
+                       : drawn < WRITES + READS ? FENCE_MODE_READ
+                                                : FENCE_MODE_PLAIN;
+}
+
 /* Takes values of a counter, or reads it. */
 static void count(struct sim_world *world, unsigned c)
 {
@@ -131,6 +143,8 @@ static void begin_round(struct sim_world *world, unsigned c)
         client->ttl_ms =
             client->ttl_ms / 2 > FENCE_TTL_MIN_MS ? client->ttl_ms / 2 : FENCE_TTL_MIN_MS;
     draw_lock_id(client, &world->plan);
+    if (world->plan.shared)
+        draw_mode(client);
     if (world->plan.breaks && sim_rng_chance(&client->rng, world->plan.breaks) &&
         break_one(world, c))
         return;

@@ -45,7 +45,8 @@ struct sim_client {
     unsigned at;        /* which of them is being worked at */
     uint32_t lock;      /* SIM_NO_LOCK: not yet */
     uint64_t since_us;  /* when it asked first with it */
-    bool own_id;        /* its own, and may be asked with so often again */
+    enum fence_mode mode;
+    bool own_id; /* its own, and may be asked with so often again */
     unsigned agains;
     uint32_t ttl_ms;
     uint32_t values; /* that it counts next */

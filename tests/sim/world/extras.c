@@ -62,7 +62,7 @@ static void draw_listings(struct sim_plan *plan, uint64_t seed)
     plan->lists = seed % LIST_WORLDS == LIST_WORLD;
     if (!plan->lists || seed / LIST_WORLDS % 2 == 0)
         return;
-    plan->resources = SIM_RESOURCES_MAX;
+    plan->resources = SIM_NAMES_MAX;
     plan->ttl_low_ms = plan->ttl_high_ms = 1000;
     plan->think_us = 50 * 1000;
 }
@@ -105,8 +105,9 @@ static void draw_seats(struct sim_plan *plan, uint64_t seed)
     plan->seats = seed % SEAT_WORLDS == SEAT_WORLD && plan->watches == 0;
     if (!plan->seats)
         return;
-    plan->resources = 2 + (unsigned)(seed / SEAT_WORLDS % (SIM_RESOURCES_MAX - 1));
+    plan->resources = 2 + (unsigned)(seed / SEAT_WORLDS % (SIM_NAMES_MAX - 1));
     plan->slots = SIM_MUTANT(SEATS_APART) ? plan->resources : 1;
+    plan->shared = seed / SEAT_WORLDS / 2 % 2 == 0;
     plan->groups = 0;
     plan->maintains = false;
 }

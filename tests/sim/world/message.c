@@ -14,8 +14,8 @@ enum {
     DIGITS = 4,
 };
 
-static const char *const resources[SIM_RESOURCES_MAX] = {"r0", "r1", "r2"};
-static const char *const seats[SIM_RESOURCES_MAX] = {"r#0", "r#1", "r#2"};
+static const char *const resources[SIM_RESOURCES_MAX] = {"r0", "r1", "r2", "rw"};
+static const char *const seats[SIM_RESOURCES_MAX] = {"r#0", "r#1", "r#2", "r#w"};
 
 /* One buffer a number, so that texts of several locks can be held at once. */
 static char lock_texts[SIM_CALLS_MAX][FENCE_LOCK_ID_LEN + 1];
@@ -67,7 +67,10 @@ const char *sim_owner_with_delay(uint32_t call, uint32_t delay_ms)
 
 uint32_t sim_resource_number(const char *text)
 {
-    uint32_t resource = (uint32_t)(text[strlen(text) - 1] - '0');
+    if (strcmp(text, SIM_SEATS_NAME) == 0)
+        return 0; /* all of its seats */
+    const char last = text[strlen(text) - 1];
+    uint32_t resource = last == 'w' ? SIM_GATE : (uint32_t)(last - '0');
     assert(strcmp(text, sim_resource_text(resource)) == 0 ||
            strcmp(text, sim_seat_text(resource)) == 0);
     return resource;
@@ -177,6 +180,7 @@ static struct sim_marker marker_of(const struct fence_facts *facts)
         .run = sim_run_number(facts->marked_server_id),
         .lineage = sim_run_number(facts->marked_lineage),
         .ttl_max_ms = facts->ttl_max_ms,
+        .readers = facts->readers,
         .extensions_max = facts->extensions_max,
         .next = facts->next,
         .progress = facts->progress,
@@ -208,6 +212,7 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
     facts.next = marker->next;
     facts.progress = marker->progress;
     facts.ttl_max_ms = marker->ttl_max_ms;
+    facts.readers = marker->readers;
     facts.extensions_max = marker->extensions_max;
     facts.view = marker->view;
     facts.writes = marker->writes;
@@ -246,6 +251,7 @@ struct sim_request sim_lock_request(const struct fence_request *request)
                  .attempt = request->attempt,
                  .waits = request->waits,
                  .ticket = request->ticket,
+                 .gated = request->gated,
                  .idempotent = request->idempotent},
     };
     name_hints(request, &made.lock);
@@ -282,6 +288,7 @@ struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request
                    .source = request->source,
                    .steps = request->steps,
                    .ttl_max_ms = request->ttl_max_ms,
+                   .readers = request->readers,
                    .extensions_max = request->extensions_max,
                    .mark = request->mark,
                    .floor = request->floor},

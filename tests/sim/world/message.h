@@ -9,7 +9,9 @@
 #include "fence/core.h"
 
 enum {
-    SIM_RESOURCES_MAX = 3,
+    SIM_NAMES_MAX = 3,        /* that clients ask for */
+    SIM_GATE = SIM_NAMES_MAX, /* in a world of readers and writers */
+    SIM_RESOURCES_MAX = SIM_GATE + 1,
     SIM_CALLS_MAX = 512, /* of one world, from first to last */
     SIM_SET_TEXT_MAX = 3 * SIM_RESOURCES_MAX,
     SIM_TOMBSTONE = SIM_CALLS_MAX, /* in place of a lock id: nobody's */
@@ -44,6 +46,7 @@ struct sim_marker {
     uint32_t run;     /* of the Redis that was marked or restamped, */
     uint32_t lineage; /* and of its data */
     uint32_t ttl_max_ms;
+    uint32_t readers;
     uint32_t extensions_max;
     int64_t next;         /* the incarnation it is to get; 0: none */
     bool intact;          /* joining, and had kept all it knew when that began */
@@ -112,6 +115,7 @@ struct sim_lock_request {
     uint64_t attempt;
     bool waits;
     int64_t ticket; /* TAKE of one */
+    bool gated;
     bool idempotent;
 };
 
@@ -126,6 +130,7 @@ struct sim_rejoin_request {
     struct sim_page page;
     uint32_t steps; /* CLEAR, ADMIT */
     uint32_t ttl_max_ms;
+    uint32_t readers;
     uint32_t extensions_max;
     struct sim_marker seen; /* MARK, RESTAMP: the marker that was judged, */
     uint32_t run;           /* of this run, */

@@ -225,6 +225,7 @@ static void begin_run(struct sim_world *world, struct sim_operator *operator)
         .n = world->plan.masters,
         .goes_on = operator->goes_on && !operator->tries_new,
         .ttl_max_ms = world->plan.ttl_high_ms,
+        .readers = world->plan.resources,
         .extensions_max = world->plan.extensions,
     };
     sim_fleet_text(params.fleet_id);

@@ -82,7 +82,7 @@ static void draw_sizes(struct sim_plan *plan, struct sim_rng *rng)
 {
     plan->servers = sim_rng_chance(rng, 100) ? 1 : sim_rng_between(rng, 2, SIM_SERVERS_MAX);
     plan->clients = sim_rng_between(rng, 2, CLIENTS);
-    plan->resources = sim_rng_chance(rng, 600) ? 1 : sim_rng_between(rng, 2, SIM_RESOURCES_MAX);
+    plan->resources = sim_rng_chance(rng, 600) ? 1 : sim_rng_between(rng, 2, SIM_NAMES_MAX);
     plan->slots = sim_rng_between(rng, 1, plan->resources);
     plan->rounds = sim_rng_between(rng, 2, 5);
     plan->extensions = sim_rng_chance(rng, 500) ? FENCE_EXTENSIONS_MAX : 1;
@@ -149,7 +149,7 @@ static void draw_storm(struct sim_plan *plan, struct sim_rng *rng)
     plan->sane = false;
     plan->servers = SIM_SERVERS_MAX;
     plan->clients = CLIENTS;
-    plan->resources = sim_rng_chance(rng, 750) ? 1 : SIM_RESOURCES_MAX;
+    plan->resources = sim_rng_chance(rng, 750) ? 1 : SIM_NAMES_MAX;
     plan->slots = 1;
     plan->calls = plan->waiters = 8;
     plan->ttl_low_ms = plan->ttl_high_ms = 1000;
@@ -176,7 +176,7 @@ static void draw_queue(struct sim_plan *plan, struct sim_rng *rng)
     plan->servers = sim_rng_between(rng, 1, SIM_SERVERS_MAX);
     plan->clients = SIM_CLIENTS_MAX;
     plan->resources = plan->slots =
-        sim_rng_chance(rng, 600) ? 1 : sim_rng_between(rng, 2, SIM_RESOURCES_MAX);
+        sim_rng_chance(rng, 600) ? 1 : sim_rng_between(rng, 2, SIM_NAMES_MAX);
     plan->calls = 2 * SIM_CLIENTS_MAX;
     plan->waiters = sim_rng_chance(rng, 800) ? plan->calls : 3;
     plan->ttl_low_ms = 1000;
@@ -286,7 +286,7 @@ static void draw_turnover(struct sim_plan *plan, struct sim_rng *rng)
     plan->masters = sim_rng_chance(rng, 800) ? 3 : 5;
     plan->servers = sim_rng_between(rng, 2, SIM_SERVERS_MAX);
     plan->clients = CLIENTS;
-    plan->resources = sim_rng_chance(rng, 700) ? 1 : SIM_RESOURCES_MAX;
+    plan->resources = sim_rng_chance(rng, 700) ? 1 : SIM_NAMES_MAX;
     plan->slots = 1;
     plan->calls = plan->waiters = 8;
     plan->extensions = FENCE_EXTENSIONS_MAX;
@@ -330,7 +330,7 @@ static void draw_haste(struct sim_plan *plan, struct sim_rng *rng)
     plan->servers = 2;
     plan->clients = CLIENTS;
     plan->ttl_low_ms = plan->ttl_high_ms = 1000;
-    plan->resources = plan->slots = sim_rng_chance(rng, 500) ? 1 : SIM_RESOURCES_MAX;
+    plan->resources = plan->slots = sim_rng_chance(rng, 500) ? 1 : SIM_NAMES_MAX;
     plan->slow_us = 100 * 1000;
     plan->delay_high_us = 500;
     plan->slowness = 5;
@@ -354,7 +354,7 @@ static void draw_backup(struct sim_plan *plan, struct sim_rng *rng)
     plan->sane = false;
     plan->masters = plan->masters == 1 ? 3 : plan->masters;
     plan->clients = CLIENTS;
-    plan->resources = sim_rng_chance(rng, 700) ? 1 : SIM_RESOURCES_MAX;
+    plan->resources = sim_rng_chance(rng, 700) ? 1 : SIM_NAMES_MAX;
     plan->slots = 1;
     plan->calls = plan->waiters = 8;
     plan->ttl_low_ms = plan->ttl_high_ms = 1000;

@@ -78,9 +78,10 @@ struct sim_plan {
                      * few that none of them can be spared */
     unsigned clients;
     unsigned resources;
-    unsigned slots;  /* fewer than resources: some share a counter */
-    bool seats;      /* the resources are the seats of one name, and acquires want one of them */
-    unsigned rounds; /* acquires a client */
+    unsigned slots; /* fewer than resources: some share a counter */
+    bool shared; /* of these seats, to read and to write; some acquires want one of them as well */
+    bool seats;  /* the resources are the seats of one name, and acquires want one of them */
+    unsigned rounds;     /* acquires a client */
     unsigned extensions; /* cap */
     unsigned calls;      /* a core takes at a time, and how many of them may wait */
     unsigned waiters;

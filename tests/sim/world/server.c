@@ -23,7 +23,8 @@ static const char *text_of(const struct sim_world *world, const struct sim_call 
 {
     if (!world->plan.seats || call->kind == FENCE_CALL_COUNT)
         return sim_resource_text(call->set.resource[0]);
-    return call->seats > 0 ? SIM_SEATS_NAME : sim_seat_text(call->set.resource[0]);
+    return call->seats > 0 || call->mode == FENCE_MODE_WRITE ? SIM_SEATS_NAME
+                                                             : sim_seat_text(call->set.resource[0]);
 }
 
 static void say_decision(void *context, const struct fence_trace *trace)
@@ -128,8 +129,9 @@ static void perhaps_decline(struct sim_world *world, unsigned s, struct sim_call
     if (answer->group)
         sim_set_group(&call->set, &world->group);
     server->declined = (struct fence_taken){
-        .resource = call->seats > 0 ? sim_seat_text(call->set.resource[0])
-                                    : sim_resource_text(call->set.resource[0]),
+        .resource = call->mode == FENCE_MODE_WRITE ? SIM_SEATS_NAME
+                    : call->seats > 0              ? sim_seat_text(call->set.resource[0])
+                                                   : sim_resource_text(call->set.resource[0]),
         .group = answer->group ? &world->group : NULL,
         .lock_id = sim_lock_text(call->lock),
         .attempt = answer->attempt,
@@ -296,7 +298,7 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
     bool has_token = call->kind == FENCE_CALL_EXTEND || call->kind == FENCE_CALL_BREAK ||
                      call->kind == FENCE_CALL_WATCH;
     bool has_ttl = has_lock || call->kind == FENCE_CALL_INSPECT;
-    bool several = call->set.count > 1;
+    bool several = call->set.count > 1 && call->mode == FENCE_MODE_PLAIN;
     uint32_t id = (uint32_t)(call - world->check.calls);
     if (several)
         sim_set_group(&call->set, &world->group);
@@ -307,7 +309,8 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
                 .kind = call->kind,
                 .client = id,
                 .resource = text_of(world, call),
-                .seats = call->seats,
+                .seats = call->mode == FENCE_MODE_PLAIN ? call->seats : 0,
+                .mode = call->mode,
                 .lock_id = has_lock ? sim_lock_text(call->lock) : NULL,
                 .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_with_delay(id, call->delay_ms)
                          : call->kind == FENCE_CALL_BREAK ? SIM_BREAKER

@@ -83,7 +83,7 @@ static bool drop_parts(struct shrinking *shrinking)
     plan = shrinking->best.plan;
     if (plan.resources > 1) {
         plan.resources = plan.slots = 1;
-        plan.seats = false;
+        plan.seats = plan.shared = false;
         any |= try(shrinking, &plan);
     }
     return any;

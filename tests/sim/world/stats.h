@@ -80,6 +80,7 @@
     X(past)                                                                                        \
     X(hedges)                                                                                      \
     X(kept)                                                                                        \
+    X(turned_away)                                                                                 \
     X(uncounted)                                                                                   \
     X(tombstones_met)                                                                              \
     X(extended_imported)                                                                           \

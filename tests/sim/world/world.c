@@ -60,7 +60,7 @@ static void start_masters(struct sim_world *world, struct sim_rng *rng)
             .clock = {.offset_us = sim_rng_below(rng, 1000 * 1000),
                       .rate_ppm = sim_plan_draw_rate(plan, rng)},
             .slots = plan->slots,
-            .resources = plan->resources,
+            .resources = plan->shared ? SIM_RESOURCES_MAX : plan->resources,
             .extensions = plan->extensions,
             .majority = fence_majority(plan->masters),
             .member = i,
@@ -79,6 +79,7 @@ static void start_masters(struct sim_world *world, struct sim_rng *rng)
             .run = master->run,
             .lineage = master->lineage,
             .ttl_max_ms = plan->ttl_high_ms,
+            .readers = plan->resources,
         };
         for (unsigned j = 0; !plan->blank && j < plan->masters; j++)
             master->memory.marker.view.incarnation[j] = INT64_C(1)

@@ -70,6 +70,20 @@ static void semaphore_has_a_seat_for_each_permit(void **state)
     locking_expect_words("err", "--permits");
 }
 
+static void readers_run_side_by_side_and_a_writer_alone(void **state)
+{
+    assert_int_equal(
+        locking_shell("export TRY='\"$PAWL\" rwlock -n write r true; echo $?'\n"
+                      "\"$PAWL\" rwlock read r -- sh -c 'echo $PAWL_RESOURCE; \"$PAWL\" rwlock -n "
+                      "read r -- sh -c \"echo again; $TRY\"' >out 2>err && "
+                      "\"$PAWL\" rwlock write r -- sh -c 'echo $PAWL_RESOURCE$PAWL_SEAT; \"$PAWL\" "
+                      "rwlock -n read r true; echo $?' >>out 2>err && sed 's/#.*//' out >names"),
+        0);
+    locking_expect_text("names", "r\nagain\n124\nr\n124\n");
+    assert_int_equal(locking_shell("\"$PAWL\" rwlock r -- true 2>err"), EXIT_ERROR);
+    locking_expect_words("err", "read nor write");
+}
+
 /* A command that was not meant never runs: "0" is its exit code here. */
 static void dashes_belong_to_the_command_behind_the_name(void **state)
 {
@@ -302,6 +316,7 @@ static const struct CMUnitTest cases[] = {
     CASE(nothing_of_its_own_is_on_standard_output),
     CASE(several_locks_are_held_at_once),
     CASE(semaphore_has_a_seat_for_each_permit),
+    CASE(readers_run_side_by_side_and_a_writer_alone),
     CASE(dashes_belong_to_the_command_behind_the_name),
     CASE(quiet_says_nothing_of_a_lock_that_is_held),
     CASE(exit_codes_are_the_commands_or_say_what_was_wrong),

@@ -113,6 +113,31 @@ test('name stays closed for its delay and for what a release keeps', async (t) =
     await assert.rejects(lock.release({ keepMs: 1.5 }), pawl.Invalid);
 });
 
+test('readers hold together, and a writer alone', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    const read = { mode: 'read', waitMs: 0 };
+    const write = { mode: 'write', waitMs: 0, ttlMs: 600 };
+    const reader = await client.acquire('shared', read);
+    const other = await client.acquire('shared', read);
+    assert.notEqual(reader.seat, other.seat);
+    await assert.rejects(client.acquire('shared', write), Held);
+    await other.extend();
+    assert.equal(await other.release(), true);
+    assert.equal(await reader.release(), true);
+    const token = await client.withLock('shared', write, async (writer) => {
+        assert.deepEqual([writer.names, writer.seat], [['shared'], undefined]);
+        assert.ok(writer.token > other.token);
+        await new Promise((resolve) => setTimeout(resolve, 1000)); // it is extended
+        assert.ok(writer.held);
+        await assert.rejects(client.acquire('shared', read), Held);
+        return writer.token;
+    });
+    assert.ok((await client.acquire('shared', read)).token > token);
+    for (const options of [{ mode: 'reads' }, { mode: 'read', permits: 2 }])
+        await assert.rejects(client.acquire('shared', options), pawl.Invalid);
+});
+
 test('lock is released where the work fails, and its error is passed on', async (t) => {
     const service = await Service.start(t);
     const failing = clientOf(service).withLock('a', async () => {

@@ -165,6 +165,35 @@ class Acquiring(Case):
             self.client.acquire(self.name, ttl=5, wait=0, permits=2).release()
         self.assertIsNone(self.client.acquire(self.name, wait=0).seat)
 
+    def test_readers_hold_together_and_a_writer_alone(self):
+        with self.client.lock(self.name, ttl=5, mode="read") as reader:
+            other = self.client.acquire(self.name, ttl=5, wait=0, mode="read")
+            self.assertNotEqual(reader.seat, other.seat)
+            with self.assertRaises(pawl.Held):
+                self.client.acquire(self.name, wait=0, mode="write")
+            other.extend()
+            self.assertTrue(other.release())
+        with self.client.lock(self.name, ttl=0.6, mode="write") as writer:
+            self.assertEqual((writer.names, writer.seat), ((self.name,), None))
+            self.assertGreater(writer.token, other.token)
+            time.sleep(1)  # it is extended
+            self.assertTrue(writer.held)
+            with self.assertRaises(pawl.Held):
+                self.client.acquire(self.name, wait=0, mode="read")
+        later = self.client.acquire(self.name, ttl=5, wait=0, mode="read")
+        self.assertGreater(later.token, writer.token)
+        later.release()
+        for options in ({"mode": "reads"}, {"mode": "read", "permits": 2}):
+            with self.assertRaises(pawl.Invalid):
+                self.client.acquire(self.name, **options)
+
+    def test_writer_in_doubt_leaves_nothing(self):
+        relay = self.relay(lambda method, before: nothing if method == "POST" else None)
+        with self.assertRaises(pawl.Unavailable):
+            pawl.Client(relay.url, call_timeout=0.5).acquire(self.name, ttl=30, wait=0,
+                                                             mode="write")
+        self.client.acquire(self.name, ttl=5, wait=0, mode="write").release()
+
     def test_semaphore_keeps_its_seat_where_an_answer_is_lost(self):
         relay = self.relay(first("POST", nothing))
         client = pawl.Client(relay.url)

@@ -137,6 +137,8 @@ static const char *body_of(const char *method, const char *path)
         return "{\"resources\": [\"orders/1\"], \"tokens\": [9]}";
     if (strncmp(path, "/v1/semaphores/", 15) == 0 && strcmp(method, "POST") == 0)
         return "{\"permits\": 1}";
+    if (strncmp(path, "/v1/rwlocks/", 12) == 0 && strcmp(method, "POST") == 0)
+        return "{\"mode\": \"write\"}";
     if (strcmp(path, "/v1/batch") == 0)
         return "{\"requests\": [{\"method\": \"POST\", \"path\": \"/v1/locks/orders/1\"}]}";
     if (strcmp(method, "PUT") == 0)

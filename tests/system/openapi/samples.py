@@ -22,6 +22,12 @@ BODIES = [
     ("POST", "/v1/semaphores/{}", [
         {}, {"permits": 1}, {"permits": 64}, {"permits": 0}, {"permits": 65}, {"permits": "1"},
         {"permits": 2, "ttl_ms": 99}, {"permits": 2, "lock_id": _ID}, {"permits": 2, "seat": 1}]),
+    ("POST", "/v1/rwlocks/{}", [
+        {}, {"mode": "read"}, {"mode": "write"}, {"mode": ""}, {"mode": "reads"}, {"mode": 1},
+        {"mode": "read", "ttl_ms": 99}, {"mode": "write", "lock_id": _ID},
+        {"mode": "read", "permits": 1}]),
+    ("PATCH", "/v1/rwlocks/{}", [
+        {}, {"seat": 0}, {"seat": 62}, {"seat": 63}, {"seat": -1}, {"ttl_ms": 99}, {"mode": "read"}]),
     ("POST", "/v1/counters/a", [
         {}, {"count": 1}, {"count": 0}, {"count": 1000000}, {"count": 1000001}, {"count": "1"},
         {"ttl_ms": 100}]),
@@ -33,13 +39,14 @@ _NAMES = ["a", "a/b", "a/b/c", "A-Z.a_z~0:9@x", ".a", "..a", "a.", "...", "a/...
           "%C3%A4", "a%2Fb", "a/b%2F"]
 
 _SEATS = ["a%230", "a/b%2363", "a%2364", "a%2300", "a%23", "%231", "..%231", "a%231%231",
-          "a%23b"]
+          "a%23b", "a%23w", "a%23ww"]
 
 # The parameter, method, path, the header where it is one, and values.
 VALUES = [
     ("Resource", "GET", "/v1/locks/{}", None, _NAMES + _SEATS),
     ("Semaphore", "GET", "/v1/semaphores/{}", None,
      [_LONG[:251], _LONG[:252], *_NAMES, *_SEATS]),
+    ("RwLock", "GET", "/v1/rwlocks/{}", None, [_LONG[:251], _LONG[:252], *_NAMES, *_SEATS]),
     ("Counter", "POST", "/v1/counters/{}", None, _NAMES),
     ("Limit", "GET", "/v1/locks?limit={}", None, [1, 1000, 0, 1001]),
     ("Prefix", "GET", "/v1/locks?prefix={}", None,

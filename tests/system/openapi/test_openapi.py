@@ -200,6 +200,35 @@ class Answers(Case):
         call(200, "DELETE", seat, Lock_Id=LOCK_ID)
         call(201, "POST", "/v1/semaphores/seats/all", {"permits": 2})
 
+    def read_and_write(self, service):
+        call, path = service.call, "/v1/rwlocks/shared/all"
+        mine = {"mode": "read", "lock_id": LOCK_ID, "owner": "me"}
+        reader = call(201, "POST", path, mine).body
+        self.assertEqual(call(200, "POST", path, mine).body["token"], reader["token"])
+        other = call(201, "POST", path, {"mode": "read"}).body
+        self.assertNotEqual(reader["seat"], other["seat"])
+        call("held", "POST", path, {"mode": "write"})
+        call("wait-timeout", "POST", path, {"mode": "write", "wait_ms": 100})
+        shown = call(200, "GET", path).body
+        self.assertEqual((shown["mode"], len(shown["readers"])), ("read", 2))
+        call(200, "PATCH", path, {"seat": reader["seat"]}, Lock_Id=LOCK_ID,
+             Fencing_Token=reader["token"])
+        call(200, "DELETE", f"{path}?seat={reader['seat']}", Lock_Id=LOCK_ID)
+        call(200, "DELETE", path, Lock_Id=other["lock_id"])
+        writer = call(201, "POST", path, {"mode": "write", "lock_id": LOCK_ID}).body
+        self.assertGreater(writer["token"], other["token"])
+        self.assertEqual(call(200, "GET", path).body["writer"]["token"], writer["token"])
+        call("held", "POST", path, {"mode": "read"})
+        call(200, "PATCH", path, Lock_Id=LOCK_ID, Fencing_Token=writer["token"])
+        call(200, "DELETE", path, Lock_Id=LOCK_ID)
+        call("lock-lost", "PATCH", path, Lock_Id=LOCK_ID, Fencing_Token=writer["token"])
+        later = call(201, "POST", path, {"mode": "read"}).body
+        self.assertGreater(later["token"], writer["token"])
+        call(200, "DELETE", path, Lock_Id=later["lock_id"])
+        call(201, "POST", path, {"mode": "write", "lock_id": LOCK_ID})
+        again = call(201, "PATCH", path, Lock_Id=LOCK_ID, Fencing_Token=1).body
+        self.assertGreater(again["token"], later["token"])
+
     def count(self, service):
         call = service.call
         call(200, "POST", "/v1/counters/orders/2026")
@@ -253,6 +282,7 @@ class Answers(Case):
         self.take_locks(service)
         self.extend_and_end_locks(service)
         self.take_seats(service)
+        self.read_and_write(service)
         self.count(service)
         self.send_a_batch(service)
         self.keep_several(service)
@@ -360,7 +390,7 @@ class Answers(Case):
             if "503" in operation["responses"]:
                 path = path.replace("{resource}", "a").replace("{name}", "a")
                 bodies = {"acquire_several": {"resources": ["a", "b"]},
-                          "acquire_seat": {"permits": 1}}
+                          "acquire_seat": {"permits": 1}, "acquire_shared": {"mode": "read"}}
                 call("not-ready", method.upper(), path, bodies.get(operation["operationId"]),
                      Lock_Id=LOCK_ID, Fencing_Token=1)
         self.assertIsNone(call(200, "GET", "/v1/fleet").body["fleet_id"])

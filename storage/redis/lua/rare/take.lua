@@ -127,21 +127,40 @@ local function take_waiting(key, tag, slot, ttl_ms, owner, flags, hint, ticket)
 end
 
 -- All of the locks from KEYS[first] on, or none of them.
+local function is_own(value, tag, flags)
+    return begins(value, tag, TAG) or (has(flags, 'a') and begins(value, id_of(tag), ID))
+end
+
+-- The answer where the lock at KEYS[first + k - 1] is held under another lock id.
+local function in_the_way(first, k, tag, flags)
+    local key = KEYS[first + k - 1]
+    index = k - 1
+    local value = lock_at(key)
+    if value and not is_own(value, tag, flags) then
+        local remaining_ms = left_ms(key)
+        if has(flags, 'w') then
+            wait_for(key, remaining_ms, nil)
+        end
+        return {remaining_ms, value, k - 1}
+    end
+end
+
+-- All of the locks from KEYS[first] on, or none of them. 'g': a lock and a gate, which is not taken. A gate that
+-- is held turns away who has the lock not yet.
 local function take_group(first, at)
     local n, flags, tag, ttl_ms, owner = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3],
                                          ARGV[at + 4], ARGV[at + 5]
-    local idempotent = has(flags, 'a')
+    local idempotent, gated = has(flags, 'a'), has(flags, 'g')
+    local held = nil
+    index = 0
+    if gated and not is_own(lock_at(KEYS[first]), tag, flags) then
+        held = in_the_way(first, n, tag, flags)
+    end
+    n = gated and n - 1 or n
     for k = 1, n do
-        local key = KEYS[first + k - 1]
-        index = k - 1
-        local value = lock_at(key)
-        if value and not begins(value, tag, TAG) and
-           not (idempotent and begins(value, id_of(tag), ID)) then
-            local remaining_ms = left_ms(key)
-            if has(flags, 'w') then
-                wait_for(key, remaining_ms, nil)
-            end
-            return {remaining_ms, value, k - 1}
+        held = held or in_the_way(first, k, tag, flags)
+        if held then
+            return held
         end
     end
     local replies = {1, 0} -- all were found; the least that one of those has left
@@ -158,6 +177,9 @@ local function take_group(first, at)
             replies[1] = 0
         end
         replies[2 + k] = number
+    end
+    if gated then
+        replies[3 + n] = replies[2 + n] -- each lock of a group has one
     end
     return replies
 end

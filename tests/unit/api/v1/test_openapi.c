@@ -390,6 +390,8 @@ static void bounds_are_those_of_the_code(void **state)
         {SCHEMA "Owner/maxLength", FENCE_LABEL_MAX},
         {SCHEMA "AcquireSeat/properties/permits/maximum", FENCE_SEATS_MAX},
         {SCHEMA "SemaphoreName/maxLength", FENCE_SEATS_NAME_MAX},
+        {SCHEMA "Fleet/properties/readers/maximum", FENCE_READERS_MAX},
+        {SCHEMA "ReaderSeat/maximum", FENCE_READERS_MAX - 1},
         {SCHEMA "AcquireSeveral/properties/resources/minItems", FENCE_GROUP_MIN},
         {SCHEMA "AcquireSeveral/properties/resources/maxItems", FENCE_GROUP_MAX},
         {SCHEMA "GroupGrant/properties/grants/maxItems", FENCE_GROUP_MAX},

@@ -69,6 +69,7 @@ void facts_read_marker(const struct facts_marker *marker, struct storage_reading
                                   "9",
                                   marker->intact,
                                   marker->doubt,
+                                  "",
                                   marker->extensions,
                                   marker->closed,
                                   marker->answers,

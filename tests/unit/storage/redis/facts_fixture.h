@@ -5,8 +5,8 @@
 #include "storage/redis/facts.h"
 
 enum {
-    FACTS_MARKER_FIELDS = 23,
-    FACTS_MARKER_CLOSED = 17,
+    FACTS_MARKER_FIELDS = 24,
+    FACTS_MARKER_CLOSED = 18,
     FACTS_WIRE_MAX = 4096,
     FACTS_MASTERS = 3,
 };

@@ -298,6 +298,9 @@ static void closed_master_tells_its_fleet_its_highest_token_and_who_follows(void
     assert_int_equal(closed.closed_ttl_max_ms, 300000);
     assert_int_equal(closed.closed_extensions_max, 1000000000);
     assert_string_equal(closed.closed_for, "abc");
+    assert_int_equal(closed.closed_readers, 0);
+    assert_int_equal(read_closed(FACTS_RUN_ID ":1:300000:1:abc:63", &closed), 0);
+    assert_int_equal(closed.closed_readers, 63);
 }
 
 static void closed_master_that_pawl_did_not_write_is_refused(void **state)
@@ -317,7 +320,8 @@ static void closed_master_that_pawl_did_not_write_is_refused(void **state)
         "abc:9007199254740992:2:3:def",
         "abc:1:99999999999:3:def",
         "abc:1:2:1000000001:def",
-        "abc:1:2:3:def:4",
+        "abc:1:2:3:def:64",
+        "abc:1:2:3:def:4:5",
         "abc\x1b:1:2:3:def",
     };
     for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {

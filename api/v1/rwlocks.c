@@ -1,0 +1,256 @@
+#include "api/v1/rwlocks.h"
+
+#include "api/http/batch.h"
+#include "api/http/input.h"
+#include "api/http/problem_answer.h"
+#include "api/json/writer.h"
+#include "api/v1/group.h"
+#include "fence/protocol/seat.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NO_SEAT = -1,
+    TTL_MAX = 32,    /* bytes of {"ttl_ms":...}, terminated */
+    BODY_MAX = 1024, /* of an answer: the name needs no escapes */
+};
+
+/* ---- the answers of a writer's locks, as one ------------------------------------------------- */
+
+/* The integer behind @member in @body, which this server wrote; @otherwise: there is none. */
+static int64_t integer_in(const char *body, const char *member, int64_t otherwise)
+{
+    char *end = NULL;
+    const char *at = strstr(body, member);
+    if (at == NULL)
+        return otherwise;
+    at += strlen(member);
+    const long long value = strtoll(at, &end, 10);
+    return end != at ? value : otherwise;
+}
+
+static bool succeeded(const struct api_batch_answer *answer)
+{
+    return answer->status == 200 || answer->status == 201;
+}
+
+/* The first of the seats that failed; NULL: none did. The gate, which is last, does not decide. */
+static const struct api_batch_answer *first_failed(const struct api_batch_answer answers[],
+                                                   unsigned count)
+{
+    assert(count >= 2);
+    for (unsigned k = 0; k + 1 < count; k++)
+        if (!succeeded(&answers[k]))
+            return &answers[k];
+    return NULL;
+}
+
+static void hand_on_problem(struct api_request *request, const struct api_batch_answer *failed)
+{
+    const struct api_answer answer = {
+        .status = failed->status,
+        .content_type = "application/problem+json",
+        .outcome = API_OUTCOME_DONE,
+        .body = failed->body,
+        .len = strlen(failed->body),
+    };
+    api_request_answer(request, &answer);
+}
+
+static void answer_writer(struct api_request *request, struct api_writer *writer, unsigned status,
+                          enum api_outcome outcome)
+{
+    api_write_end(writer);
+    const struct api_answer answer = {
+        .status = status, .outcome = outcome, .body = writer->buffer, .len = writer->len};
+    api_request_answer(request, &answer);
+}
+
+static void begin_writer(struct api_writer *writer, char *body, size_t size,
+                         const struct api_request *request)
+{
+    api_writer_init(writer, body, size);
+    api_write_object(writer, NULL);
+    api_write_string(writer, "resource", api_request_param(request, 0));
+    api_write_string(writer, "mode", "write");
+}
+
+/* A seat that was acquired again has a token of its own, and so has the writer then. */
+static void finish_extension(struct api_request *request, const struct api_batch_answer answers[],
+                             unsigned count)
+{
+    const struct api_batch_answer *failed = first_failed(answers, count);
+    int64_t token = 0, validity_ms = INT64_MAX, ttl_ms = 0, served_ms = 0;
+    unsigned status = 200;
+    if (failed != NULL) {
+        hand_on_problem(request, failed);
+        return;
+    }
+    if (api_input_token(request, &token) != 0)
+        return; /* it was read before */
+    for (unsigned k = 0; k + 1 < count; k++) {
+        const int64_t valid_ms = integer_in(answers[k].body, "\"validity_ms\":", 0);
+        const int64_t seat_token = integer_in(answers[k].body, "\"token\":", 0);
+        validity_ms = valid_ms < validity_ms ? valid_ms : validity_ms;
+        token = seat_token > token ? seat_token : token;
+        const int64_t seat_ms = integer_in(answers[k].body, "\"served_ms\":", 0);
+        served_ms = seat_ms > served_ms ? seat_ms : served_ms;
+        ttl_ms = integer_in(answers[k].body, "\"ttl_ms\":", ttl_ms);
+        status = answers[k].status > status ? answers[k].status : status;
+    }
+    char body[BODY_MAX];
+    struct api_writer writer;
+    begin_writer(&writer, body, sizeof(body), request);
+    api_write_integer(&writer, "token", token);
+    api_write_integer(&writer, "ttl_ms", ttl_ms);
+    api_write_integer(&writer, "validity_ms", validity_ms);
+    api_write_integer(&writer, "served_ms", served_ms);
+    answer_writer(request, &writer, status,
+                  status == 201 ? API_OUTCOME_GRANTED : API_OUTCOME_EXTENDED);
+}
+
+static void finish_release(struct api_request *request, const struct api_batch_answer answers[],
+                           unsigned count)
+{
+    const struct api_batch_answer *failed = first_failed(answers, count);
+    bool released = false;
+    if (failed != NULL) {
+        hand_on_problem(request, failed);
+        return;
+    }
+    for (unsigned k = 0; k + 1 < count; k++)
+        released |= strstr(answers[k].body, "\"released\":true") != NULL;
+    char body[BODY_MAX];
+    struct api_writer writer;
+    begin_writer(&writer, body, sizeof(body), request);
+    api_write_bool(&writer, "released", released);
+    answer_writer(request, &writer, 200, released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD);
+}
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
+/* FENCE_ENOMEM. @readers: how many seats the fleet has. */
+static int add_writers_calls(struct api_batch *batch, unsigned readers, const char *name,
+                             const struct api_batch_call *call)
+{
+    char lock[FENCE_RESOURCE_MAX + 1];
+    char path[API_LOCK_PATH_MAX + 1];
+    int result = 0;
+    (void)snprintf(lock, sizeof(lock), "%s", name);
+    for (unsigned k = 0; k <= readers && result == 0; k++) {
+        struct api_batch_call one = *call;
+        if (k < readers)
+            fence_seat_write(lock, k);
+        else
+            fence_gate_write(lock);
+        api_lock_path(lock, path);
+        one.path = path;
+        result = api_batch_add(batch, &one);
+    }
+    return result;
+}
+
+static void call_for_writer(struct api_request *request, const struct api_backend *backend,
+                            const char *name, const struct api_batch_call *call,
+                            void (*finish)(struct api_request *request,
+                                           const struct api_batch_answer answers[], unsigned count))
+{
+    struct api_batch *batch = NULL;
+    const unsigned readers = backend->fleet->readers;
+    if (readers == 0) {
+        api_problem_answer(request, API_PROBLEM_NOT_READY);
+        return;
+    }
+    if (api_batch_new(request, &batch) == 0 && add_writers_calls(batch, readers, name, call) == 0) {
+        api_batch_finish(batch, finish);
+        api_batch_run(batch);
+        return;
+    }
+    api_batch_free(batch);
+    api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+}
+
+/* @name with the seat of a reader. */
+static void name_seat(const char *name, int64_t seat, char ret_lock[static FENCE_RESOURCE_MAX + 1])
+{
+    (void)snprintf(ret_lock, FENCE_RESOURCE_MAX + 1, "%s", name);
+    fence_seat_write(ret_lock, (unsigned)seat);
+}
+
+static void extend_shared(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    const uint32_t max_ms = backend->fleet->ttl_max_ms;
+    struct fence_call call = {
+        .kind = FENCE_CALL_EXTEND, .client = api_request_client(request), .owner = ""};
+    const char *name = NULL;
+    char lock[FENCE_RESOURCE_MAX + 1], body[TTL_MAX];
+    int64_t seat = NO_SEAT;
+    int64_t ttl_ms = max_ms != 0 && max_ms < FENCE_TTL_DEFAULT_MS ? max_ms : FENCE_TTL_DEFAULT_MS;
+    const struct api_json_member members[] = {
+        {"seat", API_JSON_INTEGER, .max = FENCE_READERS_MAX - 1, .integer = &seat},
+        {"ttl_ms", API_JSON_INTEGER, .min = FENCE_TTL_MIN_MS, .max = FENCE_TTL_CEILING_MS,
+         .told_max = max_ms, .integer = &ttl_ms},
+    };
+    if (api_input_rwlock(request, 0, &name) != 0 || api_input_lock_id(request, &call.lock_id) != 0)
+        return;
+    const int result = api_input_token(request, &call.token);
+    if (result == FENCE_ENOENT)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "Send the token of the grant in the Fencing-Token header.");
+    if (result != 0 || api_input_body(request, members, 2) != 0)
+        return;
+    if (seat != NO_SEAT) {
+        name_seat(name, seat, lock);
+        call.resource = lock;
+        call.ttl_ms = (uint32_t)ttl_ms;
+        backend->call(backend->context, &call);
+        return;
+    }
+    (void)snprintf(body, sizeof(body), "{\"ttl_ms\":%" PRId64 "}", ttl_ms);
+    const struct api_batch_call each = {
+        .method = "PATCH",
+        .lock_id = call.lock_id,
+        .token = api_request_header(request, API_HEADER_FENCING_TOKEN),
+        .body = body,
+    };
+    call_for_writer(request, backend, name, &each, finish_extension);
+}
+
+static void release_shared(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    struct fence_call call = {
+        .kind = FENCE_CALL_RELEASE, .client = api_request_client(request), .owner = ""};
+    const char *name = NULL;
+    char lock[FENCE_RESOURCE_MAX + 1];
+    int64_t seat = NO_SEAT;
+    const struct api_query_param param = {
+        .name = "seat", .type = API_QUERY_INTEGER, .max = FENCE_READERS_MAX - 1, .integer = &seat};
+    if (api_input_rwlock(request, 0, &name) != 0 || api_input_query(request, &param, 1) != 0 ||
+        api_input_lock_id(request, &call.lock_id) != 0)
+        return;
+    if (seat != NO_SEAT) {
+        name_seat(name, seat, lock);
+        call.resource = lock;
+        backend->call(backend->context, &call);
+        return;
+    }
+    const struct api_batch_call each = {.method = "DELETE", .lock_id = call.lock_id};
+    call_for_writer(request, backend, name, &each, finish_release);
+}
+
+struct api_routes api_rwlocks_routes(struct api_backend *backend)
+{
+    static const struct api_route routes[] = {
+        {API_PATCH, "/v1/rwlocks/{name...}", extend_shared, API_TAKES_BODY, API_RIGHT_LOCK,
+         "extend_shared", API_COSTLY_EVEN_LEFT},
+        {API_DELETE, "/v1/rwlocks/{name...}", release_shared, API_TAKES_QUERY, API_RIGHT_LOCK,
+         "release_shared", API_COSTLY_EVEN_LEFT},
+    };
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
+}

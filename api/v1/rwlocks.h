@@ -1,0 +1,13 @@
+/* PATCH and DELETE /v1/rwlocks/{name}: a holder extends or releases what it has. A reader names its
+ * seat, which is one lock. A writer has all seats and the gate: each is a call of its own, as in
+ * PATCH /v1/locks, and the answers become one. */
+#ifndef API_V1_RWLOCKS_H
+#define API_V1_RWLOCKS_H
+
+#include "api/http/route.h"
+#include "api/v1/backend.h"
+
+/* The routes, for @backend, which must outlive them. */
+struct api_routes api_rwlocks_routes(struct api_backend *backend);
+
+#endif
