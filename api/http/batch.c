@@ -174,8 +174,15 @@ static void never(struct api_request *request)
     abort();
 }
 
-static const struct api_transport transport = {take_call_answer, batch_has_left, socket_of,
-                                               visit_keep_ms,    never,          never};
+/* No call of a batch streams. */
+static const struct api_transport transport = {
+    .answer = take_call_answer,
+    .has_left = batch_has_left,
+    .socket = socket_of,
+    .query = visit_keep_ms,
+    .suspend = never,
+    .resume = never,
+};
 
 /* The client of the batch has left. The backend of each parked call learns of it. */
 static void tell_calls(struct api_batch *batch)

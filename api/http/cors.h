@@ -26,7 +26,8 @@ bool api_cors_is_listed(const char *origin, const struct api_origins *origins);
 
 /* What a page may send, and read. */
 #define API_CORS_METHODS "GET, HEAD, POST, PUT, PATCH, DELETE"
-#define API_CORS_SENT    "Authorization, Content-Type, Fencing-Token, If-Match, Lock-Id, Waited-Ms"
+#define API_CORS_SENT                                                                              \
+    "Authorization, Content-Type, Fencing-Token, If-Match, Last-Event-ID, Lock-Id, Waited-Ms"
 #define API_CORS_READ    "Allow, ETag, Retry-After"
 #define API_CORS_MAX_AGE "600" /* seconds for which a browser may remember it */
 

@@ -18,6 +18,7 @@ static const char *const header_names[API_HEADERS] = {
     [API_HEADER_ORIGIN] = "Origin",
     [API_HEADER_SEC_FETCH_SITE] = "Sec-Fetch-Site",
     [API_HEADER_AUTHORIZATION] = "Authorization",
+    [API_HEADER_LAST_EVENT_ID] = "Last-Event-ID",
     [API_HEADER_REQUEST_METHOD] = "Access-Control-Request-Method",
     [API_HEADER_REQUEST_ID] = "X-Request-Id",
     [API_HEADER_TRACEPARENT] = "traceparent",

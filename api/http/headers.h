@@ -23,6 +23,7 @@ enum api_header {
     API_HEADER_ORIGIN,
     API_HEADER_SEC_FETCH_SITE,
     API_HEADER_AUTHORIZATION,
+    API_HEADER_LAST_EVENT_ID,
     API_HEADER_REQUEST_METHOD, /* Access-Control-Request-Method */
     API_HEADER_REQUEST_ID, /* this and those behind it only say something to logs: a request that
                             * repeats one is served as if it had none */

@@ -4,6 +4,7 @@
 #include "api/http/costly.h"
 #include "api/http/parking.h"
 #include "api/http/request_state.h"
+#include "api/http/stream.h"
 #include "api/http/trace.h"
 #include "api/http/transport.h"
 
@@ -223,6 +224,25 @@ void api_request_answer(struct api_request *request, const struct api_answer *an
         api_parking_remove(request);
     request->state = API_REQUEST_ANSWERED;
     request->transport->answer(request, &response);
+}
+
+bool api_stream_begin(struct api_request *request, const struct api_answer *head,
+                      const struct api_stream_owner *owner)
+{
+    struct api_response response;
+    assert(request->state == API_REQUEST_HANDLING && !request->batched && head->len == 0);
+    request->close_connection = true;
+    if (request->method == API_HEAD) {
+        api_request_answer(request, head);
+        return false;
+    }
+    api_costly_ended(request);
+    tell_observer(request, head);
+    make_response(request, head, &response);
+    request->state = API_REQUEST_STREAMING;
+    request->stream = *owner;
+    request->transport->begin_stream(request, &response);
+    return true;
 }
 
 bool api_request_client_left(const struct api_request *request)

@@ -1,6 +1,6 @@
 /* One request as the server keeps it: what it brought, and how far it is. Private to request.c,
- * requests.c, parking.c, costly.c and dispatch.c. Handlers see api/http/request.h, and transports
- * api/http/requests.h. */
+ * requests.c, parking.c, costly.c, stream.c and dispatch.c. Handlers see api/http/request.h, and
+ * transports api/http/requests.h. */
 #ifndef API_HTTP_REQUEST_STATE_H
 #define API_HTTP_REQUEST_STATE_H
 
@@ -8,6 +8,7 @@
 #include "api/http/headers.h"
 #include "api/http/observer.h"
 #include "api/http/route.h"
+#include "api/http/stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,8 +23,9 @@ struct api_transport;
 enum api_request_state {
     API_REQUEST_READING,
     API_REQUEST_HANDLING,
-    API_REQUEST_PARKED,   /* its client may be gone */
-    API_REQUEST_ANSWERED, /* the transport has its answer */
+    API_REQUEST_PARKED,    /* its client may be gone */
+    API_REQUEST_STREAMING, /* the transport has the head of its answer (api/http/stream.h) */
+    API_REQUEST_ANSWERED,  /* the transport has its answer */
 };
 
 struct api_request {
@@ -64,6 +66,7 @@ struct api_request {
     struct api_request *line_prev, *line_next;
     struct api_batch *batch; /* the calls that it waits for (api/http/batch.h); NULL: it is none */
     void (*batch_left)(struct api_batch *batch); /* the client of a batch has gone */
+    struct api_stream_owner stream;              /* STREAMING: who has it */
     struct api_request *next;                    /* in its parking */
     struct api_request **link;                   /* what points to this one there */
     char path[]; /* decoded in place; the headers' values stand behind it */

@@ -163,15 +163,18 @@ bool api_request_complete(struct api_request *request)
     api_dispatch(request->served, request);
     if (request->state == API_REQUEST_HANDLING)
         api_parking_add(request);
-    return request->state == API_REQUEST_ANSWERED;
+    return request->state != API_REQUEST_PARKED;
 }
 
 void api_request_left(struct api_request *request)
 {
     const struct api_parking *parking = request->parking;
-    assert(request->state == API_REQUEST_PARKED && !request->told_left);
+    assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_STREAMING);
+    assert(!request->told_left);
     request->told_left = true;
-    if (request->batch != NULL)
+    if (request->state == API_REQUEST_STREAMING)
+        request->stream.left(request->stream.context, request);
+    else if (request->batch != NULL)
         request->batch_left(request->batch);
     else if (parking->left != NULL)
         parking->left(parking->left_context, api_request_client(request));

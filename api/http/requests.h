@@ -79,11 +79,12 @@ bool api_request_body_waits(const struct api_request *request);
  * be closed. May suspend it. */
 bool api_request_body_came(struct api_request *request, const char *data, size_t size);
 
-/* The request has come whole. True: it has its answer. False: it is parked. */
+/* The request has come whole. True: it has its answer, or the head of a streamed one. False: it is
+ * parked. */
 bool api_request_complete(struct api_request *request);
 
-/* The client of a parked request has gone. The backend of its call is told; it may answer the
- * request from within. Called at most once for each request. */
+/* The client of a parked request, or of a stream, has gone. The backend of its call is told; it may
+ * answer the request from within, and ends the stream. Called at most once for each request. */
 void api_request_left(struct api_request *request);
 
 /* Frees what the request holds, but for its memory. Not while it is parked. */

@@ -5,6 +5,7 @@
 #define API_HTTP_TRANSPORT_H
 
 #include "api/http/answer.h"
+#include "api/http/stream.h"
 
 #include <stdbool.h>
 
@@ -15,6 +16,16 @@ struct api_transport {
      * refused: from within api_request_complete() or api_request_refuse(), or later. Later the
      * request may be gone afterwards. */
     void (*answer)(struct api_request *request, const struct api_response *response);
+
+    /* Sends the head of a streamed answer; @head has no body. From within api_request_complete().
+     */
+    void (*begin_stream)(struct api_request *request, const struct api_response *head);
+
+    /* As api_stream_send(). */
+    enum api_sent (*stream)(struct api_request *request, const char *bytes, size_t len);
+
+    /* The stream ends with its connection; the request may be gone afterwards. */
+    void (*end_stream)(struct api_request *request);
 
     /* Whether the client of a request that waits for its answer is known to have gone. */
     bool (*has_left)(const struct api_request *request);

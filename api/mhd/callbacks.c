@@ -7,6 +7,7 @@
 #include "api/mhd/waiting.h"
 
 #include <assert.h>
+#include <string.h>
 
 _Static_assert((int)API_FRAMING_BODY_MAX == (int)API_HTTP_DRAIN_MAX,
                "a body in chunks is cut off at one length");
@@ -102,6 +103,7 @@ static enum MHD_Result headers_came(struct api_shard *shard, struct MHD_Connecti
     struct api_exchange *exchange = api_exchange_new(exchanges_of(shard), shard, mhd, &head);
     if (exchange == NULL)
         return MHD_NO;
+    exchange->in_chunks = strcmp(version, "HTTP/1.0") != 0;
     *ret_exchange = exchange;
     const char *fault = find_fault(exchange, method, url, version);
     if (fault == NULL && api_request_wants_body(exchange->request))
@@ -159,7 +161,8 @@ enum MHD_Result api_callback_handle(void *context, struct MHD_Connection *connec
         api_waiting_look(known);
 
     /* Called again although an answer was given: it could not be made. */
-    return known->state == API_EXCHANGE_BROKEN ? MHD_NO : MHD_YES;
+    return known->state == API_EXCHANGE_BROKEN || known->state == API_EXCHANGE_OPENING ? MHD_NO
+                                                                                       : MHD_YES;
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */

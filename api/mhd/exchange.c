@@ -24,9 +24,11 @@ struct api_exchange *api_exchange_new(struct api_exchanges *exchanges, struct ap
 void api_exchange_free(struct api_exchange *exchange)
 {
     assert(exchange->state != API_EXCHANGE_HOVERING && exchange->state != API_EXCHANGE_SUSPENDED);
+    assert(exchange->state != API_EXCHANGE_STREAMING);
     api_request_end(exchange->request);
     if (exchange->response != NULL)
         MHD_destroy_response(exchange->response);
+    free(exchange->unsent);
     free(exchange);
 }
 
@@ -35,10 +37,12 @@ void api_exchange_free(struct api_exchange *exchange)
 void api_exchange_move(struct api_exchange *exchange, enum api_exchange_state state)
 {
     static const unsigned allowed[API_EXCHANGE_STATES] = {
-        [API_EXCHANGE_READING] = TO(HOVERING) | TO(SENT) | TO(BROKEN),
+        [API_EXCHANGE_READING] = TO(HOVERING) | TO(OPENING) | TO(SENT) | TO(BROKEN),
         [API_EXCHANGE_HOVERING] = TO(SUSPENDED) | TO(PREPARED) | TO(GONE),
         [API_EXCHANGE_SUSPENDED] = TO(SENT) | TO(BROKEN),
         [API_EXCHANGE_PREPARED] = TO(SENT) | TO(BROKEN),
+        [API_EXCHANGE_OPENING] = TO(STREAMING) | TO(SENT) | TO(GONE),
+        [API_EXCHANGE_STREAMING] = TO(SENT),
     };
     assert(exchange->state < API_EXCHANGE_STATES && state < API_EXCHANGE_STATES);
     assert(allowed[exchange->state] & (1U << state));
@@ -46,7 +50,7 @@ void api_exchange_move(struct api_exchange *exchange, enum api_exchange_state st
     assert((exchange->connection == NULL) == (state == API_EXCHANGE_GONE));
 }
 
-static bool add_fields(struct MHD_Response *made, const struct api_response *response)
+bool api_exchange_add_fields(struct MHD_Response *made, const struct api_response *response)
 {
     bool added = true;
     for (unsigned i = 0; i < response->fields_count; i++)
@@ -66,7 +70,7 @@ void api_exchange_prepare(struct api_exchange *exchange, const struct api_respon
     /* In these modes the buffer is only read; the parameter is not const for other modes' sake. */
     struct MHD_Response *made =
         MHD_create_response_from_buffer(response->len, (void *)(uintptr_t)response->body, mode);
-    if (made != NULL && !add_fields(made, response)) {
+    if (made != NULL && !api_exchange_add_fields(made, response)) {
         MHD_destroy_response(made);
         made = NULL;
     }

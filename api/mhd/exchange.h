@@ -5,6 +5,7 @@
  *        '--not yet--> HOVERING --answered--> PREPARED --looked at--------------^
  *                        |  '--looks are used up--> SUSPENDED --answered--------^
  *                        '--the client is gone--> GONE --answered--> freed
+ *     READING --streams--> OPENING --head is sent--> STREAMING --ended------> SENT
  *
  * libmicrohttpd looks at an exchange that hovers in each turn, and takes its answer when it is
  * there. Most answers come within a few turns, and suspending a connection costs two system calls.
@@ -32,9 +33,11 @@ enum api_exchange_state {
     API_EXCHANGE_READING,
     API_EXCHANGE_HOVERING,
     API_EXCHANGE_SUSPENDED,
-    API_EXCHANGE_PREPARED, /* the answer is made, and waits for the next look */
-    API_EXCHANGE_GONE,     /* the connection is, and the request still has to be answered */
-    API_EXCHANGE_SENT,     /* libmicrohttpd has the answer */
+    API_EXCHANGE_PREPARED,  /* the answer is made, and waits for the next look */
+    API_EXCHANGE_GONE,      /* the connection is, and the request still has to be answered */
+    API_EXCHANGE_OPENING,   /* libmicrohttpd has the head of a streamed answer */
+    API_EXCHANGE_STREAMING, /* and has sent it; the connection is suspended */
+    API_EXCHANGE_SENT,      /* libmicrohttpd has the answer */
     API_EXCHANGE_BROKEN,
     API_EXCHANGE_STATES, /* how many there are */
 };
@@ -48,6 +51,10 @@ struct api_exchange {
     struct MHD_Connection *connection; /* NULL: GONE */
     struct MHD_Response *response;     /* NULL: not made */
     unsigned status;                   /* of the response */
+    bool in_chunks;                    /* what is streamed: the client speaks HTTP/1.1 */
+    bool ends;                         /* OPENING: the stream has no more to send */
+    char *unsent;                      /* of a piece that is streamed; NULL: nothing */
+    unsigned unsent_at, unsent_len;    /* what was sent of it, and how long it is */
     struct api_request *request;       /* stands behind this struct */
 };
 
@@ -61,6 +68,9 @@ void api_exchange_free(struct api_exchange *exchange);
 
 /* @exchange goes to @state, which the figure above has to allow. */
 void api_exchange_move(struct api_exchange *exchange, enum api_exchange_state state);
+
+/* Adds the header fields of @response to @made. False: memory is out. */
+bool api_exchange_add_fields(struct MHD_Response *made, const struct api_response *response);
 
 /* Makes what libmicrohttpd sends. */
 void api_exchange_prepare(struct api_exchange *exchange, const struct api_response *response);

@@ -1,5 +1,6 @@
 #include "api/mhd/transport.h"
 
+#include "api/mhd/stream.h"
 #include "api/mhd/waiting.h"
 
 #include <assert.h>
@@ -59,6 +60,9 @@ static void resume_reading(struct api_request *request)
 
 const struct api_transport api_mhd_transport = {
     .answer = api_waiting_answer,
+    .begin_stream = api_mhd_stream_begin,
+    .stream = api_mhd_stream_send,
+    .end_stream = api_mhd_stream_end,
     .has_left = api_waiting_has_left,
     .socket = client_socket,
     .query = visit_query,

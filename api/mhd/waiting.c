@@ -72,7 +72,8 @@ bool api_waiting_has_left(const struct api_request *request)
 {
     const struct api_exchange *exchange = api_request_exchange(request);
     return exchange->state == API_EXCHANGE_GONE ||
-           (exchange->state == API_EXCHANGE_SUSPENDED &&
+           ((exchange->state == API_EXCHANGE_SUSPENDED ||
+             exchange->state == API_EXCHANGE_STREAMING) &&
             api_watch_has_left(api_shard_socket(exchange->connection)));
 }
 
@@ -89,6 +90,13 @@ void api_waiting_disconnected(struct api_exchange *exchange)
 {
     /* libmicrohttpd does not see a suspended client leave. */
     assert(exchange->state != API_EXCHANGE_SUSPENDED && exchange->state != API_EXCHANGE_GONE);
+    assert(exchange->state != API_EXCHANGE_STREAMING);
+    if (exchange->state == API_EXCHANGE_OPENING && !exchange->ends) {
+        exchange->connection = NULL;
+        api_exchange_move(exchange, API_EXCHANGE_GONE);
+        api_request_left(exchange->request); /* which ends the stream, and so frees it */
+        return;
+    }
     if (exchange->state != API_EXCHANGE_HOVERING) {
         api_exchange_free(exchange);
         return;

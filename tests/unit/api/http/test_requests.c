@@ -66,8 +66,14 @@ static void resume(struct api_request *request)
     ((struct visitor *)api_request_exchange(request))->suspended = false;
 }
 
-static const struct api_transport door = {take_answer, has_left, no_socket,
-                                          visit_query, suspend,  resume};
+static const struct api_transport door = {
+    .answer = take_answer,
+    .has_left = has_left,
+    .socket = no_socket,
+    .query = visit_query,
+    .suspend = suspend,
+    .resume = resume,
+};
 
 static struct api_request *kept;
 static uint64_t told_left;
