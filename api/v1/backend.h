@@ -15,6 +15,7 @@ struct api_master_status {
     uint64_t returns_in_us;   /* until the master should vote again */
 };
 
+struct api_events_call;
 struct fence_listing_call;
 struct api_routes;
 union api_worker_counters;
@@ -35,6 +36,10 @@ struct api_backend {
     /* Takes a call for a page of a listing (api/v1/listing.h); the same holds for it,
      * with api_listing_answer(). */
     void (*list)(void *context, const struct fence_listing_call *call);
+
+    /* Takes a call for a stream of events (api/v1/events.h). Exactly one api_events_begin() or
+     * api_events_refuse() must follow from inside this function. */
+    void (*follow)(void *context, const struct api_events_call *call);
 
     /* A fresh random lock id (160 bits, base64url), terminated. */
     void (*new_lock_id)(void *context, char ret[static FENCE_LOCK_ID_LEN + 1]);

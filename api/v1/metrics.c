@@ -116,6 +116,20 @@ static void write_load(const struct api_worker_metrics *sum, struct api_metrics_
                       api_counter_get(&sum->parked));
 }
 
+static void write_events(const struct api_worker_metrics *sum, struct api_metrics_text *text)
+{
+    api_metrics_gauge(text, "pawl_event_readers", "Clients that follow events.",
+                      api_counter_get(&sum->event_readers));
+    api_metrics_gauge(text, "pawl_event_readers_max", "Clients that may follow events at a time.",
+                      api_counter_get(&sum->event_readers_max));
+    api_metrics_counter(text, "pawl_event_readers_cut_total",
+                        "Streams of events that were ended since their client did not read.",
+                        api_counter_get(&sum->event_readers_cut));
+    api_metrics_counter(text, "pawl_events_missed_total",
+                        "Events that clients did not get, and were told of as a gap.",
+                        api_counter_get(&sum->events_missed));
+}
+
 static void write_connections(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
     const struct api_connection_figures figures = {
@@ -245,6 +259,7 @@ void api_metrics_write(const struct api_backend *backend, const union api_worker
     write_times(&sum->of, text);
     write_attempts(&sum->of, text);
     write_load(&sum->of, text);
+    write_events(&sum->of, text);
     write_connections(&sum->of, text);
     write_all_of_masters(backend, &sum->of, text);
 }

@@ -20,19 +20,21 @@ struct api_worker_metrics {
     struct api_call_counters calls;
 
     /* Counted as it happens. */
-    struct api_counter grants[API_GRANT_PATHS];         /* that a client took */
-    struct api_counter extensions, regrants;            /* under the old token, and a new one */
-    struct api_counter exhausted, lost;                 /* answers to an extension */
-    struct api_counter broken;                          /* grants that an operator gave free */
-    struct api_histogram acquire;                       /* granted without waiting */
-    struct api_histogram wait;                          /* of acquires that waited, to their end */
-    struct api_histogram hold;                          /* from a grant to its release, of some */
-    struct api_histogram round_trip[FENCE_MASTERS_MAX]; /* of a script call, by master */
-    struct api_histogram requests;                      /* in a script call */
+    struct api_counter grants[API_GRANT_PATHS];          /* that a client took */
+    struct api_counter extensions, regrants;             /* under the old token, and a new one */
+    struct api_counter exhausted, lost;                  /* answers to an extension */
+    struct api_counter broken;                           /* grants that an operator gave free */
+    struct api_counter events_missed, event_readers_cut; /* of streams of events */
+    struct api_histogram acquire;                        /* granted without waiting */
+    struct api_histogram wait;                           /* of acquires that waited, to their end */
+    struct api_histogram hold;                           /* from a grant to its release, of some */
+    struct api_histogram round_trip[FENCE_MASTERS_MAX];  /* of a script call, by master */
+    struct api_histogram requests;                       /* in a script call */
 
     /* As it was at the end of the worker's last turn. */
     struct api_counter calls_now, waiting, connections, parked, cleanups;
     struct api_counter calls_max, waiting_max, connections_max;
+    struct api_counter event_readers, event_readers_max;
     struct api_counter accepted, evicted; /* connections, since the start, as all that follows */
     struct api_counter attempts, contended, confirms, hedges;
     struct api_counter rejoins[FENCE_MASTERS_MAX];

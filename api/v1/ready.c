@@ -17,3 +17,8 @@ bool api_is_ready(const struct api_backend *backend)
     unsigned full = api_count_full(backend);
     return fence_fleet_active_count(fleet) - full >= fence_majority(fleet->n);
 }
+
+const char *api_ready_word(bool ready)
+{
+    return ready ? "ready" : "not-ready";
+}

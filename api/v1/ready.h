@@ -9,4 +9,7 @@ unsigned api_count_full(const struct api_backend *backend);
 
 bool api_is_ready(const struct api_backend *backend);
 
+/* The state of a fleet in events: "ready", "not-ready". */
+const char *api_ready_word(bool ready);
+
 #endif

@@ -3,8 +3,6 @@
 #include "api/http/request.h"
 #include "api/http/trace.h"
 #include "api/json/writer.h"
-#include "fence/protocol/error.h"
-#include "fence/protocol/owner.h"
 #include "server/system/clock.h"
 #include "server/system/log_line.h"
 
@@ -20,14 +18,18 @@ enum {
     FRESH_ID_MAX = 17, /* bytes of an id that is made here, terminated */
 };
 
+static const char refused_event[] = "refused";
+
+/* NULL: nothing is written. */
 static const char *const event_names[] = {
-    [SERVER_AUDIT_GRANT] = "grant",     [SERVER_AUDIT_FOUND] = "found",
-    [SERVER_AUDIT_REGRANT] = "regrant", [SERVER_AUDIT_RELEASE] = "release",
-    [SERVER_AUDIT_LOSS] = "loss",       [SERVER_AUDIT_BREAK] = "break",
-    [SERVER_AUDIT_REFUSED] = "refused", [SERVER_AUDIT_UNANSWERED] = "unanswered",
+    [SERVER_HAPPENED_GRANT] = "grant",     [SERVER_HAPPENED_FOUND] = "found",
+    [SERVER_HAPPENED_REGRANT] = "regrant", [SERVER_HAPPENED_UNANSWERED] = "unanswered",
+    [SERVER_HAPPENED_EXTENSION] = NULL,    [SERVER_HAPPENED_RELEASE] = "release",
+    [SERVER_HAPPENED_LOSS] = "loss",       [SERVER_HAPPENED_BREAK] = "break",
+    [SERVER_HAPPENED_REFUSAL] = NULL,
 };
 
-static void begin_audit_line(struct api_writer *writer, char *line, enum server_audit_event event)
+static void begin_audit_line(struct api_writer *writer, char *line, const char *event)
 {
     char when[SERVER_LOG_TIME_MAX];
     struct timespec now = {.tv_sec = 0};
@@ -36,7 +38,7 @@ static void begin_audit_line(struct api_writer *writer, char *line, enum server_
     api_writer_init(writer, line, SERVER_AUDIT_LINE_MAX);
     api_write_object(writer, NULL);
     api_write_string(writer, "time", when);
-    api_write_string(writer, "event", event_names[event]);
+    api_write_string(writer, "event", event);
 }
 
 static void write_given(struct api_writer *writer, const char *name, const char *text)
@@ -73,87 +75,41 @@ static void end_audit_line(const struct server_audit_log *log, struct api_writer
     server_line_writer_add(log->writer, line, writer->len + 1);
 }
 
-void server_audit_log_event(const struct server_audit_log *log, enum server_audit_event event,
-                            const struct api_request *request, const char *resource, int64_t token,
-                            const char *owner)
+static bool is_writing(const void *context)
 {
+    const struct server_audit_log *log = context;
+    return log->writer != NULL;
+}
+
+static void write_happened(void *context, const struct server_happened *happened)
+{
+    const struct server_audit_log *log = context;
     char line[SERVER_AUDIT_LINE_MAX + 1];
     struct api_writer writer;
-    assert(event < sizeof(event_names) / sizeof(event_names[0]));
-    if (!log->writer)
+    assert(happened->what < sizeof(event_names) / sizeof(event_names[0]));
+    if (!log->writer || !event_names[happened->what])
         return;
-    begin_audit_line(&writer, line, event);
-    api_write_string(&writer, "resource", resource);
-    if (token > 0)
-        api_write_integer(&writer, "token", token);
-    write_given(&writer, "key", api_request_caller(request));
-    write_given(&writer, "owner", owner);
-    write_request(log, &writer, request);
+    begin_audit_line(&writer, line, event_names[happened->what]);
+    api_write_string(&writer, "resource", happened->resource);
+    if (happened->token > 0)
+        api_write_integer(&writer, "token", happened->token);
+    write_given(&writer, "key", api_request_caller(happened->request));
+    write_given(&writer, "owner", happened->owner);
+    write_request(log, &writer, happened->request);
     end_audit_line(log, &writer, line);
 }
 
-void server_audit_log_call(const struct server_audit_log *log, const struct fence_call *call)
+struct server_listening server_audit_log_listening(struct server_audit_log *log)
 {
-    char label[FENCE_OWNER_MAX + 1];
-    if (!log->writer || call->origin != FENCE_ORIGIN_CLIENT || call->kind != FENCE_CALL_ACQUIRE)
-        return;
-    (void)fence_owner_split(call->owner, label);
-    if (label[0] != '\0')
-        api_request_keep(api_request_of_client(call->client), label);
-}
-
-static void log_grant(const struct server_audit_log *log, const struct fence_answer *answer,
-                      const struct api_request *request, bool left)
-{
-    const enum server_audit_event event = left            ? SERVER_AUDIT_UNANSWERED
-                                          : answer->found ? SERVER_AUDIT_FOUND
-                                                          : SERVER_AUDIT_GRANT;
-    const char *owner = api_request_kept(request);
-    if (left && answer->found)
-        return; /* no token is new */
-    const bool several = answer->group && answer->mode == FENCE_MODE_PLAIN;
-    if (!several)
-        server_audit_log_event(log, event, request, answer->resource, answer->token, owner);
-    for (unsigned k = 0; several && k < answer->group->count; k++)
-        server_audit_log_event(log, event, request, answer->group->locks[k].resource,
-                               answer->group->locks[k].token, owner);
-}
-
-static void log_extension(const struct server_audit_log *log, const struct fence_answer *answer,
-                          const struct api_request *request, bool left)
-{
-    char label[FENCE_OWNER_MAX + 1] = "";
-    if (!answer->error && answer->anew) {
-        (void)fence_owner_split(answer->owner, label);
-        server_audit_log_event(log, left ? SERVER_AUDIT_UNANSWERED : SERVER_AUDIT_REGRANT, request,
-                               answer->resource, answer->token, label);
-    }
-    if (!left && (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN))
-        server_audit_log_event(log, SERVER_AUDIT_LOSS, request, answer->resource, 0, "");
-}
-
-void server_audit_log_answer(const struct server_audit_log *log, const struct fence_answer *answer,
-                             bool left)
-{
-    const struct api_request *request = api_request_of_client(answer->client);
-    if (!log->writer)
-        return;
-    if (answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
-        log_grant(log, answer, request, left);
-    else if (answer->kind == FENCE_CALL_EXTEND)
-        log_extension(log, answer, request, left);
-    else if (answer->kind == FENCE_CALL_RELEASE && !answer->error && answer->released)
-        server_audit_log_event(log, SERVER_AUDIT_RELEASE, request, answer->resource, 0, "");
-    else if (answer->kind == FENCE_CALL_BREAK && answer->sent != 0)
-        server_audit_log_event(log, SERVER_AUDIT_BREAK, request, answer->resource,
-                               answer->error == FENCE_EMISMATCH ? 0 : answer->token, "");
+    return (struct server_listening){
+        .listens = is_writing, .happened = write_happened, .context = log};
 }
 
 static void tell_more(struct server_audit_log *log)
 {
     char line[SERVER_AUDIT_LINE_MAX + 1];
     struct api_writer writer;
-    begin_audit_line(&writer, line, SERVER_AUDIT_REFUSED);
+    begin_audit_line(&writer, line, refused_event);
     api_write_string(&writer, "why", api_problem_name(API_PROBLEM_KEY_REQUIRED));
     api_write_integer(&writer, "more", log->more);
     end_audit_line(log, &writer, line);
@@ -199,7 +155,7 @@ void server_audit_log_observed(struct server_audit_log *log, const struct api_ob
         (observed->status != STATUS_NO_KEY && observed->status != STATUS_NO_RIGHT) ||
         (observed->status == STATUS_NO_KEY && !count_stranger(log)))
         return;
-    begin_audit_line(&writer, line, SERVER_AUDIT_REFUSED);
+    begin_audit_line(&writer, line, refused_event);
     api_write_string(&writer, "why", api_outcome_name(observed->outcome));
     if (observed->route)
         api_write_string(&writer, "route", observed->route->pattern);

@@ -11,22 +11,9 @@
 #define SERVER_LOOP_AUDIT_LOG_H
 
 #include "api/http/observer.h"
-#include "fence/protocol/message.h"
+#include "server/loop/happened.h"
 #include "server/system/line_writer.h"
 #include "server/system/random.h"
-
-enum server_audit_event {
-    SERVER_AUDIT_GRANT,      /* a new token */
-    SERVER_AUDIT_FOUND,      /* a retry was given the lock that it has */
-    SERVER_AUDIT_REGRANT,    /* an extension became a new grant */
-    SERVER_AUDIT_RELEASE,    /* its holder gave it up */
-    SERVER_AUDIT_LOSS,       /* its holder was told that it is lost */
-    SERVER_AUDIT_UNANSWERED, /* a new token, whose client had gone before the answer. The lock of an
-                              * acquire is released */
-    SERVER_AUDIT_BREAK, /* an operator had masters end it, whatever was answered; @token is that of
-                         * the grant */
-    SERVER_AUDIT_REFUSED, /* a key, or the right that it lacks */
-};
 
 enum {
     SERVER_AUDIT_LINE_MAX = 4096,     /* bytes of a line */
@@ -45,18 +32,9 @@ struct server_audit_log {
     unsigned strangers, more;          /* callers without a key, in it: written, and not written */
 };
 
-/* Keeps with the request of @call what its lines will need. Before the call is made. */
-void server_audit_log_call(const struct server_audit_log *log, const struct fence_call *call);
-
-/* What @answer says of a lock. Before its request is answered. @left: its client has gone, so
- * nobody is told what was granted or lost. */
-void server_audit_log_answer(const struct server_audit_log *log, const struct fence_answer *answer,
-                             bool left);
-
-/* One event of one lock, for what is no answer to a call of a holder. @token 0: none. */
-void server_audit_log_event(const struct server_audit_log *log, enum server_audit_event event,
-                            const struct api_request *request, const char *resource, int64_t token,
-                            const char *owner);
+/* For server/loop/happened.h; the context is a struct server_audit_log. Extensions are not written
+ * down, nor are acquires that got nothing. */
+struct server_listening server_audit_log_listening(struct server_audit_log *log);
 
 /* A request that was answered: refused keys are written down. */
 void server_audit_log_observed(struct server_audit_log *log, const struct api_observed *observed);

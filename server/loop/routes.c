@@ -3,6 +3,7 @@
 #include "api/auth/right.h"
 #include "api/v1/batch.h"
 #include "api/v1/counters.h"
+#include "api/v1/events.h"
 #include "api/v1/group.h"
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
@@ -24,6 +25,7 @@ void server_routes(struct api_backend *backend, struct api_routes ret_routes[sta
     ret_routes[6] = api_batch_routes();
     ret_routes[7] = api_group_routes();
     ret_routes[8] = api_rwlocks_routes(backend);
+    ret_routes[9] = api_events_routes(backend);
 }
 
 void server_routes_print(const struct api_routes *routes, size_t count)

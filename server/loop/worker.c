@@ -66,7 +66,7 @@ static bool on_answer(void *context, const struct fence_answer *answer)
         return true;
     }
     const bool left = api_request_client_left(api_request_of_client(answer->client));
-    server_audit_log_answer(&worker->audit_log, answer, left);
+    server_happened_answer(&worker->listeners, answer, left);
     if (!left || ends_all_the_same(answer))
         server_metrics_answered(worker->metrics, answer, server_driver_now_us(worker->driver));
     api_locks_answer(answer, left);
@@ -95,7 +95,7 @@ static void on_listed(void *context, const struct fence_listing_answer *listing)
 static void on_client_call(void *context, const struct fence_call *call)
 {
     struct server_worker *worker = context;
-    server_audit_log_call(&worker->audit_log, call);
+    server_happened_call(&worker->listeners, call);
     server_driver_call(worker->driver, call);
 }
 
@@ -103,6 +103,12 @@ static void on_list(void *context, const struct fence_listing_call *call)
 {
     struct server_worker *worker = context;
     server_listings_call(worker->listings, call);
+}
+
+static void on_follow(void *context, const struct api_events_call *call)
+{
+    struct server_worker *worker = context;
+    server_event_streams_follow(worker->event_streams, call);
 }
 
 static void fresh_lock_id(void *context, char ret_id[static FENCE_LOCK_ID_LEN + 1])
@@ -128,6 +134,7 @@ static void init_backend(struct server_worker *worker)
         .context = worker,
         .call = on_client_call,
         .list = on_list,
+        .follow = on_follow,
         .new_lock_id = fresh_lock_id,
         .masters = show_masters,
         .counters = worker->counters,
@@ -156,6 +163,7 @@ static void publish_bounds(struct server_worker *worker)
     api_counter_set(&of->calls_max, share(worker, SERVER_CALLS));
     api_counter_set(&of->waiting_max, share(worker, worker->config.waiters_max));
     api_counter_set(&of->connections_max, api_http_capacity(worker->http));
+    api_counter_set(&of->event_readers_max, share(worker, SERVER_EVENTS_READERS));
 }
 
 /* Where workers accept from one socket, those with fewer connections come first. */
@@ -227,6 +235,7 @@ static void before_worker_sleeps(void *context)
     atomic_fetch_add_explicit(&worker->turns, 1, memory_order_relaxed);
     let_in(worker);
     server_audit_log_turn(&worker->audit_log);
+    server_event_source_turn(&worker->event_source);
     server_worker_end_turn(worker);
     server_driver_turn(worker->driver);
     publish(worker);
@@ -240,6 +249,8 @@ static void on_ordered(uv_async_t *async)
     const unsigned orders = atomic_exchange(&worker->orders, 0);
     if (orders & ORDER_RELOAD && worker->config.reloaded)
         worker->config.reloaded(worker->config.reloaded_context, worker->config.index);
+    if (orders & ORDER_RELOAD) /* their keys may allow less now: each comes again with its key */
+        server_event_streams_end(worker->event_streams);
     if (orders & ORDER_HAND_OVER)
         server_worker_give_up_listeners(worker);
     if (orders & ORDER_STOP)
@@ -306,6 +317,28 @@ static int start_listings(struct server_worker *worker)
     return server_listings_new(&config, &worker->listings);
 }
 
+static int start_events(struct server_worker *worker)
+{
+    worker->event_source = (struct server_event_source){
+        .ring = worker->config.events,
+        .backend = &worker->backend,
+        .tells_fleet = worker->config.index == 0,
+    };
+    server_event_source_name(&worker->event_source, api_http_port(worker->http));
+    worker->listeners.each[0] = server_audit_log_listening(&worker->audit_log);
+    worker->listeners.each[1] = server_event_source_listening(&worker->event_source);
+    const struct server_event_streams_config config = {
+        .loop = &worker->loop,
+        .ring = worker->config.events,
+        .http_loop = &worker->http_loop,
+        .metrics = &worker->metrics->counters.of,
+        .backend = &worker->backend,
+        .server = worker->event_source.server,
+        .readers = share(worker, SERVER_EVENTS_READERS),
+    };
+    return server_event_streams_new(&config, &worker->event_streams);
+}
+
 static int start_driver(struct server_worker *worker)
 {
     assert(worker->http);                         /* its turns are part of the loop */
@@ -332,6 +365,8 @@ static int start_driver(struct server_worker *worker)
     int error = server_driver_new(&config, &worker->driver);
     if (!error)
         error = start_listings(worker);
+    if (!error)
+        error = start_events(worker);
     if (!error)
         error = server_http_loop_init(&worker->http_loop, &worker->loop, worker->http);
     if (error) {
@@ -394,6 +429,8 @@ int server_worker_new(const struct server_worker_config *config, struct server_w
 
 static void leave_http(struct server_worker *worker)
 {
+    if (worker->event_streams)
+        server_event_streams_stop(worker->event_streams);
     if (worker->joined)
         server_http_loop_fini(&worker->http_loop);
     worker->joined = false;
@@ -447,6 +484,7 @@ void server_worker_free(struct server_worker *worker)
     if (!worker)
         return;
     leave_http(worker);
+    server_event_streams_free(worker->event_streams);
     server_listings_free(worker->listings);
     server_driver_free(worker->driver);
     uv_close((uv_handle_t *)&worker->ordered, NULL);

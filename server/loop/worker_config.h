@@ -4,6 +4,7 @@
 
 #include "api/auth/keyring.h"
 #include "fence/protocol/ask.h"
+#include "server/loop/event_ring.h"
 #include "server/loop/http_options.h"
 #include "server/loop/masters.h"
 #include "server/loop/metrics.h"
@@ -48,6 +49,7 @@ struct server_worker_config {
     struct server_metrics *metrics;   /* one for each worker */
     const char *version;              /* of the program */
     struct server_line_writer *audit; /* NULL: no audit log; borrowed */
+    struct server_event_ring *events; /* of the process; borrowed */
     struct server_worker_ends ends;
     const atomic_uint *others; /* workers on other threads that run: this one ends after them.
                                 * NULL: it waits for none */

@@ -59,6 +59,7 @@ static void begin_drain(struct server_worker *worker)
                server_driver_calls(worker->driver), api_http_connections(worker->http));
     worker->phase = WORKER_DRAINING;
     worker->backend.draining = true;
+    server_event_streams_stop(worker->event_streams);
     uv_timer_start(&worker->phase_timer, on_drain_over, worker->config.ends.drain_ms, 0);
 }
 
@@ -99,6 +100,7 @@ void server_worker_give_up_listeners(struct server_worker *worker)
 {
     worker->handed_over = true;
     api_http_hand_over(worker->http);
+    server_event_streams_stop(worker->event_streams); /* their clients follow the other one */
     if (worker->phase == WORKER_SERVING)
         begin_lead(worker,
                    worker->config.addresses.store ? PASSED_LEAD_MS : worker->config.ends.drain_ms);

@@ -5,6 +5,8 @@
 #include "api/v1/metrics.h"
 #include "server/loop/audit_log.h"
 #include "server/loop/driver.h"
+#include "server/loop/event_source.h"
+#include "server/loop/event_streams.h"
 #include "server/loop/http_loop.h"
 #include "server/loop/listing.h"
 #include "server/loop/routes.h"
@@ -42,8 +44,11 @@ struct server_worker {
     struct api_routes routes[SERVER_ROUTES];
     struct api_calls calls;
     struct server_audit_log audit_log;
-    struct server_metrics *metrics; /* its own */
-    struct api_auth *auth;          /* NULL: there are no keys */
+    struct server_event_source event_source;
+    struct server_event_streams *event_streams;
+    struct server_happened_listeners listeners; /* to what happens to locks */
+    struct server_metrics *metrics;             /* its own */
+    struct api_auth *auth;                      /* NULL: there are no keys */
     struct api_http *http;
     struct server_http_loop http_loop;
     struct server_driver *driver;

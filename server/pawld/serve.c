@@ -61,6 +61,7 @@ struct service {
     struct pawld_reloads reloads;
     struct pawld_password password;   /* of masters, where a file has it */
     struct server_line_writer *audit; /* NULL: no audit log */
+    struct server_event_ring *events;
     struct pawld_supervisor supervisor;
     struct pawld_predecessor predecessor;
     struct pawld_sockets sockets; /* for a successor */
@@ -297,6 +298,7 @@ static int make_workers(struct service *service)
             .metrics = service->metrics,
             .version = PAWL_VERSION,
             .audit = service->audit,
+            .events = service->events,
             .ends = options->ends,
             .others = service->made == 0 ? &service->others : NULL,
             .reloaded = on_reloaded,
@@ -463,9 +465,19 @@ static int make_audit_log(struct service *service)
     return error ? refuse_audit_log(service, error) : SERVER_EXIT_DONE;
 }
 
+static int prepare_events(struct service *service)
+{
+    if (server_event_ring_new(&service->events) == 0)
+        return SERVER_EXIT_DONE;
+    server_log(SERVER_LOG_ERROR, "cannot start: memory is out");
+    return SERVER_EXIT_FAILED;
+}
+
 static int serve_addresses(struct service *service)
 {
     int status = prepare_metrics(service);
+    if (status == SERVER_EXIT_DONE)
+        status = prepare_events(service);
     if (status == SERVER_EXIT_DONE)
         status = make_workers(service);
     if (status == SERVER_EXIT_DONE)
@@ -549,6 +561,7 @@ int pawld_serve(const struct pawld_options *options)
     pawld_predecessor_close(&service.predecessor);
     pawld_successor_close(&service.successor); /* it tells that the file is closed */
     server_line_writer_free(service.audit);    /* its reader may be stuck */
+    server_event_ring_free(service.events);
     pawld_supervisor_close(&service.supervisor);
     pawld_password_fini(&service.password);
     return status;

@@ -1,0 +1,27 @@
+/* GET /v1/events?prefix=&after=: what happens to locks, masters and the fleet, as it happens, as
+ * server-sent events. A call is checked here, handed to the backend, and begun or refused when the
+ * backend says so. */
+#ifndef API_V1_EVENTS_H
+#define API_V1_EVENTS_H
+
+#include "api/http/stream.h"
+#include "api/v1/backend.h"
+#include "api/v1/event.h"
+
+struct api_events_call {
+    struct api_request *request;
+    const char *prefix; /* of the names of locks; "": all. Borrowed for the call */
+    const char *after;  /* the id of the last event that the client has; "": none. Borrowed */
+};
+
+/* The routes; @backend is borrowed for the life of the server. */
+struct api_routes api_events_routes(struct api_backend *backend);
+
+/* Begins the stream. False: it was a HEAD, and is answered. */
+bool api_events_begin(struct api_request *request, const struct api_stream_owner *owner);
+
+/* Answers a call that cannot be served: FENCE_EBUSY, there are as many readers as may be;
+ * FENCE_ELEFT, the process ends; FENCE_ENOMEM. */
+void api_events_refuse(struct api_request *request, int error);
+
+#endif

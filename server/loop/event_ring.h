@@ -1,0 +1,56 @@
+/* The last events of the process, as text that is ready to be sent. All workers write into one
+ * ring, and each worker reads from it for its clients. Any thread, under one mutex.
+ *
+ * Nothing is recorded while nobody reads: events are kept from the first reader on, until
+ * SERVER_EVENTS_AFTER_US after the last one. */
+#ifndef SERVER_LOOP_EVENT_RING_H
+#define SERVER_LOOP_EVENT_RING_H
+
+#include "api/v1/event.h"
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+
+enum {
+    SERVER_EVENTS_KEPT = 16384,                /* events, a power of 2, */
+    SERVER_EVENTS_BYTES = 4 * 1024 * 1024,     /* and bytes of their text */
+    SERVER_EVENTS_AFTER_US = 60 * 1000 * 1000, /* a reader that comes back finds them */
+    SERVER_EVENTS_LOOK = 1024,                 /* that one read looks at */
+};
+
+struct server_event_ring;
+
+/* Takes little memory until somebody reads. FENCE_ENOMEM. */
+FENCE_CHECKED int server_event_ring_new(struct server_event_ring **ret_ring);
+void server_event_ring_free(struct server_event_ring *ring); /* NULL is fine */
+
+/* Whether events are worth telling. One atomic load. */
+bool server_event_ring_records(const struct server_event_ring *ring);
+
+/* Adds an event, if it is worth telling. */
+void server_event_ring_add(struct server_event_ring *ring, const struct api_event *event);
+
+/* A reader comes, or goes. FENCE_ENOMEM: there is no room for events. */
+FENCE_CHECKED int server_event_ring_join(struct server_event_ring *ring);
+void server_event_ring_leave(struct server_event_ring *ring);
+
+/* The number that the next event will have. */
+uint64_t server_event_ring_next(const struct server_event_ring *ring);
+
+/* The id of the event with @number. */
+void server_event_ring_id(const struct server_event_ring *ring, uint64_t number,
+                          char ret_id[static API_EVENT_ID_MAX]);
+
+/* The number of the event behind the one with @id. FENCE_ENOENT: the id is not of this process, or
+ * the events behind it are no longer kept. */
+FENCE_CHECKED int server_event_ring_find(struct server_event_ring *ring, const char *id,
+                                         uint64_t *ret_number);
+
+/* Copies events from *@cursor on whose resource begins with @prefix, and those without a resource,
+ * as far as @size reaches, and moves *@cursor behind what it looked at. Returns how many bytes. It
+ * looks at SERVER_EVENTS_LOOK events at most. *@ret_missed: so many are not kept any more. Where it
+ * is not 0, *@cursor is the first that is kept, and nothing is copied. */
+size_t server_event_ring_read(struct server_event_ring *ring, uint64_t *cursor, const char *prefix,
+                              size_t prefix_len, char *buffer, size_t size, uint64_t *ret_missed);
+
+#endif
