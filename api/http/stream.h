@@ -29,12 +29,12 @@ bool api_stream_begin(struct api_request *request, const struct api_answer *head
 /* What became of a piece. */
 enum api_sent {
     API_SENT_WHOLE, /* the kernel has it, and all that was sent before */
-    API_SENT_KEPT,  /* a part of it is kept, and leaves with the next call */
-    API_SENT_NONE,  /* it is not taken: the client has not read enough of what was sent before */
+    API_SENT_KEPT,  /* it is taken, and a part of it is kept */
+    API_SENT_NONE,  /* it is not taken. Of what was kept, the kernel took nothing */
 };
 
-/* Sends a piece, up to API_STREAM_PIECE_MAX bytes, without waiting for the client. 0 bytes: only
- * what is kept. */
+/* Sends a piece, up to API_STREAM_PIECE_MAX bytes, without waiting for the client. While a part of
+ * the last piece is kept, the piece is 0 bytes: more of that part is sent. */
 enum api_sent api_stream_send(struct api_request *request, const char *bytes, size_t len);
 
 /* Ends the stream, and closes its connection. Bytes that the kernel did not take are dropped. The

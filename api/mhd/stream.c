@@ -82,19 +82,19 @@ static size_t write_most(const struct api_exchange *exchange, const char *bytes,
     return sent;
 }
 
-/* False: some of it is still unsent. */
-static bool send_unsent(struct api_exchange *exchange)
+static enum api_sent send_unsent(struct api_exchange *exchange)
 {
     if (exchange->unsent == NULL)
-        return true;
+        return API_SENT_WHOLE;
     assert(exchange->unsent_at < exchange->unsent_len);
-    exchange->unsent_at += (unsigned)write_most(exchange, exchange->unsent + exchange->unsent_at,
-                                                exchange->unsent_len - exchange->unsent_at);
+    const unsigned sent = (unsigned)write_most(exchange, exchange->unsent + exchange->unsent_at,
+                                               exchange->unsent_len - exchange->unsent_at);
+    exchange->unsent_at += sent;
     if (exchange->unsent_at < exchange->unsent_len)
-        return false;
+        return sent > 0 ? API_SENT_KEPT : API_SENT_NONE;
     free(exchange->unsent);
     exchange->unsent = NULL;
-    return true;
+    return API_SENT_WHOLE;
 }
 
 /* The bytes as they go over the wire. */
@@ -133,10 +133,11 @@ enum api_sent api_mhd_stream_send(struct api_request *request, const char *bytes
 {
     struct api_exchange *exchange = exchange_of_stream(request);
     char framed[API_STREAM_PIECE_MAX + CHUNK_FRAME_MAX];
-    if (exchange->state != API_EXCHANGE_STREAMING || !send_unsent(exchange))
+    if (exchange->state != API_EXCHANGE_STREAMING)
         return API_SENT_NONE;
+    assert(exchange->unsent == NULL || len == 0);
     if (len == 0)
-        return API_SENT_WHOLE; /* a chunk without bytes would be the last one */
+        return send_unsent(exchange); /* a chunk without bytes would be the last one */
     const size_t framed_len = frame(exchange, bytes, len, framed);
     const size_t sent = write_most(exchange, framed, framed_len);
     return sent == framed_len ? API_SENT_WHOLE
@@ -155,7 +156,8 @@ void api_mhd_stream_end(struct api_request *request)
     if (exchange->state != API_EXCHANGE_STREAMING)
         return; /* the head is on its way, and the end comes behind it */
     api_watch_remove(exchange->exchanges->watch_fd, api_shard_socket(exchange->connection));
-    if (!send_unsent(exchange)) /* what libmicrohttpd writes must not stand in the middle of it */
+    if (send_unsent(exchange) !=
+        API_SENT_WHOLE) /* what libmicrohttpd writes must not stand in the middle of it */
         (void)shutdown(api_shard_socket(exchange->connection), SHUT_RDWR);
     api_exchange_move(exchange, API_EXCHANGE_SENT);
     MHD_resume_connection(exchange->connection);

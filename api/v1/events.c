@@ -27,11 +27,6 @@ static void follow(struct api_request *request, void *context)
         {"prefix", API_QUERY_TEXT, 0, FENCE_RESOURCE_MAX, NULL, prefix},
         {"after", API_QUERY_TEXT, 0, AFTER_MAX, NULL, after},
     };
-    if (api_request_is_batched(request)) {
-        api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "A stream cannot be in a batch. Send the call by itself.");
-        return;
-    }
     if (api_input_query(request, params, sizeof(params) / sizeof(params[0])) != 0)
         return;
     if (!api_key_prefix_valid(prefix)) {

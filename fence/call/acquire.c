@@ -154,7 +154,7 @@ static void step_back(struct fence_core *core, struct call *call)
         return;
     }
     core_call_move(call, CALL_QUEUED);
-    call->waited = true;
+    core_waits(core, call);
     call->tries = 0;
     core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
@@ -349,7 +349,7 @@ static void stand_behind(struct fence_core *core, struct call *call)
         return;
     }
     core_call_move(call, CALL_QUEUED);
-    call->waited = true;
+    core_waits(core, call);
     core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
 

@@ -75,11 +75,18 @@ const struct core_holder_hint *core_first_to_end(const struct fence_core *core,
 
 /* ---- pauses ---------------------------------------------------------------------------------- */
 
+void core_waits(const struct fence_core *core, struct call *call)
+{
+    if (call->wait_until_us && !call->waited)
+        core_trace_call(core, FENCE_TRACE_WAITS, call, 0, 0);
+    call->waited = true;
+}
+
 void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us)
 {
     assert(due_us != FENCE_NEVER);
     core_call_move(call, CALL_PAUSING);
-    call->waited = true;
+    core_waits(core, call);
     if (call->wait_until_us)
         due_us = fence_min(due_us, call->wait_until_us);
     if (core_has_gate(call)) /* it extends the gate then */

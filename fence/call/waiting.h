@@ -44,6 +44,9 @@ void core_answer_queue(struct fence_core *core, const struct call *call);
  * besides. */
 void core_wake_readers(struct fence_core *core, const struct call *call);
 
+/* @call, an acquire, waits from now on, if it did not before. */
+void core_waits(const struct fence_core *core, struct call *call);
+
 /* @call pauses until @due_us, or until its wait is over. */
 void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us);
 

@@ -251,6 +251,7 @@ static inline void core_trace_call(const struct fence_core *core, enum fence_tra
     if (core->tracer.line)
         core_trace(core, &(struct fence_trace){.kind = kind,
                                                .call = call->kind,
+                                               .client = call->client,
                                                .resource = call->resource,
                                                .masters = masters,
                                                .number = number});

@@ -113,6 +113,9 @@ void fence_trace_text(const struct fence_trace *trace, char ret_text[static FENC
         put_number(&line, " for ", (uint64_t)trace->number);
         put(&line, " us");
         break;
+    case FENCE_TRACE_WAITS:
+        put_call(&line, trace, " waits");
+        break;
     case FENCE_TRACE_RELEASED:
         put(&line, " word came of a release");
         break;

@@ -27,6 +27,7 @@ enum fence_trace_kind {
                             * @number */
     FENCE_TRACE_OUTDATED,  /* the view that the round keeps to has ended */
     FENCE_TRACE_PAUSED,    /* @call does nothing for @number microseconds, at the most */
+    FENCE_TRACE_WAITS,     /* @call, of @client, begins to wait */
     FENCE_TRACE_RELEASED,  /* word came that the lock was released */
     FENCE_TRACE_ANSWERED,  /* @call is answered with @error, and the token or the value @number */
 };
@@ -34,6 +35,7 @@ enum fence_trace_kind {
 struct fence_trace {
     enum fence_trace_kind kind;
     enum fence_call_kind call;
+    uint64_t client;      /* WAITS: as in struct fence_call */
     const char *resource; /* of the call; borrowed for the line */
     uint32_t masters;     /* a set: bit i is master i */
     unsigned master;

@@ -26,7 +26,7 @@ static const char *const event_names[] = {
     [SERVER_HAPPENED_REGRANT] = "regrant", [SERVER_HAPPENED_UNANSWERED] = "unanswered",
     [SERVER_HAPPENED_EXTENSION] = NULL,    [SERVER_HAPPENED_RELEASE] = "release",
     [SERVER_HAPPENED_LOSS] = "loss",       [SERVER_HAPPENED_BREAK] = "break",
-    [SERVER_HAPPENED_REFUSAL] = NULL,
+    [SERVER_HAPPENED_REFUSAL] = NULL,      [SERVER_HAPPENED_WAIT] = NULL,
 };
 
 static void begin_audit_line(struct api_writer *writer, char *line, const char *event)

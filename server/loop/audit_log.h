@@ -33,7 +33,7 @@ struct server_audit_log {
 };
 
 /* For server/loop/happened.h; the context is a struct server_audit_log. Extensions are not written
- * down, nor are acquires that got nothing. */
+ * down, nor are acquires that wait or got nothing. */
 struct server_listening server_audit_log_listening(struct server_audit_log *log);
 
 /* A request that was answered: refused keys are written down. */

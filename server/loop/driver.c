@@ -45,9 +45,10 @@ struct server_driver {
         char resource[FENCE_RESOURCE_MAX + 1];
         char lock_id[FENCE_LOCK_ID_MAX + 1];
         struct fence_group group;
-    } declined;   /* granted in this step to a client that has gone */
-    bool calling; /* the present event is a call */
-    bool acting;  /* effects are being carried out: no event may come in between */
+    } declined;       /* granted in this step to a client that has gone */
+    bool calling;     /* the present event is a call */
+    bool tells_waits; /* to config.waits */
+    bool acting;      /* effects are being carried out: no event may come in between */
 };
 
 /* ---- effects --------------------------------------------------------------------------------- */
@@ -409,6 +410,32 @@ static void log_decision(void *context, const struct fence_trace *trace)
     server_log(SERVER_LOG_TRACE, "%s%s", driver->config.label, text);
 }
 
+static void on_decision(void *context, const struct fence_trace *trace)
+{
+    const struct server_driver *driver = context;
+    if (trace->kind == FENCE_TRACE_WAITS && driver->tells_waits)
+        driver->config.waits(driver->config.context, trace->client, trace->resource);
+    if (driver->config.traces)
+        log_decision(context, trace);
+}
+
+/* Without a tracer, a decision costs one comparison. */
+static void set_tracer(struct server_driver *driver)
+{
+    struct fence_tracer tracer = {.line = NULL};
+    if (driver->config.traces || driver->tells_waits)
+        tracer = (struct fence_tracer){.line = on_decision, .context = driver};
+    fence_core_trace(driver->core, tracer);
+}
+
+void server_driver_tell_waits(struct server_driver *driver, bool tells)
+{
+    if (driver->tells_waits == tells || !driver->config.waits)
+        return;
+    driver->tells_waits = tells;
+    set_tracer(driver);
+}
+
 static int new_masters(struct server_driver *driver)
 {
     const struct storage_master_events events = {
@@ -459,9 +486,8 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         .seed = server_random_u64(&driver->random),
     };
     int error = fence_core_new(&fence, &driver->core);
-    if (!error && config->traces)
-        fence_core_trace(driver->core,
-                         (struct fence_tracer){.line = log_decision, .context = driver});
+    if (!error)
+        set_tracer(driver);
     if (!error)
         error = new_masters(driver);
     if (error) {

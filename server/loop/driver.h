@@ -46,6 +46,11 @@ struct server_driver_config {
     /* Master @i answered @requests requests that were sent together, after @round_trip_us. NULL:
      * not of interest. */
     void (*batch)(void *context, unsigned i, unsigned requests, uint64_t round_trip_us);
+
+    /* The call of @client, an acquire of @resource, begins to wait: told while
+     * server_driver_tell_waits() says so. It may call nothing of the driver. NULL: not of interest.
+     */
+    void (*waits)(void *context, uint64_t client, const char *resource);
     void *context;
 };
 
@@ -93,6 +98,9 @@ struct storage_master *server_driver_master(struct server_driver *driver, unsign
 /* Calls without an answer yet, and those of them that may wait for a lock. */
 unsigned server_driver_calls(const struct server_driver *driver);
 unsigned server_driver_waiting(const struct server_driver *driver);
+
+/* Whether config.waits is to be told from now on. Decisions cost a little more then. */
+void server_driver_tell_waits(struct server_driver *driver, bool tells);
 
 /* Fresh random bytes, from the driver's own pool. */
 struct server_random *server_driver_random(struct server_driver *driver);

@@ -4,9 +4,11 @@
 #include "api/v1/ready.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/owner.h"
+#include "server/system/clock.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,6 +45,7 @@ static enum api_event_kind kind_of(enum server_happening what)
         [SERVER_HAPPENED_LOSS] = API_EVENT_LOST,
         [SERVER_HAPPENED_BREAK] = API_EVENT_BROKEN,
         [SERVER_HAPPENED_REFUSAL] = API_EVENT_REFUSED,
+        [SERVER_HAPPENED_WAIT] = API_EVENT_WAITING,
     };
     assert(what < sizeof(kinds) / sizeof(kinds[0]));
     return kinds[what];
@@ -53,26 +56,99 @@ static bool is_recording(const void *context)
     return server_event_ring_records(((const struct server_event_source *)context)->ring);
 }
 
+/* Memory for leases is taken when somebody reads. Without it, less is known of what ends. */
+static struct server_leases *leases_of(struct server_event_source *source)
+{
+    if (!source->leases)
+        source->leases = calloc(1, sizeof(*source->leases));
+    return source->leases;
+}
+
+static void begin_lease(struct server_event_source *source, const struct server_happened *happened)
+{
+    struct server_leases *leases = leases_of(source);
+    const struct fence_answer *answer = happened->answer;
+    const uint64_t left_ms =
+        happened->what == SERVER_HAPPENED_FOUND ? answer->validity_ms : answer->ttl_ms;
+    if (leases && happened->token > 0)
+        server_leases_put(
+            leases, happened->lock_id, happened->resource,
+            &(struct server_lease_terms){.token = happened->token,
+                                         .owner = happened->owner,
+                                         .ends_us = server_clock_us() + left_ms * UINT64_C(1000)});
+}
+
+/* NULL: the lease is not known. Valid until the next call for the leases. */
+static const struct server_lease *end_lease(struct server_event_source *source,
+                                            const struct server_happened *happened)
+{
+    const char *lock_id = happened->lock_id;
+    if (happened->what == SERVER_HAPPENED_BREAK)
+        lock_id = happened->answer->broken_id ? happened->answer->broken_id : "";
+    struct server_leases *leases = leases_of(source);
+    return leases && lock_id[0] != '\0' ? server_leases_take(leases, lock_id, happened->resource)
+                                        : NULL;
+}
+
+/* What the lease of the lock adds to @event. */
+static void note_lease(struct server_event_source *source, const struct server_happened *happened,
+                       struct api_event *event)
+{
+    const struct server_lease *lease = NULL;
+    const enum server_happening what = happened->what;
+    if (what == SERVER_HAPPENED_GRANT || what == SERVER_HAPPENED_FOUND ||
+        what == SERVER_HAPPENED_REGRANT)
+        begin_lease(source, happened);
+    else if (what == SERVER_HAPPENED_RELEASE || what == SERVER_HAPPENED_LOSS ||
+             what == SERVER_HAPPENED_BREAK)
+        lease = end_lease(source, happened);
+    else if (what == SERVER_HAPPENED_EXTENSION) {
+        begin_lease(source, happened);
+        lease = source->leases
+                    ? server_leases_find(source->leases, happened->lock_id, happened->resource)
+                    : NULL;
+    }
+    if (!lease)
+        return;
+    event->token = event->token > 0 ? event->token : lease->token;
+    event->owner = lease->owner;
+}
+
+/* What the answer adds to @event. @holder: memory for a label. */
+static void note_answer(const struct fence_answer *answer, struct api_event *event,
+                        char holder[static FENCE_OWNER_MAX + 1])
+{
+    if (answer->error)
+        event->reason = api_problem_name(api_problem_of(answer->error));
+    else if (event->kind == API_EVENT_GRANTED || event->kind == API_EVENT_EXTENDED)
+        event->validity_ms = answer->validity_ms;
+    if (answer->error != FENCE_EHELD || !answer->owner)
+        return;
+    (void)fence_owner_split(answer->owner, holder);
+    event->holder = holder;
+}
+
+static bool is_worth_telling(const struct server_happened *happened)
+{
+    return happened->what != SERVER_HAPPENED_BREAK ||
+           (!happened->answer->error && happened->answer->released);
+}
+
 static void record_happened(void *context, const struct server_happened *happened)
 {
-    const struct server_event_source *source = context;
-    const struct fence_answer *answer = happened->answer;
+    struct server_event_source *source = context;
     char holder[FENCE_OWNER_MAX + 1] = "";
-    if (!is_recording(source) || kind_of(happened->what) == API_EVENTS ||
-        (happened->what == SERVER_HAPPENED_BREAK && (answer->error || !answer->released)))
+    if (!is_recording(source) || !is_worth_telling(happened))
         return;
     struct api_event event = begin_event(source, kind_of(happened->what));
     event.resource = happened->resource;
     event.token = happened->token;
     event.owner = happened->owner;
-    if (answer->error)
-        event.reason = api_problem_name(api_problem_of(answer->error));
-    else if (event.kind == API_EVENT_GRANTED || event.kind == API_EVENT_EXTENDED)
-        event.validity_ms = answer->validity_ms;
-    if (answer->error == FENCE_EHELD && answer->owner) {
-        (void)fence_owner_split(answer->owner, holder);
-        event.holder = holder;
-    }
+    note_lease(source, happened, &event);
+    if (event.kind == API_EVENTS)
+        return; /* nothing is new to others */
+    if (happened->answer)
+        note_answer(happened->answer, &event, holder);
     server_event_ring_add(source->ring, &event);
 }
 
@@ -127,13 +203,36 @@ static void tell_fleet(struct server_event_source *source)
     server_event_ring_add(source->ring, &event);
 }
 
-void server_event_source_turn(struct server_event_source *source)
+static void tell_expired(void *context, const struct server_lease *lease)
 {
-    if (!source->tells_fleet)
-        return;
-    if (is_recording(source)) {
+    const struct server_event_source *source = context;
+    struct api_event event = begin_event(source, API_EVENT_EXPIRED);
+    event.resource = lease->resource;
+    event.token = lease->token;
+    event.owner = lease->owner;
+    server_event_ring_add(source->ring, &event);
+}
+
+bool server_event_source_turn(struct server_event_source *source)
+{
+    const bool records = is_recording(source);
+    if (!records) {
+        source->knows_fleet = false;
+        server_event_source_fini(source);
+        return false;
+    }
+    if (source->leases)
+        server_leases_end(source->leases, server_clock_us(), tell_expired, source);
+    if (source->tells_fleet) {
         tell_masters(source);
         tell_fleet(source);
+        source->knows_fleet = true;
     }
-    source->knows_fleet = is_recording(source);
+    return true;
+}
+
+void server_event_source_fini(struct server_event_source *source)
+{
+    free(source->leases);
+    source->leases = NULL;
 }

@@ -6,6 +6,7 @@
 #include "api/v1/backend.h"
 #include "server/loop/event_ring.h"
 #include "server/loop/happened.h"
+#include "server/loop/leases.h"
 
 #include <stdbool.h>
 
@@ -14,6 +15,7 @@ struct server_event_source {
     struct server_event_ring *ring;    /* borrowed */
     const struct api_backend *backend; /* borrowed */
     char server[API_EVENT_SERVER_MAX]; /* the name of this server in events */
+    struct server_leases *leases;      /* that it granted or extended; NULL: none yet */
     bool tells_fleet;                  /* one of several workers is enough */
     bool knows_fleet;                  /* what follows was told */
     bool ready;
@@ -29,7 +31,11 @@ void server_event_source_name(struct server_event_source *source, unsigned port)
 /* For server/loop/happened.h. */
 struct server_listening server_event_source_listening(struct server_event_source *source);
 
-/* In each turn: tells what changed about masters and the fleet. */
-void server_event_source_turn(struct server_event_source *source);
+/* In each turn: tells of leases that ended, and what changed about masters and the fleet. Returns
+ * whether events are recorded. */
+bool server_event_source_turn(struct server_event_source *source);
+
+/* Frees what it has. */
+void server_event_source_fini(struct server_event_source *source);
 
 #endif

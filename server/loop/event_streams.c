@@ -20,7 +20,7 @@ struct event_reader {
     const char *gap;                  /* and why; NULL: there is none */
     bool greets;                      /* it is to be told how the fleet is */
     bool kept;                        /* a part of a piece was not sent */
-    uint64_t sent_us;                 /* when something was last sent to it, whole */
+    uint64_t sent_us;                 /* when its connection last took something */
     size_t prefix_len;
     char prefix[];
 };
@@ -148,7 +148,8 @@ static size_t fill_piece(struct event_reader *reader, char *piece, uint64_t *ret
     return put_preface(reader, piece);
 }
 
-static void note_sent(struct event_reader *reader, uint64_t cursor, enum api_sent sent)
+/* A piece was taken. */
+static void note_sent(struct event_reader *reader, uint64_t cursor)
 {
     if (reader->gap)
         api_counter_add(&reader->streams->config.metrics->events_missed, reader->missed);
@@ -156,7 +157,6 @@ static void note_sent(struct event_reader *reader, uint64_t cursor, enum api_sen
     reader->missed = 0;
     reader->greets = false;
     reader->cursor = cursor;
-    reader->kept = sent == API_SENT_KEPT;
 }
 
 /* Whether a reader whose connection takes nothing is waited for no longer. */
@@ -184,30 +184,38 @@ static bool is_idle(const struct event_reader *reader, uint64_t now_us)
            now_us - reader->sent_us < SERVER_EVENTS_HEARTBEAT_US;
 }
 
+/* Sends the next piece for @reader, or what is kept of the last one. */
+static enum api_sent send_piece(struct event_reader *reader, uint64_t now_us)
+{
+    char piece[API_STREAM_PIECE_MAX];
+    uint64_t cursor = reader->cursor;
+    size_t len = reader->kept ? 0 : fill_piece(reader, piece, &cursor);
+    if (!reader->kept && len == 0) /* none of the new events is for it */
+        reader->cursor = cursor;
+    if (!reader->kept && len == 0 && now_us - reader->sent_us >= SERVER_EVENTS_HEARTBEAT_US)
+        len = put_heartbeat(piece);
+    if (!reader->kept && len == 0)
+        return API_SENT_WHOLE;
+    const enum api_sent sent = api_stream_send(reader->request, piece, len);
+    if (sent == API_SENT_NONE)
+        return sent;
+    if (!reader->kept)
+        note_sent(reader, cursor);
+    reader->kept = sent == API_SENT_KEPT;
+    reader->sent_us = now_us;
+    return sent;
+}
+
 /* Sends what is new for @reader. False: it is to be cut. */
 static bool serve_reader(struct event_reader *reader, uint64_t now_us)
 {
-    char piece[API_STREAM_PIECE_MAX];
-    for (unsigned pieces = 0; pieces < PIECES_A_TURN && !is_idle(reader, now_us); pieces++) {
-        uint64_t cursor = reader->cursor;
-        size_t len = reader->kept ? 0 : fill_piece(reader, piece, &cursor);
-        if (len == 0 && !reader->kept && now_us - reader->sent_us >= SERVER_EVENTS_HEARTBEAT_US)
-            len = put_heartbeat(piece);
-        if (len == 0 && !reader->kept) { /* none of the new events is for it */
-            reader->cursor = cursor;
-            continue;
-        }
-        const enum api_sent sent = api_stream_send(reader->request, piece, len);
-        if (sent == API_SENT_NONE)
-            return !is_stuck(reader, now_us);
-        if (len > 0)
-            note_sent(reader, cursor, sent);
-        reader->kept = sent == API_SENT_KEPT;
-        if (reader->kept)
+    enum api_sent sent = API_SENT_WHOLE;
+    for (unsigned pieces = 0; pieces < PIECES_A_TURN && sent == API_SENT_WHOLE; pieces++) {
+        if (is_idle(reader, now_us))
             return true;
-        reader->sent_us = now_us;
+        sent = send_piece(reader, now_us);
     }
-    return true;
+    return sent != API_SENT_NONE || !is_stuck(reader, now_us);
 }
 
 /* Each reader once, as far as the time for them reaches; the next turn goes on behind. */

@@ -2,9 +2,9 @@
  * timer of the loop sends what is new, while there are such clients.
  *
  * Events must not slow down locks. The worker spends at most one part in SERVER_EVENTS_SHARE of its
- * time on streams. A client that this keeps behind the ring gets a gap. A client that does not read
- * is cut once it is SERVER_EVENTS_BACKLOG events behind, or has read nothing for
- * SERVER_EVENTS_STUCK_US. It costs one system call in each turn until then. */
+ * time on streams. A client that this, or its own slowness, keeps behind the ring gets a gap. A
+ * client that does not read is cut once it is SERVER_EVENTS_BACKLOG events behind, or has read
+ * nothing for SERVER_EVENTS_STUCK_US. It costs one system call in each turn until then. */
 #ifndef SERVER_LOOP_EVENT_STREAMS_H
 #define SERVER_LOOP_EVENT_STREAMS_H
 

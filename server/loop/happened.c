@@ -121,3 +121,17 @@ void server_happened_answer(const struct server_happened_listeners *listeners,
     } else if (answer->kind == FENCE_CALL_BREAK && answer->sent != 0)
         tell_break(listeners, &happened);
 }
+
+void server_happened_waits(const struct server_happened_listeners *listeners, uint64_t client,
+                           const char *resource)
+{
+    const struct api_request *request = api_request_of_client(client);
+    const struct server_happened happened = {
+        .what = SERVER_HAPPENED_WAIT,
+        .request = request,
+        .resource = resource,
+        .lock_id = "",
+        .owner = api_request_kept(request),
+    };
+    tell(listeners, &happened);
+}

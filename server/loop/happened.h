@@ -17,6 +17,7 @@ enum server_happening {
     SERVER_HAPPENED_LOSS,       /* its holder was told that it is lost */
     SERVER_HAPPENED_BREAK,      /* an operator had masters end it, whatever was answered */
     SERVER_HAPPENED_REFUSAL,    /* an acquire got nothing */
+    SERVER_HAPPENED_WAIT,       /* an acquire began to wait */
 };
 
 /* All of it lives for the call. */
@@ -24,10 +25,10 @@ struct server_happened {
     enum server_happening what;
     const struct api_request *request; /* by which it came about */
     const char *resource;
-    const char *lock_id; /* "": not known. No listener tells it to anybody */
-    int64_t token;       /* 0: not known */
-    const char *owner;   /* the label of the lock's client; "": none, or not known */
-    const struct fence_answer *answer;
+    const char *lock_id;               /* "": not known. No listener tells it to anybody */
+    int64_t token;                     /* 0: not known */
+    const char *owner;                 /* the label of the lock's client; "": none, or not known */
+    const struct fence_answer *answer; /* NULL: there is none yet */
 };
 
 /* Whoever listens. */
@@ -53,5 +54,9 @@ void server_happened_call(const struct server_happened_listeners *listeners,
  * nobody is told what was granted or lost. */
 void server_happened_answer(const struct server_happened_listeners *listeners,
                             const struct fence_answer *answer, bool left);
+
+/* The call of @client, an acquire of @resource, began to wait. */
+void server_happened_waits(const struct server_happened_listeners *listeners, uint64_t client,
+                           const char *resource);
 
 #endif

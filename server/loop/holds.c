@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t key, uint64_t word)
 
 /* A lock id is random, so its first characters would do. Those of one grant of several are told
  * apart by their resources. In words of 8 bytes: it is on the path of each grant. */
-static uint64_t key_of_hold(const char *lock_id, const char *resource)
+uint64_t server_hold_key(const char *lock_id, const char *resource)
 {
     uint64_t key = 0, word = 0;
     size_t left = strlen(resource);
@@ -41,7 +41,7 @@ static unsigned place_of_key(uint64_t key)
 void server_holds_granted(struct server_holds *holds, const char *lock_id, const char *resource,
                           uint64_t now_us)
 {
-    const uint64_t key = key_of_hold(lock_id, resource);
+    const uint64_t key = server_hold_key(lock_id, resource);
     holds->places[place_of_key(key)].key = key;
     holds->places[place_of_key(key)].granted_us = now_us;
 }
@@ -49,7 +49,7 @@ void server_holds_granted(struct server_holds *holds, const char *lock_id, const
 bool server_holds_ended(struct server_holds *holds, const char *lock_id, const char *resource,
                         uint64_t now_us, uint64_t *ret_held_us)
 {
-    const uint64_t key = key_of_hold(lock_id, resource);
+    const uint64_t key = server_hold_key(lock_id, resource);
     const unsigned place = place_of_key(key);
     assert(place < SERVER_HOLDS);
     if (holds->places[place].key != key)

@@ -83,6 +83,12 @@ static void on_observed(void *context, const struct api_observed *observed)
     server_audit_log_observed(&worker->audit_log, observed);
 }
 
+static void on_waits(void *context, uint64_t client, const char *resource)
+{
+    const struct server_worker *worker = context;
+    server_happened_waits(&worker->listeners, client, resource);
+}
+
 static void on_listed(void *context, const struct fence_listing_answer *listing)
 {
     struct server_worker *worker = context;
@@ -235,7 +241,7 @@ static void before_worker_sleeps(void *context)
     atomic_fetch_add_explicit(&worker->turns, 1, memory_order_relaxed);
     let_in(worker);
     server_audit_log_turn(&worker->audit_log);
-    server_event_source_turn(&worker->event_source);
+    server_driver_tell_waits(worker->driver, server_event_source_turn(&worker->event_source));
     server_worker_end_turn(worker);
     server_driver_turn(worker->driver);
     publish(worker);
@@ -360,6 +366,7 @@ static int start_driver(struct server_worker *worker)
         .tells_audit = first,
         .answer = on_answer,
         .batch = on_script_call,
+        .waits = on_waits,
         .context = worker,
     };
     int error = server_driver_new(&config, &worker->driver);
@@ -485,6 +492,7 @@ void server_worker_free(struct server_worker *worker)
         return;
     leave_http(worker);
     server_event_streams_free(worker->event_streams);
+    server_event_source_fini(&worker->event_source);
     server_listings_free(worker->listings);
     server_driver_free(worker->driver);
     uv_close((uv_handle_t *)&worker->ordered, NULL);

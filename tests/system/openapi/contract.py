@@ -10,15 +10,15 @@ TIMEOUT_S = 30
 METHODS = ("get", "post", "put", "patch", "delete")
 
 # Header fields of answers that are HTTP's own, and no part of the contract.
-PLAIN_FIELDS = {"date", "content-type", "content-length", "cache-control", "connection", "vary",
+PLAIN_FIELDS = {"date", "content-type", "content-length", "cache-control", "connection", "vary", "transfer-encoding",
                 "access-control-allow-origin", "access-control-expose-headers"}
 
 
 class Answer:
-    def __init__(self, response):
+    def __init__(self, response, text=None):
         self.status = response.status
         self.fields = {name.lower(): value for name, value in response.getheaders()}
-        self.text = response.read().decode()
+        self.text = response.read().decode() if text is None else text
         is_json = self.fields.get("content-type", "").endswith("json") and self.text
         self.body = json.loads(self.text) if is_json else self.text
 
@@ -34,6 +34,14 @@ def ask(port, method, path, body=None, **fields):
         return Answer(connection.getresponse())
     finally:
         connection.close()
+
+
+def follow(port, path):
+    """The stream that @path is answered with, and its head as an answer without a body."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
+    connection.request("GET", path)
+    stream = connection.getresponse()
+    return stream, Answer(stream, "")
 
 
 def _closed(schema):

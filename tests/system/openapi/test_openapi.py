@@ -14,7 +14,7 @@ import urllib.parse
 
 import jsonschema
 
-from contract import Contract, ask
+from contract import Contract, ask, follow
 from samples import BODIES, VALUES
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
@@ -262,6 +262,18 @@ class Answers(Case):
             head = ask(service.port, "HEAD", path)
             self.assertEqual((head.status, head.text), (200, ""))
 
+    def follow_events(self, service):
+        stream, answer = follow(service.port, "/v1/events?prefix=orders/")
+        service.contract.look("GET", "/v1/events", answer)
+        service.call(201, "POST", "/v1/locks/orders/9", {"owner": "me"})
+        for name in "fleet", "granted":
+            lines = [stream.readline().decode().strip() for _ in range(4)]
+            self.assertEqual(lines[0], f"event: {name}")
+            data = json.loads(lines[1].removeprefix("data: "))
+            errors = service.contract.errors({"$ref": "#/components/schemas/Event"}, data, closed=True)
+            self.assertEqual(errors, [])
+        stream.close()
+
     def be_refused(self, service):
         call = service.call
         call("cross-site", "POST", "/v1/locks/a", Origin="https://example.com")
@@ -287,6 +299,7 @@ class Answers(Case):
         self.send_a_batch(service)
         self.keep_several(service)
         self.look_at_the_service(service)
+        self.follow_events(service)
         self.be_refused(service)
         good = {(operation["operationId"], int(status))
                 for _, _, operation in service.contract.operations()

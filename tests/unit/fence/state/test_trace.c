@@ -120,6 +120,7 @@ static void acquire_waits_for_the_release(void **state)
                               "orders/42: master 1 replies held 7\n"
                               "orders/42: master 2 replies held 7\n"
                               "orders/42: undo is sent to 1 2\n"
+                              "orders/42: acquire waits\n"
                               "orders/42: acquire pauses for 610592 us\n"
                               "orders/42: word came of a release\n"
                               "orders/42: take is sent to 1 2\n"

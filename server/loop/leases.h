@@ -1,0 +1,56 @@
+/* Leases that this worker granted or extended, and that nobody ended through it: so that an event
+ * can say whose lock ended, and when a lease ran out. A bounded number: a later lease takes the
+ * place of the one beside it that ends first. Nothing may be decided by it. */
+#ifndef SERVER_LOOP_LEASES_H
+#define SERVER_LOOP_LEASES_H
+
+#include "fence/protocol/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SERVER_LEASES = 4096,       /* places, a power of 2, */
+    SERVER_LEASES_BESIDE = 8,   /* of which so many are for one key, a power of 2 */
+    SERVER_LEASES_LOOK_MS = 10, /* from one look for leases that ended to the next */
+};
+
+struct server_lease {
+    int64_t token;
+    char resource[FENCE_RESOURCE_MAX + 1];
+    char owner[FENCE_OWNER_MAX + 1]; /* the label; "": none, or not known */
+};
+
+/* All zero to begin with. */
+struct server_leases {
+    uint64_t look_us;                /* when it is next looked what ended */
+    uint64_t keys[SERVER_LEASES];    /* of lock id and resource; 0: free */
+    uint64_t ends_us[SERVER_LEASES]; /* CLOCK_BOOTTIME */
+    struct server_lease each[SERVER_LEASES];
+};
+
+/* What is known of a lease. */
+struct server_lease_terms {
+    int64_t token;
+    const char *owner; /* "": not known, as it was before */
+    uint64_t ends_us;
+};
+
+/* A lease is granted, or extended. */
+void server_leases_put(struct server_leases *leases, const char *lock_id, const char *resource,
+                       const struct server_lease_terms *terms);
+
+/* NULL: it is not known. */
+const struct server_lease *server_leases_find(const struct server_leases *leases,
+                                              const char *lock_id, const char *resource);
+
+/* The same, and it is forgotten. Valid until the next put. */
+const struct server_lease *server_leases_take(struct server_leases *leases, const char *lock_id,
+                                              const char *resource);
+
+/* Tells @ended of each lease that has ended by @now_us, and forgets it. */
+void server_leases_end(struct server_leases *leases, uint64_t now_us,
+                       void (*ended)(void *context, const struct server_lease *lease),
+                       void *context);
+
+#endif
