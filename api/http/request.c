@@ -4,7 +4,6 @@
 #include "api/http/costly.h"
 #include "api/http/parking.h"
 #include "api/http/request_state.h"
-#include "api/http/stream.h"
 #include "api/http/trace.h"
 #include "api/http/transport.h"
 
@@ -226,8 +225,8 @@ void api_request_answer(struct api_request *request, const struct api_answer *an
     request->transport->answer(request, &response);
 }
 
-bool api_stream_begin(struct api_request *request, const struct api_answer *head,
-                      const struct api_stream_owner *owner)
+bool api_request_stream(struct api_request *request, const struct api_answer *head,
+                        const struct api_stream_owner *owner)
 {
     struct api_response response;
     assert(request->state == API_REQUEST_HANDLING && !request->batched && head->len == 0);

@@ -15,6 +15,7 @@
 #include "api/http/access.h"
 #include "api/http/answer.h"
 #include "api/http/headers.h"
+#include "api/http/piece.h"
 #include "api/http/route.h"
 
 #include <stdint.h>
@@ -57,6 +58,12 @@ void api_request_query(const struct api_request *request,
  * request. The request is gone afterwards: do not touch it again. "Cache-Control: no-store" is
  * added to every answer. */
 void api_request_answer(struct api_request *request, const struct api_answer *answer);
+
+/* Begins a streamed answer (api/http/stream.h), from within the handler. @head has no body. False:
+ * the request was a HEAD; it is answered, and there is no stream. The request counts as answered
+ * from here on. The connection ends with the stream. */
+bool api_request_stream(struct api_request *request, const struct api_answer *head,
+                        const struct api_stream_owner *owner);
 
 /* Whether the client of a parked request is known to have gone; its answer will reach nobody. */
 bool api_request_client_left(const struct api_request *request);

@@ -7,8 +7,8 @@
 #include "api/http/access.h"
 #include "api/http/headers.h"
 #include "api/http/observer.h"
+#include "api/http/piece.h"
 #include "api/http/route.h"
-#include "api/http/stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,9 +5,10 @@
 #define API_HTTP_TRANSPORT_H
 
 #include "api/http/answer.h"
-#include "api/http/stream.h"
+#include "api/http/piece.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct api_request;
 

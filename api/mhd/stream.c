@@ -1,6 +1,5 @@
 #include "api/mhd/stream.h"
 
-#include "api/http/stream.h"
 #include "api/mhd/connection.h"
 #include "api/mhd/watch.h"
 #include "api/tls/session.h"

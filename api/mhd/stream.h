@@ -4,7 +4,7 @@
 #ifndef API_MHD_STREAM_H
 #define API_MHD_STREAM_H
 
-#include "api/http/stream.h"
+#include "api/http/piece.h"
 #include "api/mhd/exchange.h"
 
 /* As the functions of api/http/transport.h. */

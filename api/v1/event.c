@@ -29,13 +29,13 @@ static void print_at(const struct timespec *at, char ret_at[static AT_MAX])
     (void)snprintf(ret_at, AT_MAX, "%s.%03dZ", second, (int)(at->tv_nsec / 1000000 % 1000));
 }
 
-static void write_given(struct api_writer *writer, const char *name, const char *text)
+static void write_text_member(struct api_writer *writer, const char *name, const char *text)
 {
     if (text != NULL && text[0] != '\0')
         api_write_string(writer, name, text);
 }
 
-static void write_number(struct api_writer *writer, const char *name, uint64_t number)
+static void write_positive(struct api_writer *writer, const char *name, uint64_t number)
 {
     if (number > 0)
         api_write_integer(writer, name, (int64_t)number);
@@ -58,15 +58,15 @@ static size_t write_data(struct api_writer *writer, const struct api_event *even
     api_write_string(writer, "at", at);
     api_write_string(writer, "server", event->server);
     const size_t name_at = write_resource(writer, event->resource);
-    write_number(writer, "token", (uint64_t)event->token);
-    write_given(writer, "owner", event->owner);
-    write_given(writer, "holder", event->holder);
-    write_number(writer, "validity_ms", event->validity_ms);
-    write_number(writer, "master", event->master);
-    write_given(writer, "address", event->address);
-    write_given(writer, "state", event->state);
-    write_given(writer, "reason", event->reason);
-    write_number(writer, "missed", event->missed);
+    write_positive(writer, "token", (uint64_t)event->token);
+    write_text_member(writer, "owner", event->owner);
+    write_text_member(writer, "holder", event->holder);
+    write_positive(writer, "validity_ms", event->validity_ms);
+    write_positive(writer, "master", event->master);
+    write_text_member(writer, "address", event->address);
+    write_text_member(writer, "state", event->state);
+    write_text_member(writer, "reason", event->reason);
+    write_positive(writer, "missed", event->missed);
     api_write_end(writer);
     return name_at;
 }

@@ -51,7 +51,7 @@ bool api_events_begin(struct api_request *request, const struct api_stream_owner
         .body = "",
         .fields = {{"X-Accel-Buffering", "no"}}, /* nginx passes each piece on at once */
     };
-    return api_stream_begin(request, &head, owner);
+    return api_request_stream(request, &head, owner);
 }
 
 void api_events_refuse(struct api_request *request, int error)

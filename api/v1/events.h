@@ -4,7 +4,8 @@
 #ifndef API_V1_EVENTS_H
 #define API_V1_EVENTS_H
 
-#include "api/http/stream.h"
+#include "api/http/piece.h"
+#include "api/http/route.h"
 #include "api/v1/backend.h"
 #include "api/v1/event.h"
 

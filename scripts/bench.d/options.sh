@@ -3,7 +3,7 @@
 # What is asked for on the command line. Sourced after lib.sh.
 
 readonly candidates_known=(bare minimal relay gathered redlock redlock-ap etcd)
-readonly sections_known=(pairs stopped slow waiters overtaking watches profile attacked crowded floods groups imports embedded counters tls keys module)
+readonly sections_known=(pairs stopped slow waiters overtaking watches readers profile attacked crowded floods groups imports embedded counters tls keys module)
 
 # is_one_of WORD WORD...: whether the first is among the others.
 is_one_of() {

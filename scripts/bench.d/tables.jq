@@ -193,6 +193,16 @@ def watches:
            (.cpu_percent[0] | fixed(1)), (.cpu_percent[1:] | add | fixed(1)), .untold, .wrong])
     | table;
 
+# $ratios: ratios() of the rounds with readers to those without.
+def readers($ratios):
+    [["persistence", "clients", "pairs, nobody reads", "1,000 read their own", "with/without", "1,000 read all",
+      "with/without", "1,000 never read", "with/without"]]
+    + map(. as $row
+          | ($ratios[] | select(.persistence == $row.persistence)) as $of
+          | [.persistence, .connections, (.none.pairs | commas), (.own.pairs | commas), ($of.own | spread),
+             (.all.pairs | commas), ($of.all | spread), (.deaf.pairs | commas), ($of.deaf | spread)])
+    | table;
+
 def attacked:
     def of($what): map(select(.what == $what));
     [["persistence", "calm", "attacked", "p50 ratio", "p99 ratio", "masters silent",
@@ -323,6 +333,8 @@ def by_part($kinds; kind; value; $digits):
             of("waiters"); waiters),
     section("How often a waiter is overtaken by those that came after it"; of("overtaking"); overtaking),
     section("From a grant until watches of its name are told"; of("watches"); watches),
+    section("Acquire+release pairs per second while clients follow events";
+            $runs | medians("readers"); readers($runs | ratios("readers"; "none"; 1 / .pairs_per_s))),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";
             of("attacked"); attacked),
     section("Acquire of one client while others flood the service, p50 / p99 in microseconds";

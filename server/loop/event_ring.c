@@ -70,7 +70,7 @@ uint64_t server_event_ring_next(const struct server_event_ring *ring)
     return atomic_load_explicit(&ring->next, memory_order_acquire);
 }
 
-static struct slot *slot_of(const struct server_event_ring *ring, uint64_t number)
+static struct slot *ring_slot(const struct server_event_ring *ring, uint64_t number)
 {
     return &ring->slots[number % SERVER_EVENTS_KEPT];
 }
@@ -86,13 +86,13 @@ static char *take_room(struct server_event_ring *ring, uint64_t next, size_t len
         ring->end += left;
     while (ring->first < next &&
            (next - ring->first >= SERVER_EVENTS_KEPT ||
-            slot_of(ring, ring->first)->at + SERVER_EVENTS_BYTES < ring->end + len))
+            ring_slot(ring, ring->first)->at + SERVER_EVENTS_BYTES < ring->end + len))
         ring->first++;
     return ring->texts + ring->end % SERVER_EVENTS_BYTES;
 }
 
-static void add_text(struct server_event_ring *ring, const char *text, size_t len, size_t name_at,
-                     size_t name_len)
+static void append_text(struct server_event_ring *ring, const char *text, size_t len,
+                        size_t name_at, size_t name_len)
 {
     char id[API_EVENT_ID_MAX];
     char tail[API_EVENT_ID_MAX + 8];
@@ -102,7 +102,7 @@ static void add_text(struct server_event_ring *ring, const char *text, size_t le
     char *room = take_room(ring, next, len + tail_len);
     memcpy(room, text, len);
     memcpy(room + len, tail, tail_len);
-    *slot_of(ring, next) = (struct slot){
+    *ring_slot(ring, next) = (struct slot){
         .at = ring->end,
         .len = (uint32_t)(len + tail_len),
         .name_at = (uint16_t)name_at,
@@ -123,7 +123,7 @@ void server_event_ring_add(struct server_event_ring *ring, const struct api_even
     if (ring->readers == 0 && server_clock_us() - ring->unread_since_us > SERVER_EVENTS_AFTER_US)
         atomic_store_explicit(&ring->records, false, memory_order_relaxed);
     else
-        add_text(ring, text, len, name_at, name_at > 0 ? strlen(event->resource) : 0);
+        append_text(ring, text, len, name_at, name_at > 0 ? strlen(event->resource) : 0);
     (void)pthread_mutex_unlock(&ring->mutex);
 }
 
@@ -181,7 +181,7 @@ void server_event_ring_id(const struct server_event_ring *ring, uint64_t number,
 }
 
 /* FENCE_ENOENT: not an id of this process. */
-static int read_id(const struct server_event_ring *ring, const char *id, uint64_t *ret_number)
+static int parse_id(const struct server_event_ring *ring, const char *id, uint64_t *ret_number)
 {
     if (strncmp(id, ring->epoch, EPOCH_LEN) != 0 || id[EPOCH_LEN] != '-')
         return FENCE_ENOENT;
@@ -192,7 +192,7 @@ static int read_id(const struct server_event_ring *ring, const char *id, uint64_
 int server_event_ring_find(struct server_event_ring *ring, const char *id, uint64_t *ret_number)
 {
     uint64_t number = 0;
-    int result = read_id(ring, id, &number);
+    int result = parse_id(ring, id, &number);
     if (result != 0)
         return result;
     (void)pthread_mutex_lock(&ring->mutex);
@@ -222,7 +222,7 @@ size_t server_event_ring_read(struct server_event_ring *ring, uint64_t *cursor, 
     *cursor += *ret_missed;
     for (unsigned looks = 0; *ret_missed == 0 && *cursor < next && looks < SERVER_EVENTS_LOOK;
          looks++) {
-        const struct slot *slot = slot_of(ring, *cursor);
+        const struct slot *slot = ring_slot(ring, *cursor);
         if (is_for(ring, slot, prefix, prefix_len)) {
             if (slot->len > size - len)
                 break;

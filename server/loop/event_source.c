@@ -33,7 +33,7 @@ static struct api_event begin_event(const struct server_event_source *source,
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
-static enum api_event_kind kind_of(enum server_happening what)
+static enum api_event_kind event_kind_of(enum server_happening what)
 {
     static const enum api_event_kind kinds[] = {
         [SERVER_HAPPENED_GRANT] = API_EVENT_GRANTED,
@@ -140,7 +140,7 @@ static void record_happened(void *context, const struct server_happened *happene
     char holder[FENCE_OWNER_MAX + 1] = "";
     if (!is_recording(source) || !is_worth_telling(happened))
         return;
-    struct api_event event = begin_event(source, kind_of(happened->what));
+    struct api_event event = begin_event(source, event_kind_of(happened->what));
     event.resource = happened->resource;
     event.token = happened->token;
     event.owner = happened->owner;
@@ -181,7 +181,7 @@ static void tell_master(struct server_event_source *source, unsigned i, const ch
     server_event_ring_add(source->ring, &event);
 }
 
-static void tell_masters(struct server_event_source *source)
+static void tell_each_master(struct server_event_source *source)
 {
     const struct api_backend *backend = source->backend;
     struct api_master_status masters[FENCE_MASTERS_MAX];
@@ -224,7 +224,7 @@ bool server_event_source_turn(struct server_event_source *source)
     if (source->leases)
         server_leases_end(source->leases, server_clock_us(), tell_expired, source);
     if (source->tells_fleet) {
-        tell_masters(source);
+        tell_each_master(source);
         tell_fleet(source);
         source->knows_fleet = true;
     }

@@ -1,5 +1,6 @@
 #include "server/loop/event_streams.h"
 
+#include "api/http/stream.h"
 #include "api/v1/ready.h"
 #include "server/system/clock.h"
 

@@ -400,7 +400,7 @@ class Answers(Case):
         service = Pawld(self, *masters, ready=False)
         call = service.call
         for path, method, operation in service.contract.operations():
-            if "503" in operation["responses"]:
+            if "503" in operation["responses"] and operation["operationId"] != "events":
                 path = path.replace("{resource}", "a").replace("{name}", "a")
                 bodies = {"acquire_several": {"resources": ["a", "b"]},
                           "acquire_seat": {"permits": 1}, "acquire_shared": {"mode": "read"}}
