@@ -91,7 +91,7 @@ static void write_happened(void *context, const struct server_happened *happened
         return;
     begin_audit_line(&writer, line, event_names[happened->what]);
     api_write_string(&writer, "resource", happened->resource);
-    if (happened->token > 0)
+    if (happened->token > 0 && happened->what != SERVER_HAPPENED_LOSS)
         api_write_integer(&writer, "token", happened->token);
     write_given(&writer, "key", api_request_caller(happened->request));
     write_given(&writer, "owner", happened->owner);
