@@ -213,8 +213,9 @@ static bool is_for(const struct server_event_ring *ring, const struct slot *slot
 }
 
 size_t server_event_ring_read(struct server_event_ring *ring, uint64_t *cursor, const char *prefix,
-                              size_t prefix_len, char *buffer, size_t size, uint64_t *ret_missed)
+                              char *buffer, size_t size, uint64_t *ret_missed)
 {
+    const size_t prefix_len = strlen(prefix);
     size_t len = 0;
     (void)pthread_mutex_lock(&ring->mutex);
     const uint64_t next = server_event_ring_next(ring);

@@ -51,6 +51,6 @@ FENCE_CHECKED int server_event_ring_find(struct server_event_ring *ring, const c
  * looks at SERVER_EVENTS_LOOK events at most. *@ret_missed: so many are not kept any more. Where it
  * is not 0, *@cursor is the first that is kept, and nothing is copied. */
 size_t server_event_ring_read(struct server_event_ring *ring, uint64_t *cursor, const char *prefix,
-                              size_t prefix_len, char *buffer, size_t size, uint64_t *ret_missed);
+                              char *buffer, size_t size, uint64_t *ret_missed);
 
 #endif

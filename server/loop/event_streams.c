@@ -22,7 +22,6 @@ struct event_reader {
     bool greets;                      /* it is to be told how the fleet is */
     bool kept;                        /* a part of a piece was not sent */
     uint64_t sent_us;                 /* when its connection last took something */
-    size_t prefix_len;
     char prefix[];
 };
 
@@ -63,6 +62,7 @@ static void drop_reader(struct event_reader *reader)
     if (streams->turn == reader)
         streams->turn = reader->next != reader ? reader->next : NULL;
     streams->count--;
+    assert(streams->turn != reader && (streams->count == 0) == (streams->turn == NULL));
     publish_readers(streams);
     server_event_ring_leave(streams->config.ring);
     api_stream_end(reader->request);
@@ -136,8 +136,8 @@ static size_t fill_piece(struct event_reader *reader, char *piece, uint64_t *ret
     size_t len = 0;
     *ret_cursor = reader->cursor;
     while (len == 0 && missed == 0 && *ret_cursor < next)
-        len = server_event_ring_read(ring, ret_cursor, reader->prefix, reader->prefix_len, piece,
-                                     API_STREAM_PIECE_MAX, &missed);
+        len = server_event_ring_read(ring, ret_cursor, reader->prefix, piece, API_STREAM_PIECE_MAX,
+                                     &missed);
     if (missed > 0) {
         reader->gap = "overflow";
         reader->missed += missed;
@@ -274,7 +274,6 @@ static struct event_reader *new_reader(struct server_event_streams *streams,
     reader->streams = streams;
     reader->request = call->request;
     reader->sent_us = server_clock_us();
-    reader->prefix_len = prefix_len;
     memcpy(reader->prefix, call->prefix, prefix_len);
     return reader;
 }

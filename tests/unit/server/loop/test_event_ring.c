@@ -46,8 +46,8 @@ static unsigned read_all(uint64_t *cursor, const char *prefix)
     unsigned events = 0;
     uint64_t missed = 0;
     while (*cursor < server_event_ring_next(ring)) {
-        const size_t len = server_event_ring_read(ring, cursor, prefix, strlen(prefix), buffer,
-                                                  sizeof(buffer) - 1, &missed);
+        const size_t len =
+            server_event_ring_read(ring, cursor, prefix, buffer, sizeof(buffer) - 1, &missed);
         assert_int_equal(missed, 0);
         buffer[len] = '\0';
         for (const char *at = buffer; (at = strstr(at, "\n\n")) != NULL; at++)
@@ -102,8 +102,7 @@ static void id_of_an_event_that_is_dropped_is_not_found(void **state)
     server_event_ring_id(ring, server_event_ring_next(ring), to_come);
     assert_int_equal(server_event_ring_find(ring, to_come, &cursor), FENCE_ENOENT);
     cursor = begin;
-    assert_int_equal(server_event_ring_read(ring, &cursor, "", 0, buffer, sizeof(buffer), &missed),
-                     0);
+    assert_int_equal(server_event_ring_read(ring, &cursor, "", buffer, sizeof(buffer), &missed), 0);
     assert_int_equal(missed, 2);
     assert_int_equal(cursor, begin + 2);
     server_event_ring_leave(ring);
@@ -119,12 +118,11 @@ static void long_events_are_bounded_by_their_bytes(void **state)
     cursor = server_event_ring_next(ring);
     const uint64_t begin = cursor;
     add_many(1, owner);
-    const size_t len =
-        server_event_ring_read(ring, &cursor, "", 0, buffer, sizeof(buffer), &missed);
+    const size_t len = server_event_ring_read(ring, &cursor, "", buffer, sizeof(buffer), &missed);
     assert_in_range(len, 2 * FENCE_LABEL_MAX, API_EVENT_TEXT_MAX);
     add_many(SERVER_EVENTS_KEPT - 1, owner);
     cursor = begin;
-    (void)server_event_ring_read(ring, &cursor, "", 0, buffer, sizeof(buffer), &missed);
+    (void)server_event_ring_read(ring, &cursor, "", buffer, sizeof(buffer), &missed);
     const uint64_t kept = server_event_ring_next(ring) - cursor;
     assert_in_range(kept * (len + 8), SERVER_EVENTS_BYTES * 9 / 10, SERVER_EVENTS_BYTES * 11 / 10);
     assert_int_equal(read_all(&cursor, ""), kept);
