@@ -19,8 +19,9 @@ struct api_field {
 
 struct api_answer {
     unsigned status;
-    const char *content_type; /* NULL: application/json */
-    enum api_outcome outcome; /* 0: done */
+    const char *content_type;  /* NULL: application/json */
+    const char *cache_control; /* NULL: no-store */
+    enum api_outcome outcome;  /* 0: done */
     const char *body;
     size_t len;
     bool is_lasting; /* @body is there as long as the program: it is sent without a copy */

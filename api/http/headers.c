@@ -22,6 +22,7 @@ static const char *const header_names[API_HEADERS] = {
     [API_HEADER_REQUEST_METHOD] = "Access-Control-Request-Method",
     [API_HEADER_REQUEST_ID] = "X-Request-Id",
     [API_HEADER_TRACEPARENT] = "traceparent",
+    [API_HEADER_IF_NONE_MATCH] = "If-None-Match",
 };
 
 const char *api_header_name(enum api_header header)

@@ -25,9 +25,10 @@ enum api_header {
     API_HEADER_AUTHORIZATION,
     API_HEADER_LAST_EVENT_ID,
     API_HEADER_REQUEST_METHOD, /* Access-Control-Request-Method */
-    API_HEADER_REQUEST_ID, /* this and those behind it only say something to logs: a request that
-                            * repeats one is served as if it had none */
+    API_HEADER_REQUEST_ID, /* of this and those behind it, a request that repeats one is served as
+                            * if it had none */
     API_HEADER_TRACEPARENT,
+    API_HEADER_IF_NONE_MATCH,
     API_HEADERS, /* how many there are */
 };
 

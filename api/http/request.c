@@ -185,7 +185,8 @@ static void make_response(const struct api_request *request, const struct api_an
     };
     add_field(ret_response, "Content-Type",
               answer->content_type != NULL ? answer->content_type : "application/json");
-    add_field(ret_response, "Cache-Control", "no-store");
+    add_field(ret_response, "Cache-Control",
+              answer->cache_control != NULL ? answer->cache_control : "no-store");
     add_sharing(request, ret_response);
     const char *id = api_request_id(request);
     if (id[0] != '\0')

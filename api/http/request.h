@@ -56,7 +56,7 @@ void api_request_query(const struct api_request *request,
 /* Answers the request, exactly once; @answer is copied, except for a body that lasts. Allowed in
  * the handler, and at any later moment in the same loop, also from inside the handler of another
  * request. The request is gone afterwards: do not touch it again. "Cache-Control: no-store" is
- * added to every answer. */
+ * added to every answer that names no other cache_control. */
 void api_request_answer(struct api_request *request, const struct api_answer *answer);
 
 /* Begins a streamed answer (api/http/stream.h), from within the handler. @head has no body. False:

@@ -8,6 +8,7 @@
 # gives #include "storage/redis/lua/take.lua.h", which defines
 #
 #     static const char storage_redis_lua_take[] = "...";
+#     static const char storage_redis_lua_take_etag[] = "\"...\""; // a hash of the text
 #
 # Where the text has @PROJECT_VERSION@, the constant has the version of the project.
 function(pawl_embed_text target)
