@@ -11,6 +11,7 @@ struct api_master_status {
     const char *address;      /* as people know it, without credentials */
     const char *last_failure; /* for people; "" if there was none */
     uint64_t round_trip_us;   /* of its last answer; 0 before the first */
+    uint64_t state_for_us;    /* since it came into its state, or since the program started */
     bool returns;             /* @returns_in_us is known */
     uint64_t returns_in_us;   /* until the master should vote again */
 };

@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum {
-    /* The most bytes of a lock, and so of a counter, as JSON, with the names of its members and two
-     * numbers. A control character in an owner becomes six bytes; only another program could have
-     * written one. */
-    LOCK_BODY_MAX = FENCE_RESOURCE_MAX + 6 * FENCE_OWNER_MAX + FENCE_KEY_ID_MAX + 192,
+    /* The most bytes of a lock, and so of a counter, as JSON, with the names of its members and
+     * four numbers. A control character in an owner becomes six bytes; only another program could
+     * have written one. */
+    LOCK_BODY_MAX = FENCE_RESOURCE_MAX + 6 * FENCE_OWNER_MAX + FENCE_KEY_ID_MAX + 224,
     PAGE_BODY_MAX = 64 + 2 * API_CURSOR_MAX, /* all but the locks */
 };
 
@@ -107,6 +107,7 @@ static void write_lock(struct api_writer *writer, struct api_request *request,
     if (key_id[0] != '\0' && api_auth_sees_key(request, key_id))
         api_write_string(writer, "key", key_id);
     api_write_remaining(writer, lock->owner, lock->kept, lock->remaining_ms);
+    api_write_integer(writer, "waiters", lock->waiters);
     api_write_end(writer);
 }
 

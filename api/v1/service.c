@@ -94,6 +94,7 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
     api_write_integer(writer, "member", i + 1);
     api_write_string(writer, "address", status->address);
     api_write_string(writer, "state", fence_master_state_name(master->state));
+    api_write_integer(writer, "state_for_ms", (int64_t)(status->state_for_us / 1000));
     api_write_string(writer, "reason", reasoned ? words->name : NULL);
     api_write_string(writer, "detail", reasoned ? words->text : NULL);
     if (status->returns)
@@ -146,6 +147,7 @@ static void show_fleet(struct api_request *request, void *context)
     struct api_writer writer;
     api_writer_init(&writer, body, sizeof(body));
     api_write_object(&writer, NULL);
+    api_write_string(&writer, "version", backend->version);
     api_write_string(&writer, "fleet_id", known ? fleet->fleet_id : NULL);
     api_write_integer(&writer, "n", fleet->n);
     api_write_integer(&writer, "majority", fence_majority(fleet->n));

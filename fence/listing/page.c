@@ -232,6 +232,7 @@ static void add_lock(struct fence_listing *listing, const struct fence_answer *s
     lock->token = listing->kind == FENCE_LISTING_COUNTERS ? seen->value : seen->token;
     lock->remaining_ms = seen->remaining_ms;
     lock->kept = seen->kept;
+    lock->waiters = seen->waiters;
 }
 
 /* What keeps one counter from being read, and no other: it is listed without its value. */

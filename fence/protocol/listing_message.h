@@ -60,7 +60,8 @@ struct fence_listed {
     int64_t token; /* of a lock; 0: the masters differ. The value of a counter; 0: it cannot be
                     * read */
     uint64_t remaining_ms;
-    bool kept; /* it was released, and nobody has it */
+    bool kept;        /* it was released, and nobody has it */
+    uint32_t waiters; /* calls that wait for it at this core */
 };
 
 /* A page. Which members mean something depends on @error. */

@@ -543,6 +543,7 @@ void server_driver_masters(const struct server_driver *driver,
             .address = storage_master_address(driver->masters[i]),
             .last_failure = storage_master_detail(driver->masters[i]),
             .round_trip_us = storage_master_round_trip_us(driver->masters[i]),
+            .state_for_us = now_us - server_masters_log_since_us(&driver->masters_log, i),
             .returns = due_us != 0,
             .returns_in_us = due_us > now_us ? due_us - now_us : 0,
         };

@@ -25,6 +25,8 @@ void server_masters_log_init(struct server_masters_log *log, const char *label,
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
         log->told[i].reason = FENCE_REASON_CONNECTING;
         log->told[i].since_us = now_us;
+        log->seen[i].state = FENCE_MASTER_DOWN;
+        log->seen[i].since_us = now_us;
     }
 }
 
@@ -139,6 +141,21 @@ static bool is_unsettled(const struct server_masters_log *log, enum fence_master
     return depends && now_us < log->settled_us;
 }
 
+static void note_state(struct server_masters_log *log, unsigned i, enum fence_master_state state,
+                       uint64_t now_us)
+{
+    if (log->seen[i].state == state)
+        return;
+    log->seen[i].state = state;
+    log->seen[i].since_us = now_us;
+}
+
+uint64_t server_masters_log_since_us(const struct server_masters_log *log, unsigned i)
+{
+    assert(i < FENCE_MASTERS_MAX);
+    return log->seen[i].since_us;
+}
+
 void server_masters_log_votes(struct server_masters_log *log, const struct fence_fleet *fleet,
                               uint64_t now_us)
 {
@@ -149,6 +166,7 @@ void server_masters_log_votes(struct server_masters_log *log, const struct fence
         const enum fence_reason reason = fence_fleet_told(fleet, i);
         const bool changed = state != log->told[i].state || reason != log->told[i].reason;
         uint64_t due_us = log->settled_us;
+        note_state(log, i, state, now_us);
         if (!changed || !is_unsettled(log, state, reason, now_us)) {
             if (changed)
                 log_change(log, fleet, i, now_us);

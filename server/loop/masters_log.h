@@ -31,6 +31,10 @@ struct server_masters_log {
         uint64_t since_us;   /* since when it does not vote, short votes left out */
         bool warned;         /* the last line was a warning */
     } told[FENCE_MASTERS_MAX];
+    struct {
+        enum fence_master_state state; /* at the last look, logged or not */
+        uint64_t since_us;
+    } seen[FENCE_MASTERS_MAX];
     uint64_t settled_us; /* every master should have been probed by then */
     uint64_t due_us; /* when there may be something to log though nothing happens; FENCE_NEVER */
     char told_fleet_id[FENCE_ID_HEX_LEN + 1]; /* whose terms were held against the options */
@@ -43,6 +47,9 @@ void server_masters_log_init(struct server_masters_log *log, const char *label,
  * called when something happened, and when log->due_us has come. */
 void server_masters_log_votes(struct server_masters_log *log, const struct fence_fleet *fleet,
                               uint64_t now_us);
+
+/* When master @i came into its present state; when the log began, if it never changed. */
+uint64_t server_masters_log_since_us(const struct server_masters_log *log, unsigned i);
 
 /* Says where @fleet was made with other terms than the options @ttl_max_ms and @extensions_max
  * (0: not given). What was set when a fleet was made holds until it is moved. Once for each fleet.

@@ -66,11 +66,12 @@ static void lock_that_a_client_holds_is_listed_as_inspect_shows_it(void **state)
     const json_t *locks = json_object_get(response->json, "locks");
     assert_int_equal(json_array_size(locks), 1);
     const json_t *lock = json_array_get(locks, 0);
-    assert_int_equal(json_object_size(lock), 4);
+    assert_int_equal(json_object_size(lock), 5);
     assert_string_equal(json_string_value(json_object_get(lock, "resource")), "orders/42");
     assert_string_equal(json_string_value(json_object_get(lock, "owner")), "worker \"7\"");
     assert_int_equal(json_integer_value(json_object_get(lock, "token")), grant.token);
     assert_in_range(json_integer_value(json_object_get(lock, "remaining_ms")), 25000, 30000);
+    assert_int_equal(json_integer_value(json_object_get(lock, "waiters")), 0);
 
     call_give_back(port, "orders/42", &grant);
     assert_int_equal(listed_read(ports, "", 0), 0);

@@ -158,7 +158,7 @@ static void nul_in_the_query_is_refused(void **state)
 static void page_shows_its_locks_and_where_to_go_on(void **state)
 {
     static const struct fence_listed locks[] = {
-        {.resource = "a", .owner = "w \"1\"", .token = 34, .remaining_ms = 1001},
+        {.resource = "a", .owner = "w \"1\"", .token = 34, .remaining_ms = 1001, .waiters = 2},
         {.resource = "b/c", .owner = "", .token = 0, .remaining_ms = 0},
     };
     next.locks = locks;
@@ -169,8 +169,9 @@ static void page_shows_its_locks_and_where_to_go_on(void **state)
     assert_said("Cache-Control: no-store\r\n");
     assert_said("\r\n\r\n{\"locks\":["
                 "{\"resource\":\"a\",\"token\":34,\"owner\":\"w \\\"1\\\"\","
-                "\"remaining_ms\":1001},"
-                "{\"resource\":\"b/c\",\"token\":null,\"owner\":\"\",\"remaining_ms\":0}],"
+                "\"remaining_ms\":1001,\"waiters\":2},"
+                "{\"resource\":\"b/c\",\"token\":null,\"owner\":\"\",\"remaining_ms\":0,"
+                "\"waiters\":0}],"
                 "\"next_cursor\":\"x.y\"}");
 }
 
@@ -203,11 +204,12 @@ static void page_of_the_longest_locks_is_written(void **state)
         memset(locks[i].owner, '\x01', FENCE_OWNER_MAX); /* six bytes each */
         locks[i].token = FENCE_TOKEN_MAX;
         locks[i].remaining_ms = INT64_MAX;
+        locks[i].waiters = UINT32_MAX;
     }
     next.locks = locks;
     next.count = 3;
     assert_int_equal(ask(""), 200);
-    assert_said("\\u0001\",\"remaining_ms\":9223372036854775807}],");
+    assert_said("\\u0001\",\"remaining_ms\":9223372036854775807,\"waiters\":4294967295}],");
 }
 
 static void wrong_cursor_is_told_to_start_anew(void **state)
