@@ -131,6 +131,18 @@ static int read_account_body(struct api_request *request, int64_t *ret_balance,
 
 /* ---- what goes out --------------------------------------------------------------------------- */
 
+static void write_account_members(struct api_writer *writer, const struct ledger_account *account)
+{
+    api_write_string(writer, "id", account->id);
+    api_write_integer(writer, "balance", account->balance);
+    api_write_string(writer, "memo", account->memo);
+    api_write_integer(writer, "version", account->version);
+    if (account->token != 0)
+        api_write_integer(writer, "token", account->token);
+    else
+        api_write_null(writer, "token");
+}
+
 /* Answers with the account; @tagged with its entity tag too. Only a GET may carry that tag. The
  * answer to a PUT may not, as the account is more than what was sent (RFC 9110, section 9.3.4). */
 static void answer_account(struct api_request *request, unsigned status,
@@ -140,14 +152,7 @@ static void answer_account(struct api_request *request, unsigned status,
     struct api_writer writer;
     api_writer_init(&writer, body, sizeof(body));
     api_write_object(&writer, NULL);
-    api_write_string(&writer, "id", account->id);
-    api_write_integer(&writer, "balance", account->balance);
-    api_write_string(&writer, "memo", account->memo);
-    api_write_integer(&writer, "version", account->version);
-    if (account->token != 0)
-        api_write_integer(&writer, "token", account->token);
-    else
-        api_write_null(&writer, "token");
+    write_account_members(&writer, account);
     api_write_end(&writer);
 
     struct api_answer answer = {.status = status, .body = body, .len = writer.len};
@@ -277,6 +282,63 @@ static void put_account(struct api_request *request, void *context)
         answer_account(request, written.created ? 201 : 200, &written.account, false);
 }
 
+static void write_listed_account(struct api_writer *writer, const struct ledger_listed *listed)
+{
+    api_write_object(writer, NULL);
+    write_account_members(writer, &listed->account);
+    api_write_integer(writer, "highest_token", listed->highest_token);
+    api_write_end(writer);
+}
+
+/* @more: there are accounts behind the last one. The page leaves out what the key does not reach,
+ * so it may be short. */
+static void answer_accounts(struct api_request *request, const struct ledger_listed *listed,
+                            size_t count, bool more)
+{
+    const size_t size = (count + 1) * ACCOUNT_BODY_MAX;
+    char *body = malloc(size);
+    if (!body) {
+        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+        return;
+    }
+    struct api_writer writer;
+    api_writer_init(&writer, body, size);
+    api_write_object(&writer, NULL);
+    api_write_array(&writer, "accounts");
+    for (size_t i = 0; i < count; i++) {
+        char name[sizeof("accounts/") + LEDGER_ID_MAX];
+        (void)snprintf(name, sizeof(name), "accounts/%.*s", (int)LEDGER_ID_MAX,
+                       listed[i].account.id);
+        if (api_auth_may_read(request, name))
+            write_listed_account(&writer, &listed[i]);
+    }
+    api_write_end(&writer);
+    api_write_string(&writer, "next_after", more ? listed[count - 1].account.id : NULL);
+    api_write_end(&writer);
+    api_request_answer(request,
+                       &(struct api_answer){.status = 200, .body = body, .len = writer.len});
+    free(body);
+}
+
+static void list_accounts(struct api_request *request, void *context)
+{
+    struct ledger *ledger = context;
+    struct ledger_listed listed[LEDGER_ACCOUNTS_SHOWN];
+    char after[LEDGER_ID_MAX + 1] = "";
+    size_t count = 0;
+    const struct api_query_param params[] = {
+        {"after", API_QUERY_TEXT, 0, LEDGER_ID_MAX, NULL, after},
+    };
+    if (api_input_query(request, params, sizeof(params) / sizeof(params[0])) != 0)
+        return;
+    int err = ledger_list(ledger, after, LEDGER_ACCOUNTS_SHOWN, listed, &count);
+    log_failure(ledger, "list", err);
+    if (err)
+        answer_error(request, err);
+    else
+        answer_accounts(request, listed, count, count == LEDGER_ACCOUNTS_SHOWN);
+}
+
 static const char *kind_name(enum storage_rejection_kind kind)
 {
     switch (kind) {
@@ -342,6 +404,8 @@ struct api_routes ledger_routes(struct ledger *ledger)
          API_CHEAP},
         {API_POST, "/v1/accounts/{id}/claim", claim_account, API_TAKES_NOTHING, API_RIGHT_LOCK,
          "claim_account", API_CHEAP},
+        {API_GET, "/v1/accounts", list_accounts, API_TAKES_QUERY, API_RIGHT_READ, "list_accounts",
+         API_CHEAP},
         {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING, API_RIGHT_READ, "rejections",
          API_CHEAP},
     };

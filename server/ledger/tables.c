@@ -45,19 +45,24 @@ static int install(sqlite3 *db)
                                 "  token INTEGER NOT NULL) STRICT, WITHOUT ROWID");
 }
 
+/* The columns of a row that begins with those of an account. */
+static void take_account(struct storage_sql *sql, struct ledger_account *account)
+{
+    storage_sql_column_text(sql, 0, account->id, sizeof account->id);
+    account->balance = sqlite3_column_int64(sql->stmt, 1);
+    storage_sql_column_text(sql, 2, account->memo, sizeof account->memo);
+    account->version = sqlite3_column_int64(sql->stmt, 3);
+    account->token = sqlite3_column_int64(sql->stmt, 4);
+}
+
 static int select_account(sqlite3 *db, const char *id, struct ledger_account *ret_account)
 {
     struct ledger_account account = {.version = 0}; /* versions start at 1: 0 is "no row" */
     struct storage_sql sql = storage_sql_prepare(
         db, "SELECT id, balance, memo, version, token FROM account WHERE id = ?1");
     storage_sql_bind_text(&sql, 1, id);
-    if (storage_sql_row(&sql)) {
-        storage_sql_column_text(&sql, 0, account.id, sizeof account.id);
-        account.balance = sqlite3_column_int64(sql.stmt, 1);
-        storage_sql_column_text(&sql, 2, account.memo, sizeof account.memo);
-        account.version = sqlite3_column_int64(sql.stmt, 3);
-        account.token = sqlite3_column_int64(sql.stmt, 4);
-    }
+    if (storage_sql_row(&sql))
+        take_account(&sql, &account);
     int err = storage_sql_finish(&sql);
     if (err)
         return err;
@@ -240,6 +245,36 @@ int ledger_write(struct ledger *ledger, const struct ledger_write *write,
     }
     if (!err || err == FENCE_ESTALE || err == FENCE_ECONFLICT)
         *ret_written = written;
+    return err;
+}
+
+static int select_accounts(sqlite3 *db, const char *after, size_t max, struct ledger_listed *listed,
+                           size_t *ret_count)
+{
+    size_t count = 0;
+    struct storage_sql sql = storage_sql_prepare(
+        db, "SELECT id, balance, memo, version, token, coalesce(highest_token, 0)"
+            "  FROM account LEFT JOIN pawl_guard ON resource = '" RESOURCE_PREFIX "' || id"
+            "  WHERE id > ?1 ORDER BY id LIMIT ?2");
+    storage_sql_bind_text(&sql, 1, after);
+    storage_sql_bind_int(&sql, 2, (int64_t)max);
+    while (storage_sql_row(&sql)) {
+        assert(count < max);
+        take_account(&sql, &listed[count].account);
+        listed[count++].highest_token = sqlite3_column_int64(sql.stmt, 5);
+    }
+    int err = storage_sql_finish(&sql);
+    if (!err)
+        *ret_count = count;
+    return err;
+}
+
+int ledger_list(struct ledger *ledger, const char *after, size_t max, struct ledger_listed *listed,
+                size_t *ret_count)
+{
+    ledger->error[0] = '\0';
+    int err = select_accounts(ledger->db, after, max, listed, ret_count);
+    keep_error(ledger, err);
     return err;
 }
 

@@ -88,6 +88,17 @@ struct ledger_written {
 FENCE_CHECKED int ledger_write(struct ledger *ledger, const struct ledger_write *write,
                                struct ledger_written *ret_written);
 
+/* An account, and what its guard has seen; 0: nothing. */
+struct ledger_listed {
+    struct ledger_account account;
+    int64_t highest_token;
+};
+
+/* Reads the first @max accounts behind the id @after, in the order of their ids. "" is before all.
+ */
+FENCE_CHECKED int ledger_list(struct ledger *ledger, const char *after, size_t max,
+                              struct ledger_listed *listed, size_t *ret_count);
+
 /* Reads the newest @max (at most STORAGE_REJECTIONS_MAX) refusals, newest first. */
 FENCE_CHECKED int ledger_rejections(struct ledger *ledger, size_t max,
                                     struct storage_rejection *rejections, size_t *ret_count);
