@@ -3,6 +3,7 @@
 #include "api/http/problem_answer.h"
 #include "api/metrics/connections.h"
 #include "api/metrics/process.h"
+#include "server/ledger/page.h"
 #include "server/ledger/routes.h"
 
 #include <assert.h>
@@ -88,5 +89,6 @@ void ledger_metrics_init(struct ledger_metrics *metrics, struct ledger *ledger, 
     *metrics = (struct ledger_metrics){.version = version};
     metrics->tables[0] = ledger_routes(ledger);
     metrics->tables[1] = (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), metrics};
+    metrics->tables[2] = api_page_routes(&ledger_page);
     metrics->calls = (struct api_calls){metrics->tables, LEDGER_TABLES, &metrics->counters};
 }

@@ -7,7 +7,7 @@
 #include "server/ledger/tables.h"
 
 enum {
-    LEDGER_TABLES = 2, /* of routes */
+    LEDGER_TABLES = 3, /* of routes */
 };
 
 /* What the ledger serves, and what it counts. The caller's memory. */
@@ -19,8 +19,8 @@ struct ledger_metrics {
     const char *version;
 };
 
-/* Makes @metrics of a ledger that serves its routes over @ledger, and /metrics: metrics->tables.
- * All is borrowed for the life of the server. */
+/* Makes @metrics of a ledger that serves its routes over @ledger, its page, and /metrics:
+ * metrics->tables. All is borrowed for the life of the server. */
 void ledger_metrics_init(struct ledger_metrics *metrics, struct ledger *ledger,
                          const char *version);
 

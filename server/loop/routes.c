@@ -1,6 +1,7 @@
 #include "server/loop/routes.h"
 
 #include "api/auth/right.h"
+#include "api/page/status.h"
 #include "api/v1/batch.h"
 #include "api/v1/counters.h"
 #include "api/v1/events.h"
@@ -26,6 +27,7 @@ void server_routes(struct api_backend *backend, struct api_routes ret_routes[sta
     ret_routes[7] = api_group_routes();
     ret_routes[8] = api_rwlocks_routes(backend);
     ret_routes[9] = api_events_routes(backend);
+    ret_routes[10] = api_page_routes(&api_page_status);
 }
 
 void server_routes_print(const struct api_routes *routes, size_t count)

@@ -10,8 +10,11 @@ TIMEOUT_S = 30
 METHODS = ("get", "post", "put", "patch", "delete")
 
 # Header fields of answers that are HTTP's own, and no part of the contract.
-PLAIN_FIELDS = {"date", "content-type", "content-length", "cache-control", "connection", "vary", "transfer-encoding",
-                "access-control-allow-origin", "access-control-expose-headers"}
+PLAIN_FIELDS = {"date", "content-type", "content-length", "cache-control", "connection", "vary",
+                "transfer-encoding",
+                "access-control-allow-origin", "access-control-expose-headers",
+                # of files of the page
+                "etag", "content-security-policy", "x-content-type-options", "referrer-policy"}
 
 
 class Answer:
@@ -131,6 +134,7 @@ class Contract:
                    if name not in described and name not in PLAIN_FIELDS]
         if answer.status in (429, 503) and "retry-after" not in answer.fields:
             errors.append("retry-after is missing")
-        if answer.fields.get("cache-control") != "no-store":
-            errors.append("cache-control is not no-store")
+        caching = "no-cache" if "etag" in answer.fields else "no-store"
+        if answer.fields.get("cache-control") != caching:
+            errors.append(f"cache-control is not {caching}")
         return errors

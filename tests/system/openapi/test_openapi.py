@@ -257,7 +257,7 @@ class Answers(Case):
         service.call("invalid", "PATCH", "/v1/locks", {"resources": names, "tokens": tokens})
 
     def look_at_the_service(self, service):
-        for path in "/v1/fleet", "/livez", "/readyz", "/metrics", "/openapi.json":
+        for path in "/v1/fleet", "/livez", "/readyz", "/metrics", "/openapi.json", "/", "/page/shared/dom.js":
             service.call(200, "GET", path, X_Request_Id="id")
             head = ask(service.port, "HEAD", path)
             self.assertEqual((head.status, head.text), (200, ""))
@@ -313,7 +313,7 @@ class Answers(Case):
                                    slow="--role read --prefix * --rate 1")
         call, as_ = service.call, lambda name: {"Authorization": keys[name]}
         for path, method, operation in service.contract.operations():
-            path = path.replace("{resource}", "a").replace("{name}", "a")
+            path = path.replace("{resource}", "a").replace("{name}", "a").replace("{file}", "shared/dom.js")
             answer = ask(service.port, method.upper(), path)
             service.contract.look(method, path, answer)
             self.assertEqual(answer.status, 401 if operation["security"] else 200)
