@@ -1,0 +1,251 @@
+/* The status page of pawld, and the page of the ledger, in a real Chromium. */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+
+import { accessible, browser, open, picture, sizes, tabTo } from './browser.mjs';
+import { call, folder, ledger, masters, newKey, onFile, pawld } from './servers.mjs';
+
+after(() => browser.close());
+
+const TOTAL_MAX = 150 * 1024;
+const PATIENCE = { timeout: 15000 };
+
+/** Locks of each kind, some that wait, and a counter. */
+async function busy(url, t) {
+    const leaving = new AbortController();
+    t.after(() => leaving.abort());
+    await call('POST', `${url}/v1/locks/reports/daily`, { ttl_ms: 200000, owner: 'cron@db-3' });
+    await call('POST', `${url}/v1/locks/orders/42`, { ttl_ms: 60000, owner: 'worker-7' });
+    for (const owner of ['import-1', 'import-2']) await call('POST', `${url}/v1/semaphores/imports`, { permits: 3, ttl_ms: 90000, owner });
+    await call('POST', `${url}/v1/counters/invoices`, { count: 1200 });
+    for (const owner of ['waiter-1', 'waiter-2'])
+        fetch(`${url}/v1/locks/reports/daily`, {
+            method: 'POST',
+            headers: { 'Content-Type': 'application/json' },
+            body: JSON.stringify({ wait_ms: 100000, owner }),
+            signal: leaving.signal,
+        }).catch(() => {});
+}
+
+const heading = (page, text) => page.getByRole('heading', { level: 1, name: text }).waitFor(PATIENCE);
+const seen = (page, text) => page.getByText(text).first().waitFor(PATIENCE);
+
+/* Most of the time a test waits for the page to ask again: so three run at a time. */
+describe('page', { concurrency: 3 }, () => {
+    test('page is small, comes from the server alone, and is asked for again by its tag', async (t) => {
+        const file = path.join(folder(t), 'keys');
+        newKey(file, 'read', 'reader');
+        const { url } = await onFile(t, '--keys', file);
+        const page = await open(t, url);
+        await heading(page, 'This server can grant locks.');
+        const total = await page.evaluate(() =>
+            [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+                .filter(({ name }) => !name.includes('/v1/'))
+                .reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0));
+        t.diagnostic(`${total} bytes`);
+        assert.ok(total > 20000 && total < TOTAL_MAX, `${total} bytes`);
+
+        const script = await fetch(`${url}/page/status/app.js`);
+        const etag = script.headers.get('ETag');
+        assert.match(script.headers.get('Content-Security-Policy'), /^default-src 'none'; script-src 'self';/);
+        assert.equal(script.headers.get('X-Content-Type-Options'), 'nosniff');
+        assert.equal(script.headers.get('Cache-Control'), 'no-cache');
+        const again = await fetch(`${url}/page/status/app.js`, { headers: { 'If-None-Match': etag } });
+        assert.equal(again.status, 304);
+        const other = await fetch(`${url}/page/status/app.js`, { headers: { 'If-None-Match': '"0000000000000000"' } });
+        assert.equal(other.status, 200);
+        assert.equal((await fetch(`${url}/page/status/none.js`)).status, 404);
+        await page.clean();
+    });
+
+    test('every view is accessible and keeps to its policy, in both themes and on a phone', async (t) => {
+        const fleet = await masters(t, 3);
+        const { url } = await pawld(t, fleet.flatMap((master) => ['--master', master.url]));
+        await busy(url, t);
+        const views = {
+            overview: ['', '2 waiting'],
+            locks: ['locks', 'worker-7'],
+            lock: ['locks/reports/daily', 'Break this lock …'],
+            seat: ['locks/imports%230', 'seat 0'],
+            semaphores: ['semaphores', 'import-2'],
+            counters: ['counters', '1,200'],
+            events: ['events', 'In the minute'],
+        };
+        for (const [size, options] of Object.entries(sizes)) {
+            const page = await open(t, url, options);
+            for (const [name, [hash, text]] of Object.entries(views)) {
+                await page.evaluate((place) => (location.hash = `#/${place}`), hash);
+                await seen(page, text);
+                await accessible(page, `${name}, ${size}`);
+                const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+                assert.ok(wide <= 0, `${name} is wider than the ${size} by ${wide} px`);
+                await picture(page, `${name}-${size}`);
+            }
+            await page.clean();
+        }
+    });
+
+    test('verdict follows the masters, and says what to do', async (t) => {
+        const fleet = await masters(t, 3);
+        const { url } = await pawld(t, fleet.flatMap((master) => ['--master', master.url]));
+        const page = await open(t, url);
+        await heading(page, 'This server can grant locks.');
+        await fleet[1].kill();
+        await heading(page, 'This server can grant locks, but 1 master does not vote.');
+        await seen(page, 'If one more fails, no lock can be granted.');
+        await seen(page, new RegExp(`^Master 2 \\(${fleet[1].url}\\): `));
+        await accessible(page, 'one master down');
+        await fleet[2].kill();
+        await heading(page, 'This server cannot grant locks.');
+        await seen(page, /1 of 3 masters are active and 2 are needed/);
+        await accessible(page, 'two masters down');
+        await picture(page, 'overview-down');
+        await page.clean();
+    });
+
+    test('server that does not answer is said to be silent', async (t) => {
+        const server = await onFile(t);
+        const page = await open(t, server.url);
+        await heading(page, 'This server can grant locks.');
+        await server.kill();
+        await heading(page, 'This server does not answer.');
+    });
+
+    test('key is kept in memory alone', async (t) => {
+        const file = path.join(folder(t), 'keys');
+        const key = newKey(file, 'read', 'reader');
+        const { url } = await onFile(t, '--keys', file);
+        const page = await open(t, url);
+        await seen(page, 'Sign in with a key to see its masters and locks.');
+        await page.getByRole('button', { name: 'Sign in' }).click();
+        await accessible(page, 'sign-in');
+        await page.getByLabel('Key', { exact: true }).fill('pawl_reader_wrong');
+        await page.keyboard.press('Enter');
+        await seen(page, /The key is not known here/);
+        await accessible(page, 'sign-in with a wrong key');
+        await page.getByLabel('Key', { exact: true }).fill(key);
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { name: 'Masters' }).waitFor(PATIENCE);
+        const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
+        assert.ok(!kept.includes('pawl_'), kept);
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await seen(page, 'Sign in with a key to see its masters and locks.');
+        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.getByLabel('Key', { exact: true }).fill(key);
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { name: 'Masters' }).waitFor(PATIENCE);
+        await page.reload();
+        await seen(page, 'Sign in with a key to see its masters and locks.');
+        assert.equal(await page.getByRole('heading', { name: 'Masters' }).count(), 0);
+        await page.clean();
+    });
+
+    test('lock is broken by who may, once its token is typed, with the keyboard alone', async (t) => {
+        const file = path.join(folder(t), 'keys');
+        const admin = newKey(file, 'admin', 'operator');
+        const reader = newKey(file, 'read', 'reader');
+        const { url } = await onFile(t, '--keys', file);
+        const bearer = { Authorization: `Bearer ${admin}` };
+        const held = await call('POST', `${url}/v1/locks/reports/daily`, { ttl_ms: 200000, owner: 'cron@db-3' }, bearer);
+        const page = await open(t, `${url}/#/locks`);
+        const signIn = async (key) => {
+            await tabTo(page, 'Sign in');
+            await page.keyboard.press('Enter');
+            await page.keyboard.type(key);
+            await page.keyboard.press('Enter');
+            await page.getByRole('button', { name: 'Sign out' }).waitFor(PATIENCE);
+        };
+        const breakIt = async () => {
+            await tabTo(page, 'Break this lock …');
+            await page.keyboard.press('Enter');
+            await page.keyboard.type(String(held.token + 7));
+            assert.ok(await page.getByRole('button', { name: 'Break the lock' }).isDisabled());
+            await page.keyboard.press('Control+A');
+            await page.keyboard.type(String(held.token));
+            await page.keyboard.press('Enter');
+        };
+        await signIn(reader);
+        await tabTo(page, 'Names that begin with');
+        await page.keyboard.type('rep');
+        await seen(page, /whose name begins with “rep”/);
+        await tabTo(page, 'reports/daily');
+        await page.keyboard.press('Enter');
+        await heading(page, 'reports/daily');
+        await breakIt();
+        await seen(page, /the key reader has the role read/);
+        await accessible(page, 'break refused');
+        await picture(page, 'break-desktop');
+        await page.keyboard.press('Escape');
+        assert.equal((await call('GET', `${url}/v1/locks/reports/daily`, null, bearer)).held, true);
+        await tabTo(page, 'Sign out');
+        await page.keyboard.press('Enter');
+        await signIn(admin);
+        await page.getByRole('button', { name: 'Break this lock …' }).waitFor(PATIENCE);
+        await breakIt();
+        await seen(page, `The grant with token ${held.token} was broken.`);
+        await seen(page, 'Nobody holds it.');
+        assert.equal((await call('GET', `${url}/v1/locks/reports/daily`, null, bearer)).held, false);
+        await page.clean();
+    });
+
+    test('key for some names is told so, and finds them by prefix', async (t) => {
+        const file = path.join(folder(t), 'keys');
+        const key = newKey(file, 'lock', 'orders-app', 'orders/');
+        const { url } = await onFile(t, '--keys', file);
+        await call('POST', `${url}/v1/locks/orders/42`, { ttl_ms: 60000, owner: 'worker-7' }, { Authorization: `Bearer ${key}` });
+        const page = await open(t, `${url}/#/locks`);
+        await page.getByRole('button', { name: 'Sign in' }).click();
+        await page.getByLabel('Key', { exact: true }).fill(key);
+        await page.keyboard.press('Enter');
+        await seen(page, /This key is not for all names/);
+        await page.getByLabel('Names that begin with').fill('orders/');
+        await seen(page, 'worker-7');
+        await page.clean();
+    });
+
+    test('100,000 locks do not freeze the page, and it says what it shows', async (t) => {
+        const fleet = await masters(t, 1);
+        const { url } = await pawld(t, fleet.flatMap((master) => ['--master', master.url]));
+        const names = Array.from({ length: 100000 }, (_, i) => `fleet/${i % 1000}/${i}`);
+        const groups = Array.from({ length: Math.ceil(names.length / 64) }, (_, i) => names.slice(64 * i, 64 * i + 64));
+        for (let i = 0; i < groups.length; i += 32)
+            await Promise.all(groups.slice(i, i + 32).map((resources) => call('POST', `${url}/v1/locks`, { resources, ttl_ms: 300000, owner: 'load' })));
+        const page = await open(t, url);
+        await page.evaluate(() => {
+            globalThis.longest = 0;
+            new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => (globalThis.longest = Math.max(globalThis.longest, duration)))).observe({ type: 'longtask' });
+        });
+        await seen(page, /Of the first 1,0\d\d locks/);
+        await page.getByRole('link', { name: 'Locks', exact: true }).click();
+        await seen(page, /There are more/);
+        await page.getByRole('button', { name: 'Held', exact: true }).click();
+        await page.getByRole('button', { name: 'Show more' }).click();
+        await page.getByLabel('Names that begin with').fill('fleet/7/7007');
+        await seen(page, /1 lock whose name begins with “fleet\/7\/7007”/);
+        const longest = await page.evaluate(() => globalThis.longest);
+        t.diagnostic(`longest task: ${Math.round(longest)} ms`);
+        assert.ok(longest < 1000, `a task of ${longest} ms`);
+        await page.clean();
+    });
+
+    test('ledger shows accounts, guards, and what was refused as it happens', async (t) => {
+        const { url } = await ledger(t);
+        const write = (token, balance) => call('PUT', `${url}/v1/accounts/anna`, { balance, memo: 'rent' }, { 'Fencing-Token': String(token) });
+        await write(34, 130);
+        const page = await open(t, url);
+        await heading(page, 'No stale write was refused.');
+        await seen(page, 'anna');
+        assert.equal((await write(33, 150)).status, 412);
+        await heading(page, '1 stale call refused.');
+        await seen(page, /accounts\/anna with token 33, when the guard had seen 34/);
+        for (const [size, options] of Object.entries(sizes)) {
+            const each = await open(t, url, options);
+            await heading(each, '1 stale call refused.');
+            await accessible(each, `ledger, ${size}`);
+            await picture(each, `ledger-${size}`);
+            await each.clean();
+        }
+        await page.clean();
+    });
+});
