@@ -27,7 +27,7 @@ const kindCell = (event) => [
 ];
 
 const columns = [
-    { title: 'Time', number: true, cell: ({ at }) => h('time', { datetime: new Date(at).toISOString() }, clockMs(at)) },
+    { title: 'Time', cell: ({ at }) => h('time', { class: 'nowrap', datetime: new Date(at).toISOString() }, clockMs(at)) },
     { title: 'What', heads: true, cell: kindCell },
     { title: 'Name', cell: ({ resource }) => (resource ? lockLink(resource) : '–'), names: true },
     { title: 'Token', number: true, cell: ({ token }) => count(token) },

@@ -7,6 +7,7 @@ import { count, rough, seconds } from '../shared/words.js';
 import { buckets, parse, quantile, total } from './metrics.js';
 
 const WINDOW_MS = 5 * 60 * 1000;
+const WINDOW_MIN_MS = 60 * 1000;
 
 /** Results of calls that are no problems. */
 const done = new Set(['granted', 'found', 'extended', 'released', 'not-held', 'ok']);
@@ -48,7 +49,8 @@ export async function scrape() {
 
 export function ratesView() {
     if (!last) return null;
-    const edges = { from: last.at - WINDOW_MS, to: last.at };
+    const began = Math.min(series.waiting[0].at, last.at - WINDOW_MIN_MS);
+    const edges = { from: Math.max(began, last.at - WINDOW_MS), to: last.at };
     return h('section', { 'aria-label': 'Rates', class: 'plots' },
         plot({ title: 'Grants per second', unit: rough, ...edges, lines: [{ name: 'granted', points: series.granted }] }),
         plot({ title: 'Time to a grant', unit: seconds, ...edges, lines: [{ name: 'median', points: series.p50 }, { name: '99%', points: series.p99 }] }),

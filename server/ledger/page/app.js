@@ -65,7 +65,7 @@ const accountColumns = [
 ];
 
 const rejectionColumns = [
-    { title: 'Time', number: true, cell: ({ at_ms: at }) => h('time', { datetime: new Date(at).toISOString() }, clock(at)) },
+    { title: 'Time', cell: ({ at_ms: at }) => h('time', { class: 'nowrap', datetime: new Date(at).toISOString() }, clock(at)) },
     { title: 'Name', heads: true, cell: ({ resource }) => h('span', { class: 'code' }, resource) },
     { title: 'Refused', cell: ({ kind }) => h('span', { class: 'state bad' }, kind) },
     { title: 'Its token', number: true, cell: ({ token }) => count(token) },

@@ -229,6 +229,34 @@ describe('page', { concurrency: 3 }, () => {
         await page.clean();
     });
 
+    test('events come live, and are found by kind, name and minute', async (t) => {
+        const { url, kill } = await onFile(t);
+        if ((await fetch(`${url}/v1/events`, { signal: AbortSignal.timeout(5000) })).status === 404) return t.skip('this pawld has no events');
+        const page = await open(t, `${url}/#/events`);
+        await page.getByText('live', { exact: true }).waitFor(PATIENCE);
+        const { token, lock_id: id } = await call('POST', `${url}/v1/locks/orders/42`, { owner: 'worker-7' });
+        await call('POST', `${url}/v1/locks/orders/42`, { owner: 'worker-8' });
+        const row = (kind) => page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: kind }) });
+        await row('granted').getByText('worker-7').waitFor(PATIENCE);
+        assert.match(await row('granted').textContent(), new RegExp(`orders/42${token}worker-7`));
+        await row('refused').getByText('worker-8').waitFor(PATIENCE);
+        await accessible(page, 'events');
+        await picture(page, 'events-live');
+        await page.getByLabel('What').selectOption('trouble');
+        await row('granted').waitFor({ state: 'detached', ...PATIENCE });
+        await page.getByLabel('What').selectOption('granted');
+        await row('granted').waitFor(PATIENCE);
+        await page.getByLabel('In the minute').fill('00:00');
+        await row('granted').waitFor({ state: 'detached', ...PATIENCE });
+        await page.evaluate(() => (location.hash = '#/locks/orders/42'));
+        await row('granted').waitFor(PATIENCE);
+        await call('DELETE', `${url}/v1/locks/orders/42`, null, { 'Lock-Id': id });
+        await row('released').waitFor(PATIENCE);
+        await kill();
+        await heading(page, 'orders/42');
+        return page.clean();
+    });
+
     test('ledger shows accounts, guards, and what was refused as it happens', async (t) => {
         const { url } = await ledger(t);
         const write = (token, balance) => call('PUT', `${url}/v1/accounts/anna`, { balance, memo: 'rent' }, { 'Fencing-Token': String(token) });
