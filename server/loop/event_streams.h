@@ -23,7 +23,7 @@ enum {
     SERVER_EVENTS_HEARTBEAT_US = 15 * 1000 * 1000,
     SERVER_EVENTS_TICK_MS = 20, /* the least time between two sends */
     SERVER_EVENTS_TURN_US = 3000,
-    SERVER_EVENTS_SHARE = 16,
+    SERVER_EVENTS_SHARE = 32,
 };
 
 /* All is borrowed for the life of the streams. */

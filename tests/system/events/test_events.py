@@ -155,6 +155,11 @@ class ComingAgain(Case):
         pawld.tell(signal.SIGKILL)
         pawld.wait()
         pawld.start()
+        other = self.follow(pawld)
+        other.expect("fleet")
+        for name in "b", "c", "d":  # the new process has an event of the same number
+            pawld.acquire(name)
+            other.expect("granted", resource=name)
         again = self.follow(pawld, Last_Event_ID=stream.last_id)
         again.expect("gap", reason="unknown-id")
         again.expect("fleet", state="ready")
