@@ -69,7 +69,8 @@ static void note_waiter(struct sim_world *world, unsigned machine,
 static void note_freed(struct sim_world *world, unsigned machine, uint32_t resource)
 {
     struct sim_told *told = told_at(world, machine, resource);
-    if (told->lowest > 0) {
+    const bool is_free = !world->machines[machine].memory.locks[resource].present;
+    if (told->lowest > 0 && is_free) { /* a release may keep the name closed */
         told->kept = told->lowest;
         told->kept_until_us = after_ms(world, machine, FENCE_NEXT_MS);
     }
