@@ -59,7 +59,7 @@ static void fleet_that_is_well_is_shown(void **state)
     masters_wait_all_active(port, MASTERS);
     assert_true(wait_until(round_trips_are_known, &port, 3000));
     const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
-    EXPECT_JSON(response, 200, 15);
+    EXPECT_JSON(response, 200, 16);
     assert_true(strlen(http_string(response, "version")) > 0);
     assert_int_equal(strlen(http_string(response, "fleet_id")), FENCE_ID_HEX_LEN);
     assert_int_equal(http_integer(response, "n"), 3);
