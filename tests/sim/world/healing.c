@@ -10,6 +10,7 @@ enum {
      * will ever be well again, only the calls come to their end. */
     CALM_US = 20 * 1000 * 1000,
     CALM_IN_VAIN_US = 1000 * 1000,
+    SLOWEST_CLOCK = 4, /* true milliseconds in one of a server's, at most: its waits take longer */
     CALM_DELAY_US = 500,
     LOOK_US = 8 * 1000 * 1000, /* from healing on until the operator looks what is still wrong */
 
@@ -42,7 +43,9 @@ static void schedule_end(struct sim_world *world)
         schedule_nudges(world, after_us);
         schedule(world, after_us + LOOK_US, SIM_EVENT_OPERATOR, 0, 0);
     }
-    after_us += sim_plan_recovers(&world->plan) ? CALM_US : CALM_IN_VAIN_US;
+    after_us += sim_plan_recovers(&world->plan)
+                    ? CALM_US
+                    : CALM_IN_VAIN_US + SLOWEST_CLOCK * UINT64_C(1000) * world->plan.watch_high_ms;
     for (unsigned r = 0; r < world->plan.resources; r++, after_us += SIM_PROBE_US)
         schedule(world, after_us, SIM_EVENT_PROBE, 0, r);
     if (world->plan.resources > 1 && !world->plan.seats && sim_plan_recovers(&world->plan)) {
