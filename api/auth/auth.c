@@ -146,8 +146,9 @@ static bool authorize(void *context, struct api_request *request, const struct a
     };
     if (open)
         return true;
-    if (key->rate > 0 && !api_usage_take(key->usage, key->rate, key->burst, calls_of(route),
-                                         auth_now_us(), &wait_us))
+    if (key->rate > 0 && !api_request_is_part(request) &&
+        !api_usage_take(key->usage, key->rate, key->burst, calls_of(route), auth_now_us(),
+                        &wait_us))
         return refuse_rate(request, key, wait_us);
     if (route != NULL && route->right > key->right)
         return refuse_right(request, key, route->right, NULL);

@@ -216,6 +216,11 @@ void api_batch_finish(struct api_batch *batch,
     batch->finish = finish;
 }
 
+bool api_request_is_part(const struct api_request *request)
+{
+    return request->within != NULL && request->within->finish != NULL;
+}
+
 static void give_header(struct api_headers *headers, enum api_header header, const char *value)
 {
     if (value != NULL)
@@ -249,6 +254,7 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
         (void)snprintf(slot->keep_ms, sizeof(slot->keep_ms), "%s", call->keep_ms);
     slot->request =
         api_request_begin_within(batch->request, &transport, &batch->line, &head, memory);
+    slot->request->within = batch;
     batch->count++;
     if (call->body != NULL && !api_request_body_came(slot->request, call->body, strlen(call->body)))
         return FENCE_ENOMEM;

@@ -19,63 +19,64 @@
     X(API_PROBLEM_WAIT_TIMEOUT, FENCE_EWAITTIMEOUT, 409, "wait-timeout", "The wait timed out",     \
       "The lock did not become free within wait_ms; retry, or wait longer.")                       \
     X(API_PROBLEM_CONTENDED, FENCE_ECONTENDED, 409, "contended", "Nobody won",                     \
-      "Several contenders split the masters between them; retry after a short random delay.")      \
+      "Several callers acquired some masters each, and none a majority. Retry after a short "      \
+      "random delay.")                                                                             \
     X(API_PROBLEM_LOCK_LOST, FENCE_ELOCKLOST, 409, "lock-lost", "The lock is lost",                \
-      "The lock is no longer held under this Lock-Id and Fencing-Token; stop the work and "        \
-      "acquire it anew.")                                                                          \
+      "The lock is no longer held under this Lock-Id and Fencing-Token. Stop the work and "        \
+      "acquire the lock again.")                                                                   \
     X(API_PROBLEM_LOCK_BROKEN, FENCE_EBROKEN, 409, "lock-broken", "The lock was broken",           \
-      "An operator broke this lock and gave it free; stop the work. What was written under its "   \
-      "token stands.")                                                                             \
+      "An operator force-released this lock. Stop the work. Writes under its token are kept.")     \
     X(API_PROBLEM_EXHAUSTED, FENCE_EEXHAUSTED, 409, "extensions-exhausted",                        \
-      "No extensions are left",                                                                    \
-      "The lock was extended as often as allowed; finish, release it and acquire it anew.")        \
+      "The lock has reached its extension limit",                                                  \
+      "The lock cannot be extended again. Finish, release the lock, and acquire it again.")        \
     X(API_PROBLEM_NO_QUORUM, FENCE_ENOQUORUM, 503, "no-quorum", "No majority of masters",          \
-      "Too few masters took part; see masters, and /v1/fleet for the reasons. Retry later.")       \
+      "Too few masters took part. See masters, and GET /v1/fleet for the reasons. Retry later.")   \
     X(API_PROBLEM_FOREIGN_LOCK, FENCE_EFOREIGN, 409, "foreign-lock",                               \
-      "The key of the lock is not Pawl's",                                                         \
-      "Another program wrote the key of this lock on the masters that refused; delete it there.")  \
+      "Another program wrote the key of the lock",                                                 \
+      "Delete the key of this lock on the masters that refused: Pawl did not write it.")           \
     X(API_PROBLEM_NO_EXPIRY, FENCE_EENDLESS, 409, "no-expiry", "The lock has no expiry",           \
-      "The key of this lock has no expiry any more; give it one, or delete it.")                   \
+      "The key of this lock lost its expiry. Set an expiry, or delete the key.")                   \
     X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up", "The counter is used up", \
-      "The counter of this name has no higher number to give; use another name.")                  \
+      "The counter of this name has reached 2^53 - 1. Use another name.")                          \
     X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \
-      "The counter is no number of Pawl's",                                                        \
-      "Another program wrote the counter of this name on the masters that refused; repair it.")    \
+      "Another program wrote the counter",                                                         \
+      "Repair the counter of this name on the masters that refused: Pawl did not write it.")       \
     X(API_PROBLEM_COUNTERS, FENCE_ECOUNTERS, 409, "too-many-counters", "Too many named counters",  \
-      "No other counter is made beyond --max-counters. Restart each pawld with a higher "          \
-      "--max-counters, or use names that are there already.")                                      \
-    X(API_PROBLEM_NO_COUNTER, 0, 404, "no-such-counter", "There is no such counter",               \
-      "Nothing was ever counted under this name; check its spelling, or count with POST.")         \
+      "The limit --max-counters is reached. Restart each pawld with a higher limit, or use "       \
+      "existing names.")                                                                           \
+    X(API_PROBLEM_NO_COUNTER, 0, 404, "no-such-counter", "Unknown counter",                        \
+      "This name was never counted. Check its spelling, or count with POST.")                      \
     X(API_PROBLEM_TOO_SLOW, FENCE_ETOOSLOW, 503, "too-slow", "The masters were too slow",          \
-      "The lease had run out before it could be handed over; retry, or ask for a longer ttl_ms.")  \
+      "The lease ended before the masters had answered. Retry, or use a longer ttl_ms.")           \
     X(API_PROBLEM_NOT_READY, FENCE_ENOTREADY, 503, "not-ready", "The service is not ready",        \
-      "The service does not know a majority of its fleet; see /v1/fleet, and retry later.")        \
+      "The service has not reached a majority of its masters. See GET /v1/fleet, and retry "       \
+      "later.")                                                                                    \
     X(API_PROBLEM_STOPPING, 0, 503, "stopping", "The service is stopping",                         \
-      "This process is shutting down; the outcome of the call is unknown. Retry at another one.")  \
+      "This pawld is shutting down. The outcome of the call is unknown. Retry at another pawld.")  \
     X(API_PROBLEM_LEFT, FENCE_ELEFT, 503, "client-left", "The client left",                        \
       "The connection was closed before the answer, or more than 32768 bytes were sent behind "    \
       "the call; the lock was not kept. Acquire it again, and wait for the answer.")               \
-    X(API_PROBLEM_BUSY, FENCE_EBUSY, 429, "busy", "Too many calls are under way",                  \
-      "The service takes no more calls at the moment; retry after the Retry-After seconds.")       \
-    X(API_PROBLEM_WAITERS, FENCE_EWAITERS, 429, "too-many-waiters", "Too many wait already",       \
-      "The service lets no more calls wait; retry later, or ask without wait_ms.")                 \
+    X(API_PROBLEM_BUSY, FENCE_EBUSY, 429, "busy", "Too many calls in progress",                    \
+      "The service has reached its limit of calls. Retry after the Retry-After seconds.")          \
+    X(API_PROBLEM_WAITERS, FENCE_EWAITERS, 429, "too-many-waiters", "Too many waiters",            \
+      "The queue of waiters is full. Retry later, or call without wait_ms.")                       \
     X(API_PROBLEM_STALE_TOKEN, FENCE_ESTALE, 412, "stale-token", "The fencing token is stale",     \
-      "A newer holder was here; stop the work, acquire the lock anew and read again.")             \
+      "A newer token has already been used. Stop the work, acquire the lock again, read again.")   \
     X(API_PROBLEM_VERSION_MISMATCH, FENCE_ECONFLICT, 412, "version-mismatch",                      \
       "The version does not match",                                                                \
-      "The record changed since it was read; read it again and decide anew.")                      \
+      "The record changed since it was read. Read it again, then decide again.")                   \
     X(API_PROBLEM_TOKEN_MISMATCH, FENCE_EMISMATCH, 412, "token-mismatch",                          \
       "Another grant has the lock",                                                                \
-      "The grant with the token in If-Match does not have the lock; nothing was changed. Look at " \
-      "the lock again, and decide anew.")                                                          \
+      "The grant with the token in If-Match does not hold the lock. Nothing was changed. Look at " \
+      "the lock again, then decide again.")                                                        \
     X(API_PROBLEM_TOKEN_REQUIRED, 0, 428, "token-required", "A fencing token is required",         \
       "Send the token of the lock's grant in the Fencing-Token header.")                           \
     X(API_PROBLEM_INVALID, FENCE_EINVAL, 400, "invalid", "The request is invalid",                 \
       "Correct the request; the same request will be refused again.")                              \
     X(API_PROBLEM_TTL, FENCE_ETTL, 400, "invalid", "The request is invalid",                       \
       "ttl_ms is longer than the fleet allows; ask for at most ttl_max_ms.")                       \
-    X(API_PROBLEM_NOT_FOUND, FENCE_ENOENT, 404, "not-found", "There is nothing here",              \
-      "Nothing is known under this path; check its spelling.")                                     \
+    X(API_PROBLEM_NOT_FOUND, FENCE_ENOENT, 404, "not-found", "Unknown path",                       \
+      "Nothing exists at this path. Check its spelling.")                                          \
     X(API_PROBLEM_METHOD, 0, 405, "method-not-allowed", "The method is not allowed",               \
       "Use one of the methods in the Allow header.")                                               \
     X(API_PROBLEM_TOO_LARGE, 0, 413, "too-large", "The body is too large",                         \
@@ -96,9 +97,9 @@
     X(API_PROBLEM_TOO_MANY_HELD, 0, 409, "too-many-held", "The key holds too many locks",          \
       "The key holds, or asks for, as many locks as its cap allows; release one first.")           \
     X(API_PROBLEM_CROSS_SITE, 0, 403, "cross-site", "The request comes from another site",         \
-      "A page of another site may not change anything here; send only this service's own "         \
-      "Origin and Sec-Fetch-Site, or none.")                                                       \
-    X(API_PROBLEM_UNKNOWN_HOST, 0, 403, "cross-site", "The service is not known by this name",     \
+      "Pages of other sites may not change anything. Send only this service's own Origin and "     \
+      "Sec-Fetch-Site, or neither.")                                                               \
+    X(API_PROBLEM_UNKNOWN_HOST, 0, 403, "cross-site", "Unknown Host header",                       \
       "Send an IP address or localhost as Host, or start the service with --host and this name.")  \
     X(API_PROBLEM_INTERNAL, FENCE_EIO, 500, "internal", "The service failed",                      \
       "The storage of the service failed; its log says how.")                                      \

@@ -80,6 +80,10 @@ void api_request_may_wait(struct api_request *request, unsigned locks);
  * lock: the batch would keep all other answers back until then. */
 bool api_request_is_batched(const struct api_request *request);
 
+/* Reports whether the request is a part of one call of a client, such as a seat of a writer's
+ * release. Only the whole counts for rates, events and the audit log. */
+bool api_request_is_part(const struct api_request *request);
+
 /* The id that the client gave its request, and what it follows: see api/http/trace.h. "" where it
  * gave none, or none that is well-formed. An answer gives the id back. */
 const char *api_request_id(const struct api_request *request);

@@ -41,10 +41,11 @@ struct api_request {
     bool metrics_only;     /* it came through a door for metrics and health alone */
     bool costly;           /* it is being served as one (api/http/costly.h) */
     bool batched;          /* it is a call of a batch */
-    bool lined;            /* it waits for that, or for the next piece of its body */
-    unsigned wait_locks;   /* may_wait: so many locks */
-    uint32_t note;         /* the handler's own */
-    uint64_t came_us;      /* when its head was complete; CLOCK_MONOTONIC */
+    const struct api_batch *within; /* the batch that it is a call of; NULL: it is none */
+    bool lined;                     /* it waits for that, or for the next piece of its body */
+    unsigned wait_locks;            /* may_wait: so many locks */
+    uint32_t note;                  /* the handler's own */
+    uint64_t came_us;               /* when its head was complete; CLOCK_MONOTONIC */
     const struct api_observer *observer;
     struct api_parking *parking;           /* where it can wait */
     struct api_costly *line;               /* where it waits for its turn, if it is costly */

@@ -68,7 +68,7 @@ static const char *type_of(const char *path)
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (end != NULL && strcmp(end, types[i].end) == 0)
             return types[i].type;
-    assert(!"a file of a page has a type");
+    assert(false && "a file of a page has a type");
     return "application/octet-stream";
 }
 

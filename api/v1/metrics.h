@@ -48,7 +48,7 @@ union api_worker_counters {
 };
 
 enum {
-    API_METRICS_TEXT_MAX = 256 * 1024, /* all samples that there can be, and more */
+    API_METRICS_TEXT_MAX = 384 * 1024, /* all samples that there can be, and more */
 };
 
 /* Writes the figures of all workers and of the masters of @backend, without those of the process.

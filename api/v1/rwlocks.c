@@ -79,12 +79,13 @@ static void begin_writer(struct api_writer *writer, char *body, size_t size,
     api_write_string(writer, "mode", "write");
 }
 
-/* A seat that was acquired again has a token of its own, and so has the writer then. */
+/* A seat that was acquired again has a token of its own, and so has the writer then. A client adds
+ * served_ms and validity_ms: the sum is that of the seat whose lease ends first. */
 static void finish_extension(struct api_request *request, const struct api_batch_answer answers[],
                              unsigned count)
 {
     const struct api_batch_answer *failed = first_failed(answers, count);
-    int64_t token = 0, validity_ms = INT64_MAX, ttl_ms = 0, served_ms = 0;
+    int64_t token = 0, lasts_ms = INT64_MAX, ttl_ms = 0, served_ms = 0;
     unsigned status = 200;
     if (failed != NULL) {
         hand_on_problem(request, failed);
@@ -95,10 +96,10 @@ static void finish_extension(struct api_request *request, const struct api_batch
     for (unsigned k = 0; k + 1 < count; k++) {
         const int64_t valid_ms = integer_in(answers[k].body, "\"validity_ms\":", 0);
         const int64_t seat_token = integer_in(answers[k].body, "\"token\":", 0);
-        validity_ms = valid_ms < validity_ms ? valid_ms : validity_ms;
         token = seat_token > token ? seat_token : token;
         const int64_t seat_ms = integer_in(answers[k].body, "\"served_ms\":", 0);
         served_ms = seat_ms > served_ms ? seat_ms : served_ms;
+        lasts_ms = seat_ms + valid_ms < lasts_ms ? seat_ms + valid_ms : lasts_ms;
         ttl_ms = integer_in(answers[k].body, "\"ttl_ms\":", ttl_ms);
         status = answers[k].status > status ? answers[k].status : status;
     }
@@ -107,7 +108,7 @@ static void finish_extension(struct api_request *request, const struct api_batch
     begin_writer(&writer, body, sizeof(body), request);
     api_write_integer(&writer, "token", token);
     api_write_integer(&writer, "ttl_ms", ttl_ms);
-    api_write_integer(&writer, "validity_ms", validity_ms);
+    api_write_integer(&writer, "validity_ms", lasts_ms > served_ms ? lasts_ms - served_ms : 0);
     api_write_integer(&writer, "served_ms", served_ms);
     answer_writer(request, &writer, status,
                   status == 201 ? API_OUTCOME_GRANTED : API_OUTCOME_EXTENDED);

@@ -190,6 +190,18 @@ static unsigned own_seat(const struct fence_core *core, const struct call *call)
     return FENCE_NOBODY;
 }
 
+/* The seat that the lock id of @call asked for last, and @call did not; FENCE_NOBODY: none. The
+ * first call may be under way, or its answer may be lost. */
+static unsigned asked_before(const struct fence_core *core, const struct call *call)
+{
+    const struct core_seats_known *known = known_of(core, call);
+    const uint64_t me = fence_lock_id_hash(call->lock_id);
+    for (unsigned k = 0; call->idempotent && k < call->seats; k++)
+        if (known->asker[k] == me && !(call->acquire.asked & seat_bit(k)))
+            return k;
+    return FENCE_NOBODY;
+}
+
 bool core_seat_held_by_itself(const struct fence_core *core, const struct call *call)
 {
     return own_seat(core, call) != FENCE_NOBODY;
@@ -242,10 +254,13 @@ static unsigned next_seat(const struct fence_core *core, const struct call *call
     const struct core_seats_known *known = known_of(core, call);
     const unsigned from = begin_at(known, call);
     const unsigned own = own_seat(core, call);
+    const unsigned before = call->mode == FENCE_MODE_READ ? asked_before(core, call) : FENCE_NOBODY;
     const uint64_t left =
         awaited_seats(core, call) & ~call->acquire.asked & ~left_to_others(core, call);
     if (own != FENCE_NOBODY && !(call->acquire.asked & seat_bit(own)))
         return own;
+    if (before != FENCE_NOBODY)
+        return before;
     if (is_shut_out(core, call))
         return FENCE_NOBODY;
     const unsigned free = first_from(left & ~held_seats(core, call), from, call->seats);
@@ -259,6 +274,8 @@ bool core_seat_choose(struct fence_core *core, struct call *call)
         return false;
     call->seat = (uint8_t)seat;
     call->acquire.asked |= seat_bit(seat);
+    if (call->idempotent)
+        known_of(core, call)->asker[seat] = fence_lock_id_hash(call->lock_id);
     if (call->mode == FENCE_MODE_READ) /* another reader may begin before the answer comes */
         known_of(core, call)->next = seat + 1;
     fence_seat_write(call->resource, seat);

@@ -3,99 +3,104 @@
 
 static const struct fence_words reasons[] = {
     [FENCE_REASON_NONE] = {"none", "It votes."},
-    [FENCE_REASON_CONNECTING] = {"connecting", "Not reached yet; pawld keeps trying."},
+    [FENCE_REASON_CONNECTING] = {"connecting",
+                                 "pawld has not reached this master yet and keeps trying."},
     [FENCE_REASON_UNREACHABLE] =
         {"unreachable",
-         "The connection failed; pawld keeps trying. Check that this server runs, and its "
+         "The connection failed; pawld keeps trying. Check that this master runs, and its "
          "address."},
     [FENCE_REASON_SILENT] =
-        {"silent", "It did not answer in time; pawld keeps trying. Check the machine and the "
-                   "network."},
+        {"silent", "This master did not answer in time; pawld keeps trying. Check the machine and "
+                   "the network."},
     [FENCE_REASON_UNWILLING] =
         {"unwilling",
-         "This server answers but takes no writes; pawld keeps trying. Repair what its last "
-         "failure names: free its disk, or change its settings."},
+         "This master answers but accepts no writes; pawld keeps trying. Repair what its "
+         "last failure names: free its disk, or change its settings."},
     [FENCE_REASON_ERROR] =
-        {"error",
-         "This server answers with an error; pawld keeps trying. Repair what its last failure "
-         "names."},
-    [FENCE_REASON_CHANGED] = {"changed", "This server is not what it was; pawld probes it again."},
+        {"error", "This master answers with an error; pawld keeps trying. Repair what its last "
+                  "failure names."},
+    [FENCE_REASON_CHANGED] = {"changed", "This master has changed; pawld probes it again."},
     [FENCE_REASON_NO_MAJORITY] =
-        {"no-majority", "A majority of the masters must name one fleet before any may vote. Start "
-                        "the others; if the fleet is new, run pawld init --new once."},
+        {"no-majority",
+         "A majority of the masters must name one fleet before any may vote. Start the "
+         "other masters. If the fleet is new, run pawld init --new once."},
     [FENCE_REASON_RESTARTED] = {"restarted",
-                                "It restarted, or its lineage changed. It is being taken back."},
+                                "This master restarted, or its data changed. It is rejoining."},
     [FENCE_REASON_UNFIT] = {"unfit", "This server is not fit to be a master."},
     [FENCE_REASON_SAME_SERVER] =
-        {"same-server", "Two --master addresses lead to this one server. A server may vote once at "
-                        "most. Give each address a server of its own."},
+        {"same-server",
+         "Two --master addresses lead to this one server. A server may vote once at most. "
+         "Give each address its own server."},
     [FENCE_REASON_BLANK] =
         {"blank",
-         "It has no marker: it is new, was wiped, or lost its disk. If the whole fleet is new, "
-         "run pawld init --new once. Otherwise it is taken back by itself once a majority of "
-         "the fleet, without it, is active."},
+         "This master has no marker: it is new, was wiped, or lost its disk. If the whole "
+         "fleet is new, run pawld init --new once. Otherwise it rejoins once a majority of "
+         "the other masters is active."},
     [FENCE_REASON_OTHER_SIZE] =
         {"other-size",
-         "It belongs to a fleet with another number of masters. If a fleet was moved here, give "
-         "every pawld the --master addresses that pawld move was given."},
+         "This master belongs to a fleet with another number of masters. If a fleet was "
+         "moved here, give every pawld the --master addresses that pawld move was given."},
     [FENCE_REASON_MOVED] =
-        {"moved",
-         "Its fleet was moved to other masters. Start pawld with those; if that move was broken "
-         "off, run it again. To use this one for something else, wipe it."},
+        {"moved", "The fleet of this master was moved to other masters. Start pawld with those. If "
+                  "that move was interrupted, run it again. To use this server for something else, "
+                  "wipe it."},
     [FENCE_REASON_MALFORMED] =
         {"malformed",
-         "Somebody changed its marker, the hash pawl:fleet, by hand, and it cannot be read. This "
-         "master is taken back by itself once a majority of the fleet, without it, is active. If "
-         "none is to be had, delete that key on this master (redis-cli DEL pawl:fleet), and run "
-         "pawld init --token-floor."},
+         "Somebody changed the marker of this master, the hash pawl:fleet, by hand, and it "
+         "cannot be read. The master rejoins once a majority of the other masters is "
+         "active. If no majority is left, delete that key on this master (redis-cli DEL "
+         "pawl:fleet), and run pawld init --token-floor."},
     [FENCE_REASON_OTHER_FLEET] =
         {"other-fleet",
-         "It belongs to another fleet. Check the --master addresses. If they are right, somebody "
-         "changed its marker by hand: wipe it (redis-cli FLUSHALL), and it is taken back."},
+         "This master belongs to another fleet. Check the --master addresses. If they are "
+         "right, somebody changed its marker by hand: wipe it (redis-cli FLUSHALL), and it "
+         "rejoins."},
     [FENCE_REASON_OTHER_MEMBER] =
-        {"other-member", "It is another member of the fleet than its place in the list says. Give "
-                         "every pawld the --master addresses in the order that init was given. "
-                         "If it was a replica of that member and holds a copy of its data, wipe "
-                         "it."},
+        {"other-member",
+         "This master is another member of the fleet than its place in the list says. Give "
+         "every pawld the --master addresses in the order that init was given. If it was a "
+         "replica of that member and holds a copy of its data, wipe it."},
     [FENCE_REASON_LIST_ORDER] =
         {"list-order",
-         "It is to be taken back, but not by this pawld: another master is not the member that its "
-         "place in the --master list says. So this place may be wrong too. Give every pawld the "
-         "--master addresses in the order that init was given."},
+         "This master is empty, and this pawld does not let it rejoin: another master is "
+         "not the member that its place in the --master list says, so this place may be "
+         "wrong too. Give every pawld the --master addresses in the order that init was "
+         "given."},
     [FENCE_REASON_OTHER_TTL] =
-        {"other-ttl", "Its marker names another maximum TTL than the majority's. Someone changed "
-                      "it by hand. Wipe this master (redis-cli FLUSHALL), and it is taken back."},
+        {"other-ttl",
+         "The marker of this master names another maximum TTL than the majority. Somebody "
+         "changed it by hand. Wipe this master (redis-cli FLUSHALL), and it rejoins."},
     [FENCE_REASON_UNDURABLE] =
         {"undurable",
-         "Its marker says that it is durable, and its settings no longer are. Restore the settings "
-         "that its audit names. To go on without them, stop it, remove its data folder, and start "
-         "it empty: it is then taken back as a master that forgets."},
+         "The marker of this master says that it is durable, and its settings no longer "
+         "are. Restore the settings that its audit names. To run without them, stop it, "
+         "remove its data folder, and start it empty: it then rejoins as a master that "
+         "loses its data when it restarts."},
     [FENCE_REASON_FORGOT] =
-        {"forgot", "It restarted, was a replica for a while, or dropped keys, so it may have "
-                   "forgotten. It is taken back by itself once a majority of the fleet, without "
-                   "it, is active."},
+        {"forgot", "This master restarted, was a replica for a while, or dropped keys, so it may "
+                   "have lost data. It rejoins once a majority of the other masters is active."},
     [FENCE_REASON_ROLLED_BACK] =
         {"rolled-back",
-         "Its data is older than what it has answered before: an older file was put back, or the "
-         "end of its append-only file was cut off. It rejoins by itself once a majority of the "
-         "other masters is active: start those. If they are lost, run pawld init --token-floor."},
+         "The data of this master is older than what it has answered: an older file was "
+         "put back, or the end of its append-only file was cut off. It rejoins once a "
+         "majority of the other masters is active: start those. If they are lost, run "
+         "pawld init --token-floor."},
     [FENCE_REASON_SUPERSEDED] =
         {"superseded",
-         "Another server has taken its place in the fleet. Retire this one; if it is to "
-         "serve again at this address, restart it empty."},
+         "Another server has taken the place of this master in the fleet. Retire this one. "
+         "To use it again at this address, restart it empty."},
     [FENCE_REASON_JOINING] =
         {"joining",
-         "A server is taking it back, and it votes when that is done. If that server is gone, "
-         "another one begins anew within seconds."},
+         "Another pawld has this master rejoin; it votes when that is done. If that pawld "
+         "died, another one starts again within seconds."},
     [FENCE_REASON_INIT] =
-        {"init",
-         "A pawld init or pawld move is running on it. With --token-floor, and in a move, it waits "
-         "until the longest lease has run out; then all masters vote. Keep this one running. If it "
-         "was broken off, run it again with the same options."},
+        {"init", "pawld init or pawld move is running on this master. With --token-floor, and in a "
+                 "move, it waits until the longest lease has ended; then all masters vote. Keep "
+                 "this master running. If the command was interrupted, run it again with the same "
+                 "options."},
     [FENCE_REASON_EMPTY] =
-        {"blank",
-         "It has no marker: it was replaced, wiped, or lost its disk. It is taken back by itself "
-         "once a majority of the fleet, without it, is active."},
+        {"blank", "This master has no marker: it was replaced, wiped, or lost its disk. It rejoins "
+                  "once a majority of the other masters is active."},
 };
 
 const struct fence_words *fence_reason_words(enum fence_reason reason,

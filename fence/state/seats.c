@@ -45,6 +45,7 @@ uint32_t core_seats_open(struct core_seats *seats)
     for (unsigned k = 0; k < FENCE_SEATS_MAX; k++) {
         core_holder_hint_clear(&known->seen[k]);
         known->turn[k] = FENCE_NOBODY;
+        known->asker[k] = 0;
     }
     return index;
 }

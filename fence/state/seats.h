@@ -20,9 +20,11 @@ struct core_seats_known {
     uint64_t heard; /* bits of the seats whose holder was met by a call that waits: masters publish
                      * the release of that holder */
     struct core_holder_hint seen[FENCE_SEATS_MAX];
-    uint64_t trying;              /* bits of the seats that readers of this server ask for now */
-    struct core_holder_hint gate; /* the same of the gate, for readers; */
-    bool gate_heard;              /* and whether masters publish its release */
+    uint64_t trying;                 /* bits of the seats that readers of this server ask for now */
+    uint64_t asker[FENCE_SEATS_MAX]; /* fence_lock_id_hash() of the last call under its own lock id
+                                      * that asked for each seat: its repetition asks there, too */
+    struct core_holder_hint gate;    /* the same of the gate, for readers; */
+    bool gate_heard;                 /* and whether masters publish its release */
 };
 
 /* An inspection of seats that is under way, and its answer. */

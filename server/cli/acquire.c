@@ -29,10 +29,10 @@ struct acquire_options {
 };
 
 static const struct argp_option acquire_described[] = {
-    {"wait", 'w', "TIME", 0, "Wait so long for the lock (without end by default)", 0},
+    {"wait", 'w', "TIME", 0, "Maximum wait (default: forever)", 0},
     {"nonblock", 'n', NULL, 0, "Do not wait", 0},
     {"ttl", OPTION_TTL, "TIME", 0, "The lease (30s)", 0},
-    {"why", OPTION_WHY, "TEXT", 0, "A label that others see who wait (user@host)", 0},
+    {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},
     {"shell", OPTION_SHELL, NULL, 0, "Print lines for eval: PAWL_TOKEN and what else a grant has",
      0},
     {NULL, 0, NULL, 0, NULL, 0},

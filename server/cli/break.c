@@ -27,7 +27,7 @@ struct break_options {
 static const struct argp_option break_described[] = {
     {"token", OPTION_TOKEN, "TOKEN", 0,
      "The token of the grant to break; else the one that holds it now", 0},
-    {"yes", 'y', NULL, 0, "Do not ask on the terminal", 0},
+    {"yes", 'y', NULL, 0, "Do not ask for confirmation", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -150,11 +150,9 @@ int cli_break(struct cli_globals *globals, int argc, char **argv)
         .options = break_described,
         .parser = parse_break,
         .args_doc = "NAME",
-        .doc =
-            "Gives the lock NAME free, whoever holds it. Shows the holder, and asks on the "
-            "terminal.\v"
-            "Its holder is told with its next extension, and the next holder has a higher token. "
-            "Exit code 123: nobody held it any more. It can be repeated.",
+        .doc = "Force-releases the lock NAME. Shows the holder, and asks for confirmation.\v"
+               "The holder learns of it at its next extension. The next holder has a higher token. "
+               "Exit code 123: the lock was not held. The command can be repeated.",
         .children = cli_globals_children,
     };
     struct break_options options = {.globals = globals};

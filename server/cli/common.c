@@ -138,12 +138,13 @@ int64_t cli_wait_ms(int64_t wait_ms)
 
 static const struct argp_option globals_described[] = {
     {"server", OPTION_SERVER, "URL", 0,
-     "A pawld, or unix:/PATH; several are tried in turn (PAWL_SERVER, or this machine's)", -1},
-    {"ca-file", OPTION_CA_FILE, "FILE", 0, "For https://: whom to believe (PAWL_CA_FILE)", -1},
-    {"cert", OPTION_CERT, "FILE", 0, "For https://: what to show (PAWL_CERT)", -1},
+     "A pawld, or unix:/PATH; pawl tries several in turn (PAWL_SERVER, or this machine's)", -1},
+    {"ca-file", OPTION_CA_FILE, "FILE", 0, "For https://: CA certificate to trust (PAWL_CA_FILE)",
+     -1},
+    {"cert", OPTION_CERT, "FILE", 0, "For https://: client certificate (PAWL_CERT)", -1},
     {"cert-key", OPTION_CERT_KEY, "FILE", 0, "The key of --cert (PAWL_CERT_KEY)", -1},
-    {"key-file", OPTION_KEY_FILE, "FILE", 0, "The key for pawld is its first line (PAWL_KEY)", -1},
-    {"json", OPTION_JSON, NULL, 0, "JSON for machines, and no tables", -1},
+    {"key-file", OPTION_KEY_FILE, "FILE", 0, "File whose first line is the key (PAWL_KEY)", -1},
+    {"json", OPTION_JSON, NULL, 0, "Print JSON instead of tables", -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 

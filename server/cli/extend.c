@@ -84,10 +84,11 @@ int cli_extend(struct cli_globals *globals, int argc, char **argv)
         .options = extend_described,
         .parser = parse_extend,
         .args_doc = "[NAME]",
-        .doc = "Extends a lock that is held. Without NAME and options it takes what pawl lock and "
-               "pawl acquire --shell put into the environment.\v"
-               "Where the token of the answer is higher, it is a new grant. Exit code 123: the "
-               "lock was lost.",
+        .doc =
+            "Extends a held lock. Without NAME and options it uses the variables of pawl lock and "
+            "pawl acquire --shell.\v"
+            "If the token of the answer is higher, the answer is a new grant. Exit code 123: "
+            "the lock was lost.",
         .children = cli_globals_children,
     };
     struct extend_options options = {.globals = globals};

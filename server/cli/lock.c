@@ -73,14 +73,14 @@ struct options {
     {"wait", 'w', "TIME", 0, "Maximum wait (default: forever)", 0},                                  \
         {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                                \
         {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},           \
-        {"delay", OPTION_DELAY, "TIME", 0, "Others wait so long after a lease that was lost", 0},    \
-        {"at-least", OPTION_AT_LEAST, "TIME", 0, "Others wait so long from the acquisition on", 0},  \
-        {"exit-code", 'E', "CODE", 0, "Exit code where the lock was not acquired (124)", 0},         \
-        {"why", OPTION_WHY, "TEXT", 0, "A label that others see who wait (user@host)", 0},           \
-        {"signal", OPTION_SIGNAL, "NAME", 0, "What ends COMMAND when the lock is lost (TERM)", 0},   \
-        {"kill-after", OPTION_KILL_AFTER, "TIME", 0, "SIGKILL so long after it (5s)", 0},            \
-        {"foreground", OPTION_FOREGROUND, NULL, 0, "COMMAND stays in the process group of pawl", 0}, \
-        {"once", OPTION_ONCE, NULL, 0, "Exit with 123 where COMMAND would start anew", 0},           \
+        {"delay", OPTION_DELAY, "TIME", 0, "Lock-delay after a lost lease: nobody can acquire", 0},  \
+        {"at-least", OPTION_AT_LEAST, "TIME", 0, "Keep the lock for TIME after it was acquired", 0}, \
+        {"exit-code", 'E', "CODE", 0, "Exit code if the lock was not acquired (124)", 0},            \
+        {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},                     \
+        {"signal", OPTION_SIGNAL, "NAME", 0, "Signal to COMMAND when the lock is lost (TERM)", 0},   \
+        {"kill-after", OPTION_KILL_AFTER, "TIME", 0, "Delay before SIGKILL (5s)", 0},                \
+        {"foreground", OPTION_FOREGROUND, NULL, 0, "Run COMMAND in the process group of pawl", 0},   \
+        {"once", OPTION_ONCE, NULL, 0, "Exit with 123 instead of starting COMMAND again", 0},        \
     {                                                                                                \
         "quiet", OPTION_QUIET, NULL, 0, "Say nothing but errors", 0                                  \
     }
@@ -97,8 +97,7 @@ static const struct argp_option described_rwlock[] = {
 };
 
 static const struct argp_option described_semaphore[] = {
-    {"permits", OPTION_PERMITS, "N", 0, "How many may hold a seat at a time: the same everywhere",
-     0},
+    {"permits", OPTION_PERMITS, "N", 0, "Number of seats: the same for all callers", 0},
     SHARED_OPTIONS,
     {NULL, 0, NULL, 0, NULL, 0},
 };

@@ -72,9 +72,9 @@ int cli_release(struct cli_globals *globals, int argc, char **argv)
         .options = release_described,
         .parser = parse_release,
         .args_doc = "[NAME...]",
-        .doc = "Releases a lock, or all of several that were acquired together. Without NAME and "
-               "options it takes what pawl acquire --shell put into the environment.\v"
-               "It can be repeated. Exit code 123: it was not held any more.",
+        .doc = "Releases a lock, or several locks that were acquired together. Without NAME and "
+               "options it uses the variables of pawl acquire --shell.\v"
+               "The command can be repeated. Exit code 123: the lock was no longer held.",
         .children = cli_globals_children,
     };
     struct release_options options = {.globals = globals};

@@ -25,7 +25,7 @@ struct watch_options {
 };
 
 static const struct argp_option watch_described[] = {
-    {"until", OPTION_UNTIL, "STATE", 0, "End as soon as the lock is so: free, held", 0},
+    {"until", OPTION_UNTIL, "STATE", 0, "Exit when the lock is free, or held", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    PIECES_A_TURN = 64, /* of one reader */
+    PIECES_A_TURN = 8, /* of one reader */
 };
 
 struct event_reader {

@@ -3,6 +3,9 @@
 #include "fence/protocol/error.h"
 #include "fence/protocol/owner.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static bool anybody_listens(const struct server_happened_listeners *listeners)
 {
     bool listens = false;
@@ -97,6 +100,20 @@ static void tell_break(const struct server_happened_listeners *listeners,
     tell(listeners, happened);
 }
 
+/* A writer is told of once, under its name: by its first seat. False: another part of its call. */
+static bool stands_for_writer(struct server_happened *happened,
+                              char name[static FENCE_RESOURCE_MAX + 1])
+{
+    if (!happened->request || !api_request_is_part(happened->request))
+        return true;
+    const size_t len = strcspn(happened->resource, "#");
+    if (strcmp(happened->resource + len, "#0") != 0)
+        return false;
+    (void)snprintf(name, FENCE_RESOURCE_MAX + 1, "%.*s", (int)len, happened->resource);
+    happened->resource = name;
+    return true;
+}
+
 void server_happened_answer(const struct server_happened_listeners *listeners,
                             const struct fence_answer *answer, bool left)
 {
@@ -107,7 +124,8 @@ void server_happened_answer(const struct server_happened_listeners *listeners,
         .owner = "",
         .answer = answer,
     };
-    if (!anybody_listens(listeners))
+    char name[FENCE_RESOURCE_MAX + 1];
+    if (!anybody_listens(listeners) || !stands_for_writer(&happened, name))
         return;
     if (answer->kind == FENCE_CALL_ACQUIRE && answer->error)
         tell_refusal(listeners, &happened, left);

@@ -20,22 +20,21 @@ enum {
 };
 
 #define SERVER_TLS_CERT_HELP                                                                       \
-    "Serve TLS with the certificate in FILE, PEM, behind which those of its authorities may "      \
-    "stand. "                                                                                      \
-    "SIGHUP has it read again, and drops no connection"
+    "Serve TLS with the certificate in FILE, in PEM; the certificates of its CAs may follow it. "  \
+    "SIGHUP reloads the file and closes no connection"
 #define SERVER_TLS_KEY_HELP "The key of --tls-cert, PEM, not encrypted"
 #define SERVER_TLS_CLIENT_CA_HELP                                                                  \
-    "Ask clients for certificates, and believe those that an authority in FILE signed, PEM"
+    "Ask for client certificates, and trust those that a CA in FILE signed, in PEM"
 #define SERVER_TLS_CLIENT_HELP                                                                     \
-    "With --tls-client-ca: required, a client without a certificate is refused; or optional"
+    "With --tls-client-ca: required (pawld refuses clients without a certificate) or optional"
 #define SERVER_TLS_PRIORITIES_HELP                                                                 \
     "Protocols and ciphers, as GnuTLS writes them; TLS before 1.2 is refused (default: TLS 1.3 "   \
     "and "                                                                                         \
     "1.2, ECDHE, AES-GCM and ChaCha20-Poly1305)"
 
 #define SERVER_CORS_HELP                                                                           \
-    "A web page whose origin is this may call, such as https://app.example.com; up to 16 times. "  \
-    "Without it no page of another site may"
+    "Allow CORS from this origin, such as https://app.example.com; up to 16 times. By default "    \
+    "pages of other sites may not call"
 #define SERVER_CORS_MUST                                                                           \
     "an origin as a browser writes it, such as https://app.example.com or http://localhost:3000"
 

@@ -4,6 +4,7 @@
 #include "api/v1/counters.h"
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
+#include "fence/base/minmax.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/worker_state.h"
 #include "server/system/clock.h"
@@ -162,6 +163,13 @@ static void on_client_left(void *context, uint64_t client)
     server_driver_left(worker->driver, client);
 }
 
+/* A stream has no end: at most a quarter of the connections are streams. */
+static unsigned event_readers_max(const struct server_worker *worker)
+{
+    const unsigned connections = api_http_capacity(worker->http);
+    return (unsigned)fence_min(share(worker, SERVER_EVENTS_READERS), fence_max(connections / 4, 1));
+}
+
 /* The bounds do not change. */
 static void publish_bounds(struct server_worker *worker)
 {
@@ -169,7 +177,7 @@ static void publish_bounds(struct server_worker *worker)
     api_counter_set(&of->calls_max, share(worker, SERVER_CALLS));
     api_counter_set(&of->waiting_max, share(worker, worker->config.waiters_max));
     api_counter_set(&of->connections_max, api_http_capacity(worker->http));
-    api_counter_set(&of->event_readers_max, share(worker, SERVER_EVENTS_READERS));
+    api_counter_set(&of->event_readers_max, event_readers_max(worker));
 }
 
 /* Where workers accept from one socket, those with fewer connections come first. */
@@ -340,7 +348,7 @@ static int start_events(struct server_worker *worker)
         .metrics = &worker->metrics->counters.of,
         .backend = &worker->backend,
         .server = worker->event_source.server,
-        .readers = share(worker, SERVER_EVENTS_READERS),
+        .readers = event_readers_max(worker),
     };
     return server_event_streams_new(&config, &worker->event_streams);
 }

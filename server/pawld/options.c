@@ -249,10 +249,10 @@ static const struct argp_option *options_of(enum pawld_command command)
         OPTION_CONFIG,
         "FILE",
         0,
-        "Read settings from FILE: lines of name = value, where the names are those of the options. "
-        "Variables of the environment replace them (PAWL_MAX_WAITERS for --max-waiters), and "
-        "options replace those. Without this option it is " PAWLD_CONFIG_VARIABLE
-        " of the environment",
+        "Read settings from FILE: lines of name = value, with the names of the options. "
+        "Environment "
+        "variables (PAWL_MAX_WAITERS for --max-waiters) override the file, and options override "
+        "both (default: the variable " PAWLD_CONFIG_VARIABLE ")",
         0};
     if (command == PAWLD_SERVE) {
         list[count++] = (struct argp_option){
@@ -260,22 +260,22 @@ static const struct argp_option *options_of(enum pawld_command command)
             OPTION_CHECK,
             NULL,
             0,
-            "Only check the settings, and print what is in force, without passwords",
+            "Check the settings, print the ones in use without passwords, and exit",
             0};
-        list[count++] =
-            (struct argp_option){"sample",
-                                 OPTION_SAMPLE,
-                                 NULL,
-                                 0,
-                                 "Only print a file for --config with every setting, commented out",
-                                 0};
         list[count++] = (struct argp_option){
-            "routes",
-            OPTION_ROUTES,
+            "sample",
+            OPTION_SAMPLE,
             NULL,
             0,
-            "Only print each route: its method, its path, and the right that a key needs for it",
+            "Print a file for --config with every setting commented out, and exit",
             0};
+        list[count++] =
+            (struct argp_option){"routes",
+                                 OPTION_ROUTES,
+                                 NULL,
+                                 0,
+                                 "Print each route (method, path, right that a key needs) and exit",
+                                 0};
     }
     assert(pawld_settings_count <= PAWLD_SETTINGS_MAX);
     for (size_t i = 0; i < pawld_settings_count; i++)
@@ -308,9 +308,9 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         "  or:  pawld move [OPTION...]\n"
         "Hands out locks with fencing tokens over HTTP, from a majority of Redis masters or "
         "from one file.\v"
-        "Before the first start, mark masters once: pawld init --new --master ... A file "
-        "needs no init. pawld move takes a fleet to other masters. Both commands have a --help "
-        "of their own.";
+        "Before the first start, mark the masters once: pawld init --new --master ... A file "
+        "needs no init. pawld move moves a fleet to other masters. Both commands have their own "
+        "--help.";
     *ret_options = (struct pawld_options){
         .workers = default_workers(),
         .probe_ms = STORAGE_PROBE_MS,
@@ -343,16 +343,16 @@ static error_t check_way(const struct pawld_options *options)
 int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_options)
 {
     static const char doc[] =
-        "Marks the masters as one fleet, so that pawld knows a master that forgot. All must be "
-        "reachable. With --new, none may be marked.\v"
-        "With --token-floor, each is blank or still a member of the fleet. Find T at every "
+        "Marks the masters as one fleet, so that pawld recognizes a master that lost its data. All "
+        "must be reachable. With --new, none may be marked.\v"
+        "With --token-floor, each master is empty or still a member of the fleet. Find T at every "
         "guard: SELECT max(max(highest_token, reader_token)) FROM pawl_guard. Where no guard has "
         "seen a token, T is 0. The command removes all locks and waits for the longest "
-        "lease. Then tokens go on 2^32 above T and above every counter that is left. So "
-        "they stay in order as long as fewer than 2^32 were granted that no guard has seen. "
-        "Guards need nothing. First shut down every old machine of this fleet that is not "
-        "named here. It may remember what the others forgot, and grant beside them. If the "
-        "command is broken off, nothing is granted, and it can be run again.";
+        "lease. Then tokens continue 2^32 above T and above every counter that survived. So "
+        "they stay in order if fewer than 2^32 tokens were granted that no guard has seen. "
+        "Guards need no change. First shut down every old machine of this fleet that is not "
+        "named here: it may still have its data, and grant locks beside the new fleet. If the "
+        "command is interrupted, nothing is granted, and it can be run again.";
     *ret_options = (struct pawld_options){.token_floor = -1};
     int status = read_command(argc, argv, doc, PAWLD_INIT, ret_options);
     return status == 0 && check_way(ret_options) != 0 ? SERVER_EXIT_USAGE : status;
@@ -361,15 +361,14 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
 int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_options)
 {
     static const char doc[] =
-        "Moves a fleet to other Redis masters, which are blank or some of its own. Its "
-        "tokens go on above all that it gave out.\v"
+        "Moves a fleet to other Redis masters, which are empty or some of its own. Its "
+        "tokens continue above all that it issued.\v"
         "The fleet is a file (--data), or has Redis masters (--from). The command claims "
-        "the masters, closes the old fleet for ever, waits until its leases have run out, "
-        "and lets "
-        "the masters vote. So nothing is granted for that long, and nothing is held at the "
-        "end. Before a file is closed it may be served from again. If the command is broken "
-        "off, it can be run again with the same options. Once the old fleet was closed, "
-        "nothing is granted until then.";
+        "the masters, closes the old fleet for ever, waits until its leases have ended, and "
+        "lets the masters vote. Nothing is granted during that time, and no lock is held at "
+        "the end. Until the file is closed, pawld can serve from it again. If the command is "
+        "interrupted, run it again with the same options. Once the old fleet is closed, "
+        "nothing is granted until the move is done.";
     *ret_options = (struct pawld_options){.token_floor = -1, .moves = true};
     return read_command(argc, argv, doc, PAWLD_MOVE, ret_options);
 }

@@ -35,18 +35,19 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      COUNTED(http.listens.address, SERVER_LISTENS_MAX),
      .usual = "127.0.0.1:7380",
-     .help = "Where to serve HTTP, up to 8 times: HOST:PORT with an IP address, localhost or a "
-             "name, of which all addresses are taken as they are at the start; :PORT for all "
-             "addresses of the machine; or unix:/PATH. Port 0 takes a free one. With --tls-cert a "
-             "port speaks TLS, unless http:// stands before it. Without this setting pawld also "
-             "serves at unix:$RUNTIME_DIRECTORY/pawld.sock, where systemd sets that"},
+     .help = "Address to serve HTTP on, up to 8 times: HOST:PORT with an IP address, "
+             "localhost or a name (all addresses that the name has at the start); :PORT "
+             "for all addresses of the machine; or unix:/PATH. Port 0 picks a free port. "
+             "With --tls-cert a port speaks TLS unless it begins with http://. By default "
+             "pawld also serves at unix:$RUNTIME_DIRECTORY/pawld.sock, if systemd sets "
+             "that variable"},
     {.name = "metrics-listen",
      .argument = "ADDRESS",
      .kind = PAWLD_TEXTS,
      .commands = PAWLD_SERVE,
      COUNTED(http.listens.metrics, SERVER_LISTENS_MAX),
-     .help = "Where to serve /metrics, /livez and /readyz and nothing else, up to 8 times. They "
-             "are served at --listen too"},
+     .help = "Address to serve only /metrics, /livez and /readyz on, up to 8 times. "
+             "--listen serves them too"},
     {.name = "tls-cert",
      .argument = "FILE",
      .kind = PAWLD_TEXT,
@@ -86,9 +87,9 @@ const struct pawld_setting pawld_settings[] = {
      COUNTED(http.hosts, SERVER_HOSTS_MAX),
      .fits = api_site_is_name,
      .must = "a name such as locks.example.com, without scheme or port",
-     .help = "A name under which clients reach the service, without port; up to 16 times. Requests "
-             "with an IP address or localhost as Host are always served, those with any other name "
-             "are refused"},
+     .help = "A name of this service in the Host header, without port; up to 16 times. "
+             "pawld always serves requests with an IP address or localhost as Host, and "
+             "refuses other names"},
     {.name = "cors-origin",
      .argument = "ORIGIN",
      .kind = PAWLD_TEXTS,
@@ -104,17 +105,16 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(http.keys),
      .must = "a key file",
-     .help =
-         "The key file: a line for each key that clients may call with, as pawl key new prints "
-         "it. What keys used up of rate= and held= is forgotten at a restart. Without this setting "
-         "everybody who reaches the service may call everything"},
+     .help = "Key file: one line for each key that clients may use, as pawl key new prints "
+             "it. A restart resets the counts of rate= and held=. Without this setting "
+             "every caller that reaches the service has all rights"},
     {.name = "open",
      .kind = PAWLD_FLAG,
      .commands = PAWLD_SERVE,
      AT(http.open),
      .usual = "no",
-     .help = "Without --keys: listen also where other machines reach the service. Whoever does may "
-             "call everything"},
+     .help = "Without --keys: also listen on addresses that other machines can reach. "
+             "Every caller then has all rights"},
 
     {.name = "data",
      .argument = "FOLDER",
@@ -122,16 +122,16 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(data),
      .must = "a folder",
-     .help = "Serve from a file in this folder, without any Redis. It is made where it is not "
-             "there. Without --master and --data it is $STATE_DIRECTORY; else /var/lib/pawl for "
-             "root, and pawl-data for others"},
+     .help = "Serve from a file in this folder, without Redis. pawld creates the folder. "
+             "Default without --master: $STATE_DIRECTORY; else /var/lib/pawl for root, "
+             "pawl-data for other users"},
     {.name = "data",
      .argument = "FOLDER",
      .kind = PAWLD_TEXT,
      .commands = PAWLD_INIT,
      AT(data),
      .must = "a folder",
-     .help = "The folder of a fleet that is a file, in place of --master"},
+     .help = "Folder of a fleet in one file, instead of --master"},
     {.name = "data",
      .argument = "FOLDER",
      .kind = PAWLD_TEXT,
@@ -139,22 +139,23 @@ const struct pawld_setting pawld_settings[] = {
      .only_option = true,
      AT(data),
      .must = "a folder",
-     .help = "The folder of the fleet that is moved. No pawld may serve from it"},
+     .help = "Folder of the fleet to move. No pawld may serve from it"},
     {.name = "from",
      .argument = "URL",
      .kind = PAWLD_URLS,
      .commands = PAWLD_MOVE,
      .only_option = true,
      COUNTED(from, FENCE_MASTERS_MAX),
-     .help = "A master of the fleet that is moved, as in --master. Give it once for each, in the "
-             "order that the fleet was made with"},
+     .help = "A master of the fleet to move, as in --master. Give the option once for each "
+             "master, in the order of the fleet"},
     {.name = "master",
      .argument = "URL",
      .kind = PAWLD_URLS,
      .commands = PAWLD_EVERY,
      COUNTED(masters, FENCE_MASTERS_MAX),
-     .help = "A master: redis://[user:password@]host:port, rediss:// in its place for TLS, or "
-             "unix:///path. Give it once for each, in the same order for every pawld and for init"},
+     .help = "A master: redis://[user:password@]host:port, rediss:// for TLS, or "
+             "unix:///path. Give the option once for each master, in the same order for "
+             "every pawld and for init"},
     {.name = "master-password-file",
      .argument = "FILE",
      .kind = PAWLD_TEXT,
@@ -169,14 +170,15 @@ const struct pawld_setting pawld_settings[] = {
      .kind = PAWLD_TEXT,
      .commands = PAWLD_EVERY,
      AT(tls_files.ca),
-     .help = "For rediss://: the authorities whose certificates are believed, in PEM (default: "
-             "those of the system)"},
+     .help = "For rediss://: CA certificates to trust, in PEM (default: the CA store of "
+             "the system)"},
     {.name = "master-cert",
      .argument = "FILE",
      .kind = PAWLD_TEXT,
      .commands = PAWLD_EVERY,
      AT(tls_files.cert),
-     .help = "For rediss://: the certificate that is shown to masters, in PEM, with --master-key"},
+     .help = "For rediss://: client certificate to present to masters, in PEM, with "
+             "--master-key"},
     {.name = "master-key",
      .argument = "FILE",
      .kind = PAWLD_TEXT,
@@ -197,9 +199,8 @@ const struct pawld_setting pawld_settings[] = {
      .only_option = true,
      AT(token_floor),
      FROM_TO(0, FENCE_FLOOR_SEEN_MAX),
-     .help =
-         "A majority of this fleet lost its memory: its tokens go on above T, the highest token "
-         "that any guard has seen"},
+     .help = "A majority of this fleet lost its data: tokens continue above T, the highest "
+             "token that any guard has seen"},
     {.name = "token-floor",
      .argument = "T",
      .kind = PAWLD_BIG,
@@ -207,8 +208,8 @@ const struct pawld_setting pawld_settings[] = {
      .only_option = true,
      AT(token_floor),
      FROM_TO(0, FENCE_FLOOR_SEEN_MAX),
-     .help = "With --from, where too many masters lost their memory: T is the highest token that "
-             "any guard has seen"},
+     .help = "With --from, if too many masters lost their data: T is the highest token "
+             "that any guard has seen"},
     {.name = "max-ttl-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -216,23 +217,23 @@ const struct pawld_setting pawld_settings[] = {
      AT(ttl_max_ms),
      FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
      .usual = "300000",
-     .help = "With --data, where that is new: the longest lease that it will ever grant"},
+     .help = "With --data, for a new folder: the longest lease of the fleet"},
     {.name = "max-ttl-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_INIT,
      AT(ttl_max_ms),
      FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
-     .help = "The longest lease that this fleet will ever grant (default 300000). With "
-             "--token-floor: the longest lease that it had, if no master remembers it"},
+     .help = "The longest lease of the fleet (default 300000). With --token-floor: the "
+             "longest lease that the fleet had, if no master has it"},
     {.name = "max-ttl-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_MOVE,
      AT(ttl_max_ms),
      FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
-     .help = "The longest lease that the fleet will grant then. After --data: no shorter than "
-             "before (default: as before)"},
+     .help = "The longest lease of the new fleet. With --data: at least the one of the "
+             "file (default: unchanged)"},
     {.name = "max-extensions",
      .argument = "N",
      .kind = PAWLD_NUMBER,
@@ -240,30 +241,32 @@ const struct pawld_setting pawld_settings[] = {
      AT(extensions_max),
      FROM_TO(1, FENCE_EXTENSIONS_CEILING),
      .usual = "1000000",
-     .help = "With --data, where that is new: how often a grant may be extended, 1 to 1000000000"},
+     .help = "With --data, for a new folder: how often a lock can be extended, 1 to "
+             "1000000000"},
     {.name = "max-extensions",
      .argument = "N",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_INIT,
      AT(extensions_max),
      FROM_TO(1, FENCE_EXTENSIONS_CEILING),
-     .help = "How often a grant may be extended, 1 to 1000000000 (default 1000000). With "
-             "--token-floor: as before, where a master remembers it"},
+     .help = "How often a lock can be extended, 1 to 1000000000 (default 1000000). With "
+             "--token-floor: unchanged, if a master has the value"},
     {.name = "readers",
      .argument = "K",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_INIT,
      AT(readers),
      FROM_TO(1, FENCE_READERS_MAX),
-     .help = "How many may read at a time under one read-write lock, 1 to 63 (default 32). With "
-             "--token-floor: as before, where a master remembers it"},
+     .help = "Maximum readers of a read-write lock at a time, 1 to 63 (default 32). With "
+             "--token-floor: unchanged, if a master has the value"},
     {.name = "max-extensions",
      .argument = "N",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_MOVE,
      AT(extensions_max),
      FROM_TO(1, FENCE_EXTENSIONS_CEILING),
-     .help = "How often a grant may be extended then, 1 to 1000000000 (default: as before)"},
+     .help = "How often a lock of the new fleet can be extended, 1 to 1000000000 (default: "
+             "unchanged)"},
     {.name = "max-counters",
      .argument = "N",
      .kind = PAWLD_NUMBER,
@@ -271,8 +274,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(counters_max),
      FROM_TO(1, FENCE_COUNTERS_CEILING),
      .usual = "100000",
-     .help = "How many named counters the fleet may have, up to 10000000; another new name is "
-             "refused with 409. Give every pawld the same"},
+     .help = "Maximum number of named counters of the fleet, up to 10000000; pawld refuses "
+             "another new name with 409. Give every pawld the same value"},
 
     {.name = "ask",
      .argument = "MASTERS",
@@ -281,20 +284,19 @@ const struct pawld_setting pawld_settings[] = {
      AT(ask),
      .words = ask_words,
      .usual = "majority",
-     .help =
-         "Which masters a call asks first: majority, the same for all names; spread, a majority "
-         "by the slot of the name; or all. The first two ask others where one is slow or does "
-         "not answer"},
+     .help = "Masters that a call asks first: majority (the same majority for all names), "
+             "spread (a majority by the slot of the name) or all. With the first two, a "
+             "call asks other masters if one is slow or silent"},
     {.name = "master-deadline-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_SERVE,
      AT(deadline_ms),
      FROM_TO(FENCE_MASTER_DEADLINE_MIN_US / 1000, FENCE_MASTER_DEADLINE_MAX_US / 1000),
-     .help = "How long a master that owes an answer may be silent until it counts as gone, 5 to "
-             "5000. Masters in regions that lie far apart need several round trips. A call of a "
-             "short lease waits for a tenth of that at most (default: 50; for a file 2000, as no "
-             "other master could be asked)"},
+     .help = "Time after which a master that owes an answer counts as silent, 5 to 5000. "
+             "Masters in distant regions need several round trips. A call waits for at "
+             "most a tenth of its TTL (default: 50; for a file 2000, because no other "
+             "master can be asked)"},
     {.name = "probe-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -302,22 +304,22 @@ const struct pawld_setting pawld_settings[] = {
      AT(probe_ms),
      FROM_TO(STORAGE_PROBE_MIN_MS, STORAGE_PROBE_MAX_MS),
      .usual = "500",
-     .help = "How long from one probe of a master to the next, 10 to 10000. One that is silent for "
-             "four probes and for two seconds does not vote"},
+     .help = "Time between two probes of a master, 10 to 10000. A master that is silent "
+             "for four probes and two seconds has no vote"},
     {.name = "no-module",
      .kind = PAWLD_FLAG,
      .commands = PAWLD_SERVE,
      AT(refuses_module),
      .usual = "no",
-     .help = "Ask masters by Lua scripts alone, also where they have the module pawl-master"},
+     .help = "Use Lua scripts only, also with masters that have the module pawl-master"},
     {.name = "workers",
      .argument = "K",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_SERVE,
      AT(workers),
      FROM_TO(1, SERVER_WORKERS_MAX),
-     .help = "How many event loops serve clients, 1 to 64, each with its own connections to the "
-             "masters (default: one for each two cores)"},
+     .help = "Number of event loops that serve clients, 1 to 64, each with its own "
+             "connections to the masters (default: one for each two cores)"},
 
     {.name = "max-waiters",
      .argument = "N",
@@ -326,8 +328,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(waiters_max),
      FROM_TO(0, SERVER_CALLS),
      .usual = "12288",
-     .help = "How many calls may wait for locks at a time; one more is refused with 429. The "
-             "workers have equal shares, rounded up"},
+     .help = "Maximum number of calls that wait for locks; pawld refuses one more with "
+             "429. Each worker has an equal share, rounded up"},
     {.name = "max-connections",
      .argument = "N",
      .kind = PAWLD_NUMBER,
@@ -345,8 +347,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(http.idle_s),
      FROM_TO(1, API_HTTP_IDLE_MAX_S),
      .usual = "75",
-     .help = "How long a connection may say nothing between two requests, 1 to 3600 seconds. One "
-             "whose request waits is not idle"},
+     .help = "Maximum time between two requests of a connection, 1 to 3600 seconds. A "
+             "connection whose request waits is not idle"},
     {.name = "head-timeout-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -354,7 +356,7 @@ const struct pawld_setting pawld_settings[] = {
      AT(http.head_ms),
      FROM_TO(API_HTTP_WAIT_MIN_MS, API_HTTP_WAIT_MAX_MS),
      .usual = "10000",
-     .help = "The time for a request's line and headers to arrive, 100 to 3600000"},
+     .help = "Maximum time for the request line and headers to arrive, 100 to 3600000"},
     {.name = "body-timeout-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -362,7 +364,7 @@ const struct pawld_setting pawld_settings[] = {
      AT(http.body_ms),
      FROM_TO(API_HTTP_WAIT_MIN_MS, API_HTTP_WAIT_MAX_MS),
      .usual = "10000",
-     .help = "The time for a request's body to arrive, 100 to 3600000"},
+     .help = "Maximum time for the request body to arrive, 100 to 3600000"},
 
     {.name = "log-form",
      .argument = "FORM",
@@ -371,9 +373,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(log_form),
      .words = form_words,
      .usual = "plain",
-     .help =
-         "How lines of the log on stderr are written: plain, or json, an object each with time, "
-         "level, program, message and, where a line is about one, worker and master"},
+     .help = "Format of log lines on stderr: plain, or json (an object with time, level, "
+             "program, message and, if the line is about one, worker and master)"},
     {.name = "log-level",
      .argument = "LEVEL",
      .kind = PAWLD_WORD,
@@ -381,7 +382,7 @@ const struct pawld_setting pawld_settings[] = {
      AT(log_level),
      .words = level_words,
      .usual = "info",
-     .help = "The least that is logged: trace, debug, info, warning or error. trace logs each "
+     .help = "Lowest level to log: trace, debug, info, warning or error. trace logs each "
              "decision about each lock"},
     {.name = "trace-lock",
      .argument = "NAME",
@@ -389,7 +390,7 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(trace_lock),
      .must = "the name of a lock",
-     .help = "With --log-level trace: log the decisions about this lock alone"},
+     .help = "With --log-level trace: log the decisions about this lock only"},
 
     {.name = "audit-log",
      .argument = "FILE",
@@ -397,9 +398,9 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(audit_log),
      .must = "a file, or - for stderr",
-     .help = "Write a line of JSON for each grant, release, loss and refused key: who, which lock, "
-             "which token. - is stderr. SIGHUP opens the file anew. Without this setting there is "
-             "none"},
+     .help = "Write one line of JSON for each grant, release, loss and refused key: "
+             "caller, lock and token. - is stderr. SIGHUP reopens the file (default: no "
+             "audit log)"},
 
     {.name = "hand-over",
      .argument = "PATH",
@@ -407,9 +408,10 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(hand_over),
      .must = "the path of a socket",
-     .help = "Take the place of the pawld that was started with the same PATH, if there is one: "
-             "its listening sockets are passed on, and no connection is refused. A socket is made "
-             "at PATH, for this user alone. Start the new pawld while the old one runs"},
+     .help = "Replace the pawld that runs with the same PATH, if there is one: it passes "
+             "its listening sockets on, and no connection is refused. pawld creates a "
+             "socket at PATH for this user only. Start the new pawld while the old one "
+             "runs"},
     {.name = "drain",
      .argument = "TIME",
      .kind = PAWLD_DURATION,
@@ -417,8 +419,9 @@ const struct pawld_setting pawld_settings[] = {
      AT(ends.drain_ms),
      FROM_TO(0, SERVER_ENDS_MAX_MS),
      .usual = "10s",
-     .help = "How long calls under way are waited for, once pawld is told to end: 10s, 500ms or "
-             "1m. It grants nothing more meanwhile, and ends as soon as no call is under way"},
+     .help = "Maximum time to finish calls in progress when pawld stops: 10s, 500ms or 1m. "
+             "pawld grants nothing during this time, and exits as soon as no call is in "
+             "progress"},
     {.name = "drain-lead",
      .argument = "TIME",
      .kind = PAWLD_DURATION,
@@ -426,8 +429,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(ends.lead_ms),
      FROM_TO(0, SERVER_ENDS_MAX_MS),
      .usual = "0ms",
-     .help = "How long pawld serves all calls before that, while /readyz says no: a load balancer "
-             "needs so long to see it, and then sends no call that would be refused"},
+     .help = "Time before the drain in which pawld serves all calls while /readyz is 503, "
+             "so that a load balancer notices before calls are refused"},
 };
 
 const size_t pawld_settings_count = sizeof(pawld_settings) / sizeof(pawld_settings[0]);

@@ -10,13 +10,13 @@ static const struct fence_words
     old = {"old", "This Redis is older than 7.0. Upgrade it."},
     replica_of_another =
         {"replica",
-         "This Redis is a replica, and lacks what its master has not sent yet. Give pawld an "
+         "This Redis is a replica and lacks the writes that it has not received yet. Give pawld an "
          "independent master instead."},
     in_cluster = {"cluster",
                   "This Redis runs in cluster mode. Give pawld an independent master instead."},
     evicting = {"evicts",
-                "It has a memory limit, and may drop locks or its marker when that is reached. Set "
-                "maxmemory-policy noeviction, or maxmemory 0."};
+                "It has a memory limit and may evict locks or its marker. Set maxmemory-policy "
+                "noeviction, or maxmemory 0."};
 
 const struct fence_words *storage_redis_unfit(const struct storage_server *server, bool replica)
 {
@@ -31,34 +31,33 @@ const struct fence_words *storage_redis_unfit(const struct storage_server *serve
 
 static const struct fence_words undurable = {
     "undurable",
-    "Its marker says that it is durable, and its settings no longer are. Restore appendonly yes, "
-    "appendfsync always and no-appendfsync-on-rewrite no, and let pawld's user ask CONFIG GET. To "
-    "go on without them, stop it, remove its data folder, and start it empty: it is then taken "
-    "back as a master that forgets."};
+    "The marker of this master says that it is durable, and its settings no longer are. Restore "
+    "appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, and allow CONFIG GET to "
+    "pawld's user. To run without them, stop the master, remove its data folder, and start it "
+    "empty: it then rejoins as a master that loses its data when it restarts."};
 
 static const struct fence_words finding_words[] = {
     [STORAGE_FINDING_PERSISTENCE_UNKNOWN] =
         {"persistence-unknown",
-         "It refuses CONFIG GET, so it counts as one that forgets when it restarts. Allow it to "
-         "pawld's user (ACL: +config|get)."},
+         "It refuses CONFIG GET, so it counts as a master that loses its data when it restarts. "
+         "Allow CONFIG GET to pawld's user (ACL: +config|get)."},
     [STORAGE_FINDING_NO_AOF] =
-        {"no-aof", "A restart forgets everything, and until pawld has taken it back it does not "
-                   "vote. Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite "
-                   "no."},
+        {"no-aof", "A restart loses all data, and the master has no vote until it has rejoined. "
+                   "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no."},
     [STORAGE_FINDING_FSYNC] =
-        {"fsync", "A crash may forget the last writes, so after a restart it does not vote until "
-                  "pawld has taken it back. Set appendfsync always and no-appendfsync-on-rewrite "
-                  "no."},
+        {"fsync",
+         "A crash may lose the last writes, so after a restart the master has no vote until "
+         "it has rejoined. Set appendfsync always and no-appendfsync-on-rewrite no."},
     [STORAGE_FINDING_REWRITE] =
-        {"fsync-on-rewrite", "While its AOF is rewritten a crash may forget the last writes, so "
-                             "after a restart it does not vote until pawld has taken it back. Set "
+        {"fsync-on-rewrite", "A crash during an AOF rewrite may lose the last writes, so after a "
+                             "restart the master has no vote until it has rejoined. Set "
                              "no-appendfsync-on-rewrite no."},
     [STORAGE_FINDING_EVICTION] =
-        {"eviction", "When its memory is full it may drop locks that are held, or its marker with "
-                     "all counters. Set maxmemory-policy noeviction."},
+        {"eviction", "When its memory is full, it may evict held locks, or its marker with all "
+                     "counters. Set maxmemory-policy noeviction."},
     [STORAGE_FINDING_MEMORY] =
-        {"memory-full", "Its memory is full, so it grants no lock until others end; those that are "
-                        "held can be released. Raise its maxmemory."},
+        {"memory-full", "Its memory is full, so it refuses new locks; held locks can be released. "
+                        "Raise its maxmemory."},
 };
 
 static uint32_t finding_bit(enum storage_finding finding, bool found)

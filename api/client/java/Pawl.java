@@ -7,6 +7,7 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.RandomAccessFile;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -464,26 +465,42 @@ public final class Pawl {
 
     /** A moment on the two clocks, in milliseconds. */
     private static final class Moment {
-        private static final Path UPTIME = Path.of("/proc/uptime");
-        private static final boolean HAS_BOOT_CLOCK = Files.isReadable(UPTIME);
-        private static final long STEP_MS = HAS_BOOT_CLOCK ? 10 : 1;
+        private static final RandomAccessFile BOOT_CLOCK = open(); // once: descriptors may run out later
+        private static final long STEP_MS = BOOT_CLOCK != null ? 10 : 1;
+        private static final long UNKNOWN = -1;
 
         private final long steadyMs = steadyMs();
-        private final long otherMs = HAS_BOOT_CLOCK ? bootMs() : System.currentTimeMillis();
+        private final long otherMs = BOOT_CLOCK != null ? bootMs() : System.currentTimeMillis();
+
+        private static RandomAccessFile open() {
+            try {
+                return new RandomAccessFile("/proc/uptime", "r");
+            } catch (IOException none) {
+                return null;
+            }
+        }
 
         private static long bootMs() {
             try {
-                String seconds = Files.readString(UPTIME);
+                byte[] bytes = new byte[64];
+                int length;
+                synchronized (BOOT_CLOCK) { // not a channel, which an interrupted thread would close
+                    BOOT_CLOCK.seek(0);
+                    length = BOOT_CLOCK.read(bytes);
+                }
+                String seconds = new String(bytes, 0, length, StandardCharsets.US_ASCII);
                 int point = seconds.indexOf('.');
                 return Long.parseLong(seconds.substring(0, point)) * 1000
                         + Long.parseLong(seconds.substring(point + 1, point + 3)) * 10;
-            } catch (IOException gone) {
-                throw new IllegalStateException("cannot read " + UPTIME, gone); // no deadline can be judged
+            } catch (IOException | RuntimeException unreadable) {
+                return UNKNOWN;
             }
         }
 
         /** At least the time since this moment. */
         long elapsedMs(Moment later) {
+            if (BOOT_CLOCK != null && (otherMs == UNKNOWN || later.otherMs == UNKNOWN))
+                return Long.MAX_VALUE / 4; // each deadline has passed: none can be judged
             return Math.max(later.steadyMs - steadyMs, later.otherMs - otherMs + STEP_MS);
         }
 

@@ -47,5 +47,12 @@ export const json = (path, options = {}) => call(path, options, (response) => re
 
 export const text = (path, options = {}) => call(path, options, (response) => response.text());
 
-/** A name in a path. Slashes stay, as they belong to the name; the # of a seat does not. */
-export const inPath = (name) => name.split('/').map(encodeURIComponent).join('/');
+/**
+ * A name in a path. Slashes stay, as they belong to the name; the # of a seat does not. The browser
+ * would resolve a part that is "." or "..": no name has one.
+ */
+export function inPath(name) {
+    const parts = name.split('/');
+    if (parts.some((part) => part === '' || part === '.' || part === '..')) throw new Problem(400, { detail: 'This is not the name of a lock.' });
+    return parts.map(encodeURIComponent).join('/');
+}

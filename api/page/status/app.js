@@ -6,7 +6,7 @@ import { clock } from '../shared/words.js';
 import { countersView, forgetCounters, refreshCounters } from './counters_view.js';
 import { events, followEvents, restartEvents } from './events.js';
 import { eventsView, troubleView } from './events_view.js';
-import { lockView, openLock, refreshLock } from './lock_view.js';
+import { forgetLock, lockView, openLock, refreshLock } from './lock_view.js';
 import { forgetLocks, listingMs, locks, refreshLocks } from './locks.js';
 import { locksView, rankingsView, semaphoresView } from './locks_view.js';
 import { mastersView } from './masters.js';
@@ -93,6 +93,7 @@ function askNow() {
 
 /** What one key saw is not for the next. */
 function keyChanged() {
+    forgetLock();
     forgetLocks();
     forgetCounters();
     restartEvents();

@@ -15,11 +15,14 @@ let lock = null; // of GET /v1/locks/{name}, and when it was asked
 let problem = null;
 let broken = ''; // what became of the last break
 
-export function openLock(name) {
-    if (lock?.resource === name) return;
+export function forgetLock() {
     lock = null;
     problem = null;
     broken = '';
+}
+
+export function openLock(name) {
+    if (lock?.resource !== name) forgetLock();
 }
 
 export async function refreshLock(name) {

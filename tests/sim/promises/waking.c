@@ -188,8 +188,8 @@ void sim_waking_check_seats(struct sim_world *world, const struct sim_call *call
  * the survey before that; a writer asks for the gate and for the seats. */
 void sim_waking_check_end(struct sim_world *world, const struct sim_call *call)
 {
-    const bool asks_twice = (call->seats > 0 && call->idempotent) || call->mode == FENCE_MODE_WRITE;
-    const unsigned rounds = asks_twice ? 3 : 2;
+    const bool surveys = call->seats > 0 && call->idempotent;
+    const unsigned rounds = call->mode == FENCE_MODE_WRITE ? 4 : surveys ? 3 : 2;
     uint64_t local_us = call->wait_ms * UINT64_C(1000) +
                         rounds * fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, call->ttl_ms);
     uint64_t end_us =
