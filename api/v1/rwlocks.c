@@ -38,15 +38,24 @@ static bool succeeded(const struct api_batch_answer *answer)
     return answer->status == 200 || answer->status == 201;
 }
 
-/* The first of the seats that failed; NULL: none did. The gate, which is last, does not decide. */
+/* Whether a holder has to stop. */
+static bool is_over(const struct api_batch_answer *answer)
+{
+    return strstr(answer->body, "urn:pawl:lock-lost") != NULL ||
+           strstr(answer->body, "urn:pawl:lock-broken") != NULL;
+}
+
+/* A seat that failed: one that is lost or broken, if there is one. NULL: none did. The gate, which
+ * is last, does not decide. */
 static const struct api_batch_answer *first_failed(const struct api_batch_answer answers[],
                                                    unsigned count)
 {
     assert(count >= 2);
+    const struct api_batch_answer *failed = NULL;
     for (unsigned k = 0; k + 1 < count; k++)
-        if (!succeeded(&answers[k]))
-            return &answers[k];
-    return NULL;
+        if (!succeeded(&answers[k]) && (failed == NULL || is_over(&answers[k])))
+            failed = &answers[k];
+    return failed;
 }
 
 static void hand_on_problem(struct api_request *request, const struct api_batch_answer *failed)
@@ -118,13 +127,13 @@ static void finish_release(struct api_request *request, const struct api_batch_a
                            unsigned count)
 {
     const struct api_batch_answer *failed = first_failed(answers, count);
-    bool released = false;
+    bool released = true; /* all of it */
     if (failed != NULL) {
         hand_on_problem(request, failed);
         return;
     }
     for (unsigned k = 0; k + 1 < count; k++)
-        released |= strstr(answers[k].body, "\"released\":true") != NULL;
+        released &= strstr(answers[k].body, "\"released\":true") != NULL;
     char body[BODY_MAX];
     struct api_writer writer;
     begin_writer(&writer, body, sizeof(body), request);

@@ -1,5 +1,6 @@
 #include "fence/call/reacquire.h"
 
+#include "fence/base/minmax.h"
 #include "fence/call/attempts.h"
 #include "fence/call/call_move.h"
 #include "fence/call/calls.h"
@@ -22,7 +23,8 @@ void core_extend_as(const struct fence_core *core, struct call *call, const char
 
 bool core_reacquire_helps(const struct call *call)
 {
-    return fence_quorum_call_stands(&call->vote) && call->extend.regrant_us == 0;
+    return call->extend.regrant_us == 0 &&
+           (fence_quorum_call_stands(&call->vote) || fence_quorum_call_is_below(&call->vote));
 }
 
 /* Nothing is certain: the old validity stands, and the client may ask again. */
@@ -66,6 +68,7 @@ void core_reacquire_begin(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_EXTEND && call->group == FENCE_NOBODY);
     core_call_move(call, CALL_REACQUIRING);
+    call->ttl_ms = (uint32_t)fence_min(call->ttl_ms, core->fleet.ttl_max_ms); /* made anew since */
     core_extend_as(core, call, call->vote.owner);
     call->idempotent = true;
     core_attempt_begin(core, call);

@@ -259,10 +259,10 @@ static unsigned next_seat(const struct fence_core *core, const struct call *call
         awaited_seats(core, call) & ~call->acquire.asked & ~left_to_others(core, call);
     if (own != FENCE_NOBODY && !(call->acquire.asked & seat_bit(own)))
         return own;
-    if (before != FENCE_NOBODY)
-        return before;
     if (is_shut_out(core, call))
         return FENCE_NOBODY;
+    if (before != FENCE_NOBODY && !is_held(core, &known_of(core, call)->seen[before]))
+        return before;
     const unsigned free = first_from(left & ~held_seats(core, call), from, call->seats);
     return free != FENCE_NOBODY ? free : first_from(left & call->acquire.look, from, call->seats);
 }

@@ -174,6 +174,15 @@ bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
     return is_there && is_refused(vote) && is_majority_heard(vote);
 }
 
+/* A master extended the lock under a number below the token, as a writer's seats have, and another
+ * lacks it: none of those that lack it can join under that token. */
+bool fence_quorum_call_is_below(const struct fence_quorum_call *vote)
+{
+    return vote->kind == FENCE_CALL_EXTEND && vote->extensions == 0 &&
+           fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 &&
+           fence_tally_count(&vote->tally, FENCE_PART_FREE) > 0 && is_majority_heard(vote);
+}
+
 static enum fence_verdict extending(const struct fence_quorum_call *vote)
 {
     const struct fence_tally *tally = &vote->tally;

@@ -77,6 +77,10 @@ void fence_quorum_call_give_up(struct fence_quorum_call *vote);
  * have said so. */
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote);
 
+/* Reports whether the lock is there, under a number below the token alone, and too few masters have
+ * it: it may be acquired again, as where fence_quorum_call_stands(). */
+bool fence_quorum_call_is_below(const struct fence_quorum_call *vote);
+
 /* Inspect: how many masters must agree on what is told of the holder: a majority, less those that
  * were not heard. Precondition: the verdict is YES. */
 unsigned fence_quorum_call_agreeing(const struct fence_quorum_call *vote);

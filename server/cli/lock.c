@@ -73,7 +73,7 @@ struct options {
     {"wait", 'w', "TIME", 0, "Maximum wait (default: forever)", 0},                                  \
         {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                                \
         {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},           \
-        {"delay", OPTION_DELAY, "TIME", 0, "Lock-delay after a lost lease: nobody can acquire", 0},  \
+        {"delay", OPTION_DELAY, "TIME", 0, "Lock-delay: closed for TIME after a lost lease", 0},     \
         {"at-least", OPTION_AT_LEAST, "TIME", 0, "Keep the lock for TIME after it was acquired", 0}, \
         {"exit-code", 'E', "CODE", 0, "Exit code if the lock was not acquired (124)", 0},            \
         {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},                     \

@@ -101,7 +101,7 @@ static void decline(struct server_driver *driver, const struct fence_answer *ans
         .group = answer->group ? &driver->declined.group : NULL,
         .lock_id = driver->declined.lock_id,
         .attempt = answer->attempt,
-        .ttl_ms = answer->ttl_ms,
+        .ttl_ms = answer->ttl_ms + answer->delay_ms,
         .masters = answer->sent,
     };
 }

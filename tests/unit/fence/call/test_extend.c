@@ -133,7 +133,7 @@ static void nobody_joins_a_lock_whose_number_is_below_the_token(void **state)
     extends(f, 0, 0);
     answer(f, 2, FENCE_REPLY_LOST);
     assert_int_equal(joined(f), 0);
-    assert_answer(f, CLIENT, FENCE_ENOQUORUM);
+    assert_int_equal(core_answers(f), 0); /* it is acquired again: test_reacquire.c */
 }
 
 static void nobody_joins_while_those_that_may_extend_it_are_not_late(void **state)

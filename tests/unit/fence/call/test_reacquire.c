@@ -75,6 +75,17 @@ static struct core_fixture *extending_anew(void **state)
     return f;
 }
 
+/* A seat of a writer has a number below the token of the writer. */
+static void lock_below_the_token_that_free_masters_cannot_join_is_acquired_again(void **state)
+{
+    struct core_fixture *f = extending(state, 3);
+    core_reply(f, core_nth(f, 0), (struct fence_reply){.kind = FENCE_REPLY_YES});
+    answer(f, 1, FENCE_REPLY_LOST);
+    answer(f, 2, FENCE_REPLY_NO);
+    assert_int_equal(core_answers(f), 0);
+    assert_string_equal(take_of(f, 0)->resource, CORE_RESOURCE);
+}
+
 static void lock_that_one_has_and_another_cannot_extend_is_acquired_again(void **state)
 {
     static const enum fence_reply_kind kinds[] = {FENCE_REPLY_PAST, FENCE_REPLY_SUPERSEDED,
@@ -325,6 +336,7 @@ static void next_extension_of_the_slot_is_not_a_new_grant(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
+    CORE_CASE(lock_below_the_token_that_free_masters_cannot_join_is_acquired_again),
     CORE_CASE(lock_that_one_has_and_another_cannot_extend_is_acquired_again),
     CORE_CASE(lock_under_a_higher_number_is_there_without_any_yes),
     CORE_CASE(lock_that_nobody_is_known_to_have_is_not),
