@@ -44,7 +44,9 @@ static void answer_failed(struct fence_core *core, struct call *call, int error)
         memcpy(answer->parts, tally->parts, sizeof(answer->parts));
         answer->granted = fence_tally_count(tally, FENCE_PART_GRANTED);
     }
-    if (core_has_gate(call))
+    /* A client that waits in steps comes again under its lock id, and finds its gate. */
+    const bool returns = error == FENCE_EWAITTIMEOUT && call->idempotent;
+    if (core_has_gate(call) && !returns)
         core_gate_release(core, call->resource, call->lock_id);
     core_leave(core, call, false);
     if ((core_wants_seat(call) || core_writes(call)) && !obstructed)
