@@ -254,6 +254,41 @@ class ReadersAndWriters(unittest.TestCase):
         self.assertEqual(out_of_order(grants), 0)
         self.assertLess(idle[-1], WRITER_MOST_MS)
 
+    def ask(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.services[0].port,
+                                                timeout=PATIENCE)
+        connection.request(method, path, json.dumps(body) if body else None,
+                           {"Content-Type": "application/json", **headers})
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        return answer
+
+    def later(self, *request):
+        """Asks in a thread. The list gets the answer."""
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(self.ask(*request)))
+        thread.start()
+        self.addCleanup(thread.join)
+        return answers
+
+    def test_writer_that_waits_in_steps_is_overtaken_by_nobody(self):
+        path = "/v1/rwlocks/steps"
+        writer = {"mode": "write", "lock_id": "w" * 24, "ttl_ms": 20000}
+        reader = self.ask("POST", path, {"mode": "read", "ttl_ms": 60000})
+        step = self.ask("POST", path, {**writer, "wait_ms": 300})
+        self.assertEqual(step["type"], "urn:pawl:wait-timeout")
+        others = [self.later("POST", path, {"mode": mode, "wait_ms": 1500, "ttl_ms": 60000})
+                  for mode in ("read", "write")]
+        time.sleep(0.3)
+        granted = self.later("POST", path, {**writer, "wait_ms": int(1000 * PATIENCE)})
+        time.sleep(0.3)
+        self.assertEqual((granted, others), ([], [[], []]))
+        seat = f"/v1/locks/{reader['resource'].replace('#', '%23')}"
+        self.assertTrue(self.ask("DELETE", seat, **{"Lock-Id": reader["lock_id"]})["released"])
+        time.sleep(2)
+        self.assertEqual(granted[0].get("mode"), "write")
+        self.assertEqual([other[0]["type"] for other in others], ["urn:pawl:wait-timeout"] * 2)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
