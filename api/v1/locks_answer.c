@@ -418,11 +418,13 @@ static void note_use(struct api_request *request, const struct fence_answer *ans
     const struct fence_group *group = writes ? NULL : answer->group;
     if (grants && writes) /* one mark for all seats of the name */
         api_auth_granted(request, answer->lock_id, answer->group->locks[0].resource,
-                         answer->ttl_ms);
+                         answer->ttl_ms + answer->delay_ms);
     for (unsigned k = 0; grants && group && k < group->count; k++)
-        api_auth_granted(request, answer->lock_id, group->locks[k].resource, answer->ttl_ms);
+        api_auth_granted(request, answer->lock_id, group->locks[k].resource,
+                         answer->ttl_ms + answer->delay_ms);
     if (grants && !group && !writes)
-        api_auth_granted(request, answer->lock_id, answer->resource, answer->ttl_ms);
+        api_auth_granted(request, answer->lock_id, answer->resource,
+                         answer->ttl_ms + answer->delay_ms);
     if (answer->kind == FENCE_CALL_EXTEND && answer->error == 0)
         api_auth_extended(request, answer->lock_id, answer->resource, answer->ttl_ms);
     if (ends_hold(answer))

@@ -86,7 +86,7 @@ static void a_service_says_that_an_init_is_running_and_what_it_waits_for(void **
     process_wait_line(init, "goes on", 10000, NULL, 0);
     masters_wait_all_active(port, MASTERS);
     expect_logged("master 3 (", true);
-    expect_logged("A pawld init or pawld move is running on it", true);
+    expect_logged("pawld init or pawld move is running on this master", true);
     expect_logged("Retire", false);
 }
 
@@ -115,7 +115,7 @@ static void an_empty_replacement_is_not_told_to_be_a_new_fleet(void **state)
         redis_fleet_restart(fleet, i, false);
         masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
     }
-    expect_logged("It has no marker", true);
+    expect_logged("This master has no marker", true);
     expect_logged("init --new", false);
 }
 
