@@ -39,7 +39,7 @@ static bool succeeded(const struct api_batch_answer *answer)
 }
 
 /* Whether a holder has to stop. */
-static bool is_over(const struct api_batch_answer *answer)
+static bool means_lost(const struct api_batch_answer *answer)
 {
     return strstr(answer->body, "urn:pawl:lock-lost") != NULL ||
            strstr(answer->body, "urn:pawl:lock-broken") != NULL;
@@ -53,7 +53,7 @@ static const struct api_batch_answer *first_failed(const struct api_batch_answer
     assert(count >= 2);
     const struct api_batch_answer *failed = NULL;
     for (unsigned k = 0; k + 1 < count; k++)
-        if (!succeeded(&answers[k]) && (failed == NULL || is_over(&answers[k])))
+        if (!succeeded(&answers[k]) && (failed == NULL || means_lost(&answers[k])))
             failed = &answers[k];
     return failed;
 }

@@ -4,7 +4,6 @@
 #include "api/v1/counters.h"
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
-#include "fence/base/minmax.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/worker_state.h"
 #include "server/system/clock.h"
@@ -166,8 +165,11 @@ static void on_client_left(void *context, uint64_t client)
 /* A stream has no end: at most a quarter of the connections are streams. */
 static unsigned event_readers_max(const struct server_worker *worker)
 {
-    const unsigned connections = api_http_capacity(worker->http);
-    return (unsigned)fence_min(share(worker, SERVER_EVENTS_READERS), fence_max(connections / 4, 1));
+    const unsigned most = api_http_capacity(worker->http) / 4;
+    const unsigned readers = share(worker, SERVER_EVENTS_READERS);
+    if (most < 1)
+        return 1;
+    return readers < most ? readers : most;
 }
 
 /* The bounds do not change. */
