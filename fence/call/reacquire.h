@@ -10,9 +10,9 @@
 
 #include "fence/state/state.h"
 
-/* Masters that lack the lock of the extension @call are to have it with @owner, as the others have
- * it, and with the delay that @owner names. An extension by more than the fleet has room for makes
- * the delay shorter. */
+/* The extension @call writes the lock with @owner and the delay in @owner. Masters that lack the
+ * lock get the text that the other masters have. An extension by more than the fleet has room for
+ * makes the delay shorter. */
 void core_extend_as(const struct fence_core *core, struct call *call, const char *owner);
 
 /* Whether the round of the extension @call, which came to no end, calls for that. */

@@ -4,8 +4,8 @@
  *
  * Calls of one queue may know other numbers of seats. Each seat has a turn: the first call of the
  * queue that knows the seat. That call alone asks for the seat. So the first of the queue has the
- * turn of all seats that it knows, and a call that knows more seats than all calls before it has
- * the turn of those that they do not know. A free seat goes to the first waiter that knows it.
+ * turn of all seats that it knows. A later call has the turn of the seats that no call before it
+ * knows. A free seat goes to the first waiter that knows it.
  *
  * A call asks for one seat after the other of those that it has the turn of. It begins with those
  * that no lock id is known to hold. Where all of them are held it pauses until the first of their

@@ -46,8 +46,8 @@ void server_event_ring_id(const struct server_event_ring *ring, uint64_t number,
 FENCE_CHECKED int server_event_ring_find(struct server_event_ring *ring, const char *id,
                                          uint64_t *ret_number);
 
-/* Copies events from *@cursor on whose resource begins with @prefix, and those without a resource,
- * as far as @size reaches, and moves *@cursor behind what it looked at. Returns how many bytes. It
+/* Copies events from *@cursor on, up to @size bytes. The resource of each begins with @prefix, or
+ * the event has none. Moves *@cursor behind the last event that it read. Returns how many bytes. It
  * looks at SERVER_EVENTS_LOOK events at most. *@ret_missed: so many are not kept any more. Where it
  * is not 0, *@cursor is the first that is kept, and nothing is copied. */
 size_t server_event_ring_read(struct server_event_ring *ring, uint64_t *cursor, const char *prefix,

@@ -1,7 +1,7 @@
 /* pawl-bench-watches: what do watches of one name cost, and when are they told?
  *
- * N connections watch one name at one pawld. The program acquires and releases the lock of that
- * name by turns, at a nearly steady rate, at the same pawld or at another pawld of the fleet. The
+ * N connections watch one name at one pawld. The program acquires and releases that lock in
+ * turn, at a nearly steady rate. It does so at the same pawld or at another pawld. The
  * program measures the time from the answer of a grant until each watch, and the last watch, is
  * told. The program also measures the CPU time of processes. One thread. Prints one line of JSON.
  * Exit status 1: a watch was told something that was not so, or was not told of a grant before the

@@ -1,5 +1,5 @@
-/* W5: a master keeps a lock that was released for the waiter with the lowest ticket of those that
- * it told that the lock is held, and for no longer than FENCE_NEXT_MS. Another waiter does not take
+/* W5: a master keeps a released lock for one waiter, for FENCE_NEXT_MS at most. That waiter has the
+ * lowest ticket of the waiters that were told that the lock is held. Another waiter does not take
  * the lock in that time. A waiter that takes the lock ends the time. Nobody else is held back.
  *
  * The promise is about one master. It is looked at where no clock of a master jumps: what a master
