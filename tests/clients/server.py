@@ -121,11 +121,14 @@ class Server:
     def start(self):
         self._listener = socket.create_server(("127.0.0.1", self._port), backlog=64)
         self._port = self._listener.getsockname()[1]
-        threading.Thread(target=self._listen, args=(self._listener,), daemon=True).start()
+        self._thread = threading.Thread(target=self._listen, args=(self._listener,), daemon=True)
+        self._thread.start()
 
     def stop(self):
-        """Closes the port and all connections, as a server that is killed."""
+        """Closes the port and all connections, as a server that is killed. The thread ends before its
+        socket is closed: it could accept from the next socket that gets the descriptor's number."""
         self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
         self._listener.close()
         with self._mutex:
             for connection in self._connections:
@@ -168,7 +171,10 @@ class Server:
         head, body = received.split(b"\r\n\r\n", 1)
         lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
         while lengths and len(body) < int(lengths[0].split(b":")[1]):
-            body += connection.recv(HEAD_MAX)
+            part = connection.recv(HEAD_MAX)
+            if not part:
+                return False
+            body += part
         answer = self._answer_to(Request(head, body))
         time.sleep(answer.after)
         connection.sendall(answer.encode() if answer.bytes is None else answer.bytes)

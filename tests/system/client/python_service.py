@@ -136,7 +136,10 @@ def read_request(connection):
     head, body = request.split(b"\r\n\r\n", 1)
     lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
     while lengths and len(body) < int(lengths[0].split(b":")[1]):
-        body += connection.recv(65536)
+        part = connection.recv(65536)
+        if not part:
+            raise ConnectionError
+        body += part
     return head, body
 
 
@@ -155,7 +158,8 @@ class Listener:
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
 
     def _listen(self):
         while True:
@@ -173,6 +177,10 @@ class Listener:
             pass  # the client is gone
 
     def close(self):
+        """The thread ends before its socket is closed: it could accept from the next socket that gets
+        the descriptor's number, which is that of another listener."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join(PATIENCE)
         self._listener.close()
 
 

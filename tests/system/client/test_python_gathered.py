@@ -154,7 +154,8 @@ class Gathered(Case):
 
         async def main():
             locks = await self.acquire_all(client)
-            self.assertEqual([lock.token for lock in locks], [1, 1, 1])
+            for lock in locks:  # 2: a slow master did not know of the first grant yet
+                self.assertIn(lock.token, (1, 2))
             self.assertEqual(await self.release_all(locks), [True] * 3)
         asyncio.run(main())
         self.assertEqual(self.harms, 1)
