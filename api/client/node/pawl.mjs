@@ -106,10 +106,17 @@ function checkPart(part) {
     return isText || isInteger || /^-?0\d/.test(part) ? part : '{}';
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Text with none of these, and not deep, is what JSON.parse() makes of it. So is nearly each answer. */
+const TO_CHECK = /[\\\x7f-\uffff]|\d[.eE]|\d{16}/;
+
 /** An answer as JSON with plain strings; null: it is none. */
 function parseAnswer(bytes) {
     try {
-        const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+        const text = utf8.decode(bytes);
+        const opened = text.match(/[[{]/g)?.length ?? 0;
+        if (opened <= DEPTH_MAX && !TO_CHECK.test(text)) return JSON.parse(text);
         let depth = 0;
         const check = (part) => {
             if (part === '[' || part === '{') depth++;
@@ -497,13 +504,48 @@ async function readBody(response) {
     return parseAnswer(Buffer.concat(chunks));
 }
 
-/** Rejects as soon as `signal` is aborted: fetch() may never end a body that it cannot unpack. */
-function rejectedBy(signal) {
-    const ended = new Promise((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason));
-    });
-    ended.catch(() => {}); // nobody may wait for it any more
-    return ended;
+/**
+ * The end of a call that has no answer: its time is over, or its caller does not want it. An
+ * AbortController would take a tenth of the time of a call.
+ */
+class Ending {
+    #calls = [];
+    #error; // why the call has no answer
+
+    get ended() {
+        return this.#error !== undefined;
+    }
+
+    end() {
+        if (this.ended) return;
+        this.#error = new Error('the call was ended');
+        for (const call of this.#calls.splice(0)) call(this.#error);
+    }
+
+    /** Has `call` called with the error, now or when the call ends. */
+    onEnd(call) {
+        if (this.ended) call(this.#error);
+        else this.#calls.push(call);
+    }
+
+    /** What `promise` becomes, and no later than the end: a body may never come to its own. */
+    bound(promise) {
+        return new Promise((resolve, reject) => {
+            promise.then(resolve, reject);
+            this.onEnd(reject);
+        });
+    }
+
+    /** An end that comes when all of `endings` came: somebody waits for the others' answers. */
+    static afterAll(endings) {
+        const last = new Ending();
+        let left = endings.length;
+        const count = () => {
+            if (--left === 0) last.end();
+        };
+        for (const ending of endings) ending.onEnd(count);
+        return last;
+    }
 }
 
 /** What an agent for https needs, from the files that the environment names; null: nothing. */
@@ -595,12 +637,13 @@ function boundConnect(request) {
 }
 
 /** One request, over an agent of this client: fetch() and the agents of Node may use a proxy. */
-function send(server, agent, { method, path, headers, body, signal }) {
+function send(server, agent, { method, path, headers, body, ending }) {
     const { request: start } = server.secure ? https : http;
     return new Promise((resolve, reject) => {
-        const whole = { ...server.to, path: server.base + path, method, headers, agent, signal };
+        const whole = { ...server.to, path: server.base + path, method, headers, agent };
         const request = start(whole, resolve);
         request.on('error', reject);
+        ending.onEnd((error) => request.destroy(error));
         boundConnect(request);
         request.end(body);
     });
@@ -624,17 +667,6 @@ function batchedCall({ method, path, headers, body }) {
 function isForAll({ status, json }) {
     if (status >= 500 || BUSY.has(status)) return true;
     return (status === 401 || status === 403) && typeOf(json) !== undefined;
-}
-
-/** A signal that is aborted when all of `signals` are: somebody waits for the others' answers. */
-function abortedAfter(signals) {
-    const controller = new AbortController();
-    let left = signals.length;
-    const count = () => {
-        if (--left === 0) controller.abort();
-    };
-    for (const signal of signals) signal.addEventListener('abort', count, { once: true });
-    return controller.signal;
 }
 
 /**
@@ -663,7 +695,7 @@ class Gathering {
     #sendAll() {
         const calls = [];
         for (const one of this.#calls.splice(0))
-            if (one.call.signal.aborted) one.reject(one.call.signal.reason);
+            if (one.call.ending.ended) one.call.ending.onEnd(one.reject);
             else calls.push(one);
         while (calls.length > 0) {
             let count = 0;
@@ -686,7 +718,7 @@ class Gathering {
                 method: 'POST',
                 path: '/v1/batch',
                 text: `{"requests":[${calls.map(({ text }) => text).join()}]}`,
-                signal: abortedAfter(calls.map(({ call }) => call.signal)),
+                ending: Ending.afterAll(calls.map(({ call }) => call.ending)),
             });
             const { responses } = answer.json ?? {};
             if (answer.status === 200 && responses?.length === calls.length)
@@ -723,13 +755,13 @@ class Servers {
     }
 
     /** One request and its answer. */
-    async #exchange(server, { method, path, headers, body, text, signal }) {
+    async #exchange(server, { method, path, headers, body, text, ending }) {
         const response = await send(server, this.#agents[server.secure ? 1 : 0], {
             method,
             path,
             headers: { ...this.#headers, ...headers },
             body: text ?? (body === undefined ? undefined : JSON.stringify(body)),
-            signal,
+            ending,
         });
         return { status: response.statusCode, json: await readBody(response) };
     }
@@ -759,17 +791,15 @@ class Servers {
         const at = this.#current;
         const server = this.#servers[at];
         signal?.throwIfAborted();
-        const timeout = new AbortController();
-        const abort = () => timeout.abort();
-        const ended = rejectedBy(timeout.signal);
-        const timer = setTimeout(abort, timeoutMs);
-        const forget = onAbort(signal, abort);
+        const ending = new Ending();
+        const end = () => ending.end();
+        const timer = setTimeout(end, timeoutMs);
+        const forget = onAbort(signal, end);
         const sent = earlyMoment();
         try {
-            const call = { method, path, headers, body, signal: timeout.signal };
-            const asked = this.#gatherings[at].ask(call);
+            const asked = this.#gatherings[at].ask({ method, path, headers, body, ending });
             onAsked?.(asked);
-            const { status, json } = await Promise.race([asked, ended]);
+            const { status, json } = await ending.bound(asked);
             const tookMs = elapsedMs(sent, earlyMoment());
             const answer = { server: server.text, sent, tookMs, status, json };
             if (answer.status >= 500 || BUSY.has(answer.status)) this.#next(at);
@@ -778,7 +808,7 @@ class Servers {
             signal?.throwIfAborted();
             if (error instanceof PawlError) throw error;
             this.#next(at);
-            throw this.#noAnswer(server.text, timeout.signal.aborted ? timeoutMs : 0, error);
+            throw this.#noAnswer(server.text, ending.ended ? timeoutMs : 0, error);
         } finally {
             clearTimeout(timer);
             forget();
@@ -835,6 +865,7 @@ function gravity(error) {
 
 /** Calls `work` for each index below `count`, a few at once. Then throws the gravest error. */
 async function forEachIndex(count, work) {
+    if (count === 1) return work(0);
     let next = 0;
     let gravest;
     const worker = async () => {
@@ -849,6 +880,7 @@ async function forEachIndex(count, work) {
     };
     await Promise.all(Array.from({ length: Math.min(count, CALLS_AT_ONCE) }, worker));
     if (gravest !== undefined) throw gravest;
+    return undefined;
 }
 
 /**
@@ -875,6 +907,8 @@ async function releaseAll(servers, names, lockId, { ms = servers.callTimeoutMs, 
 }
 
 /* ---- lock ------------------------------------------------------------------------------------ */
+
+const RELEASED = Symbol('the holder released the lock');
 
 const isToken = (value) => isCount(value) && value > 0;
 
@@ -937,7 +971,8 @@ export class Lock {
     #stopMs;
     #onNewGrant;
     #newGrant = false; // a token was taken that nobody was told of yet
-    #controller = new AbortController();
+    #controller; // of the signal, once somebody asked for it
+    #reason; // why the signal is aborted
     #forget; // ends the attention to the signal of the caller
     #released = false; // release() was called
     #loss; // why it is not held; undefined: nothing is known against it
@@ -960,9 +995,13 @@ export class Lock {
         this.#ends = tokens.map(() => ({ sent: answer.sent, afterMs }));
         this.#stopMs = Math.min(wanted.stopMs ?? ttlMs / 10, ttlMs / 2);
         this.#onNewGrant = wanted.onNewGrant;
-        setMaxListeners(0, this.#controller.signal); // the work may have any number of calls
         this.#heed(wanted.signal);
-        this.#watch();
+        this.#watchFor(Math.max(Math.floor(afterMs - answer.tookMs), 0) || this.leftMs());
+    }
+
+    /** Whether it is known that the lock is not held. No clock is read. */
+    static isKnownLost(lock) {
+        return lock.#loss !== undefined;
     }
 
     /** @returns {string[]} */
@@ -1003,6 +1042,11 @@ export class Lock {
      * @returns {AbortSignal}
      */
     get signal() {
+        if (this.#controller === undefined) {
+            this.#controller = new AbortController();
+            setMaxListeners(0, this.#controller.signal); // the work may have any number of calls
+            if (this.#reason !== undefined) this.#controller.abort(this.#made(this.#reason));
+        }
         return this.#controller.signal;
     }
 
@@ -1015,9 +1059,16 @@ export class Lock {
     }
 
     /** The same, also of a lock that is lost. */
-    #untilEndMs() {
-        const leftMs = this.#ends.map(({ sent, afterMs }) => afterMs - elapsedMs(sent));
+    #untilEndMs(now = moment()) {
+        const leftMs = this.#ends.map(({ sent, afterMs }) => afterMs - elapsedMs(sent, now));
         return Math.max(Math.floor(Math.min(...leftMs)), 0);
+    }
+
+    /** `loss` as an error. That of a release is made where somebody looks at it: it takes longer than all else. */
+    #made(loss) {
+        if (loss !== RELEASED) return loss;
+        if (this.#loss === RELEASED) this.#loss = this.#lost('the lock @ was released', 'released');
+        return this.#loss;
     }
 
     /** The error with `sentence`, in which @ stands for the names. */
@@ -1035,8 +1086,8 @@ export class Lock {
 
     /** Throws LockLost where the lock is not held, or the reason of `signal` if that is aborted. */
     check() {
-        if (!this.held) throw this.#loss;
-        this.signal.throwIfAborted();
+        if (!this.held) throw this.#made(this.#loss);
+        if (this.#reason !== undefined) throw this.#made(this.#reason);
     }
 
     /**
@@ -1087,10 +1138,10 @@ export class Lock {
         checkMs('keepMs', options.keepMs, 0, KEEP_MOST_MS);
         const isRepeated = this.#released;
         this.#released = true;
-        if (this.held) this.#lose(this.#lost('the lock @ was released', 'released'));
+        if (this.held) this.#lose(RELEASED);
         return this.#alone(() => {
             const mostMs = this.#servers.callTimeoutMs;
-            const lateMs = this.#untilEndMs() + LATE_MS; // there is nothing to wait for then
+            const lateMs = this.#untilEndMs(earlyMoment()) + LATE_MS; // there is nothing to wait for then
             const ms = isRepeated ? mostMs : Math.min(mostMs, lateMs);
             const { keepMs } = options;
             return releaseAll(this.#servers, this.#names, this.#lockId, { ms, keepMs, kind: this.#kind });
@@ -1104,7 +1155,7 @@ export class Lock {
     }
 
     #heed(signal) {
-        const abort = () => this.#controller.abort(signal.reason);
+        const abort = () => this.#abort(signal.reason);
         this.#forget = onAbort(signal, abort);
         if (signal?.aborted) abort();
     }
@@ -1114,17 +1165,24 @@ export class Lock {
         this.#loss = loss;
         clearTimeout(this.#timer);
         this.#forget();
-        this.#controller.abort(loss);
+        this.#abort(loss);
+    }
+
+    /** The first reason stays. */
+    #abort(reason) {
+        if (this.#reason !== undefined) return;
+        this.#reason = reason;
+        this.#controller?.abort(this.#made(reason));
     }
 
     /* ---- extension */
 
     async #extend(ttlMs, ms) {
-        if (!this.held) throw this.#loss;
+        if (!this.held) throw this.#made(this.#loss);
         try {
             await forEachIndex(this.#names.length, (index) => this.#extendName(index, ttlMs, ms));
         } catch (error) {
-            throw this.held ? error : this.#loss;
+            throw this.held ? error : this.#made(this.#loss);
         }
         this.#watch();
         const newGrant = this.#newGrant; // of this call, or of one that failed for another name
@@ -1158,7 +1216,7 @@ export class Lock {
         const afterMs = validityOf(answer, ttlMs);
         if (afterMs === undefined || (isNew && !isToken(json.token)))
             throw new ProtocolError(`${server} extends without a validity that makes sense`, { code: 'protocol' });
-        if (!this.held) throw this.#loss; // the answer came too late
+        if (!this.held) throw this.#made(this.#loss); // the answer came too late
         if (isNew && this.#onNewGrant === undefined)
             throw this.#lost(
                 'the lock @ was acquired anew: others may have held it in between',
@@ -1175,11 +1233,15 @@ export class Lock {
 
     /** Looks at the lock now, and again when something is due. Timers may be late: see held. */
     #watch() {
+        this.#watchFor(this.leftMs());
+    }
+
+    /** The same, where the validity ends in `leftMs`. */
+    #watchFor(leftMs) {
         clearTimeout(this.#timer);
-        const leftMs = this.leftMs();
         if (leftMs === 0) return;
-        if (leftMs <= this.#stopMs && !this.signal.aborted)
-            this.#controller.abort(this.#lost('the validity of the lock @ ends soon', 'ending'));
+        if (leftMs <= this.#stopMs && this.#reason === undefined)
+            this.#abort(this.#lost('the validity of the lock @ ends soon', 'ending'));
         if (this.#loss !== undefined) return; // who heard the signal released it
         let nextMs = leftMs > this.#stopMs ? leftMs - this.#stopMs : leftMs;
         if (this.#renewing && !this.#extending) {
@@ -1214,7 +1276,7 @@ export class Lock {
         this.#renewing = false;
         const sentence = 'the lock @ is not extended any more: ';
         const loss = this.#lost(sentence + cause.message, 'refused', cause);
-        this.#controller.abort(loss);
+        this.#abort(loss);
     }
 }
 
@@ -1353,12 +1415,21 @@ class Waiting {
     }
 }
 
+let random = Buffer.alloc(0); // for lock ids: one call for many, as it takes as long as for one
+
+function newLockId() {
+    if (random.length < LOCK_ID_BYTES) random = randomBytes(LOCK_ID_BYTES * BATCH_MAX);
+    const id = random.toString('base64url', 0, LOCK_ID_BYTES);
+    random = random.subarray(LOCK_ID_BYTES);
+    return id;
+}
+
 /** One acquisition: attempts under one lock id, until one is granted or the time is over. */
 class Acquisition {
     #servers;
     #wanted;
     #waiting;
-    #lockId = randomBytes(LOCK_ID_BYTES).toString('base64url');
+    #lockId = newLockId();
     #beganMs = steadyMs();
     #inDoubt = false; // an attempt may have left the lock behind
     #told; // the next attempt waits: who holds the lock was said, or is not wanted
@@ -1375,7 +1446,7 @@ class Acquisition {
     async run() {
         try {
             const lock = await this.#attempts();
-            if (!lock.held) await this.#cleanUp();
+            if (Lock.isKnownLost(lock)) await this.#cleanUp();
             return lock;
         } catch (error) {
             if (this.#inDoubt) await this.#cleanUp();
@@ -1606,7 +1677,7 @@ export class Client {
     async #acquire(wanted, untilMs) {
         for (;;) {
             const lock = await new Acquisition(this.#servers, wanted, untilMs).run();
-            if (lock.held) return lock;
+            if (!Lock.isKnownLost(lock)) return lock;
             if (steadyMs() >= untilMs)
                 throw new Unavailable('its validity had ended when the answer came', {
                     code: 'too-late',
