@@ -3,6 +3,7 @@
 # Who is measured, on which servers, and how each is loaded. Sourced after fleet.sh and etcd.sh.
 #
 #   pawl         pawld over HTTP, on five masters
+#   module       the same, on five masters of its own, which have the module
 #   bare         pawld's script calls to the same masters, with no service between
 #   minimal      the least script that locks and counts, called in the same way
 #   relay        a plain service over HTTP, with pawld's script calls to the first
@@ -18,6 +19,8 @@ readonly names=1000000 # each pair has a name that was not locked for long
 candidates=()
 pawld_pid= # the service
 pawld_port=
+module_pids=() # pawld and the masters that have the module
+module_port=
 relay_pid=
 relay_port=
 
@@ -33,11 +36,13 @@ candidates_start() {
     for name in "${only[@]}"; do
         [[ $name = etcd && $persistence != always ]] || candidates+=("$name")
     done
-    fleet_start_masters "$masters" "$persistence"
-    fleet_init
-    fleet_free_port
+    if is_one_of module "${candidates[@]}"; then
+        candidates_start_pawld --loadmodule "$pawl_build/storage/pawl-master.so"
+        module_port=$fleet_port
+        module_pids=("$fleet_pid" "${fleet_master_pids[@]}")
+    fi
+    candidates_start_pawld
     pawld_port=$fleet_port
-    fleet_start_pawld "$pawld_port"
     pawld_pid=$fleet_pid
     if is_one_of relay "${candidates[@]}"; then
         relay_start --majority "${fleet_masters[@]}"
@@ -46,6 +51,15 @@ candidates_start() {
         etcd_start "$masters"
         etcd_pause
     fi
+}
+
+# candidates_start_pawld OPTION...: starts a pawld over new masters with these options; sets fleet_port and
+# fleet_pid.
+candidates_start_pawld() {
+    fleet_start_masters "$masters" "$persistence" "$@"
+    fleet_init
+    fleet_free_port
+    fleet_start_pawld "$fleet_port"
 }
 
 # relay_start OPTION...: starts one; sets relay_pid and relay_port. It says where it listens when it serves.
@@ -60,7 +74,12 @@ relay_start() {
 
 # candidates_stop: ends all that was started, if anything was.
 candidates_stop() {
+    local pid
     etcd_stop
+    for pid in "${module_pids[@]}"; do
+        fleet_stop "$pid"
+    done
+    module_pids=()
     if [ -n "$pawld_pid" ]; then
         fleet_stop "$pawld_pid"
     fi
@@ -95,6 +114,7 @@ candidate_run() {
     local name=$1 options=(--connections "$2" --names "$names" "${@:3}") command
     case $name in
     pawl) command=("$bench_out/pawl-bench-load" --port "$pawld_port") ;;
+    module) command=("$bench_out/pawl-bench-load" --port "$module_port") ;;
     bare) command=("$bench_out/pawl-bench-bare" "${fleet_masters[@]}") ;;
     minimal) command=("$bench_out/pawl-bench-bare" --minimal "${fleet_masters[@]}") ;;
     relay) command=("$bench_out/pawl-bench-load" --port "$relay_port") ;;

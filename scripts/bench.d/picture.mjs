@@ -11,6 +11,7 @@ const subtitle = process.argv[2] ?? '';
 // In the order of the legend. The colours can be told apart by colour-blind eyes too.
 const candidates = [
     { name: 'pawl', label: 'Pawl over HTTP', colour: '#d55e00', width: 3 },
+    { name: 'module', label: 'Pawl, module in its masters', colour: '#e69f00', width: 2 },
     { name: 'bare', label: 'its script calls, no service', colour: '#767676', width: 1.5 },
     { name: 'minimal', label: 'least script', colour: '#a6a6a6', width: 1.5 },
     { name: 'redlock', label: 'redlock package', colour: '#0072b2', width: 2 },

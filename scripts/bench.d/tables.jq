@@ -33,7 +33,7 @@ def section($title; $rows; lines):
 # The candidates that these rows have.
 def candidates:
     . as $rows
-    | ["pawl", "relay", "bare", "minimal", "gathered", "redlock", "redlock-ap", "etcd"]
+    | ["pawl", "module", "relay", "bare", "minimal", "gathered", "redlock", "redlock-ap", "etcd"]
     | map(select(. as $what | any($rows[]; has($what))));
 def spread: if . then "\(.median | fixed(2))x (\(.least | fixed(2))-\(.greatest | fixed(2)))" else "-" end;
 
@@ -45,14 +45,11 @@ def pairs:
             + ($candidates | map($row[.].pairs | if . then commas else null end)))
     | table;
 
-# Rows of ratios() of Pawl; $bare: the same of bare.
-def beside($bare):
-    (candidates - ["pawl"]) as $candidates
-    | [["persistence", "clients"] + ($candidates | map("pawl/" + .)) + ["bare/minimal"]]
-    + map(. as $row
-          | [.persistence, .connections] + ($candidates | map($row[.] | spread))
-            + [$bare[] | select(.persistence == $row.persistence and .connections == $row.connections)
-               | .minimal | spread])
+# Rows of ratios() of $whose.
+def beside($whose):
+    (candidates - [$whose]) as $candidates
+    | [["persistence", "clients"] + ($candidates | map("\($whose)/\(.)"))]
+    + map(. as $row | [.persistence, .connections] + ($candidates | map($row[.] | spread)))
     | table;
 
 # Who had how many.
@@ -297,9 +294,10 @@ def by_part($kinds; kind; value; $digits):
 (
     section("Acquire+release pairs per second";
             $runs | medians("pairs"); pairs),
-    section("Pairs per second as a multiple of others': median of the ratios (least-greatest)";
-            $runs | ratios("pairs"; "pawl"; .pairs_per_s) | map(select(length > 2));
-            beside($runs | ratios("pairs"; "bare"; .pairs_per_s))),
+    ("pawl", "module", "gathered", "bare"
+     | . as $whose
+     | section("Pairs per second of \($whose) as a multiple of others': median of the ratios (least-greatest)";
+               $runs | ratios("pairs"; $whose; .pairs_per_s) | map(select(length > 2)); beside($whose))),
     section("Latency of acquire, p50 / p99 in microseconds";
             $runs | medians("pairs"); latency),
     section("Latency of acquire with one client, p50 / p99 in microseconds, and median of the ratios";
