@@ -69,7 +69,8 @@ struct core_rejoin; /* fence/rejoin/rejoin_state.h */
  * and is QUEUED again when it would begin another one (fence/state/kept_places.h).
  *
  * Before TRYING, VOTING, BREAKING and COUNTING a call is ADMITTING while the masters owe too much
- * (fence/state/admission.h).
+ * (fence/state/admission.h). An acquire of a seat is PAUSING after it where another call has the
+ * turn of that seat by then.
  *
  * Each ends in an answer, which frees the slot. Replies that come later name a round that is over,
  * and are dropped. */

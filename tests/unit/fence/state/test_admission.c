@@ -205,6 +205,50 @@ static void without_a_majority_nobody_waits(void **state)
     assert_answer(f, 1, FENCE_ENOQUORUM);
 }
 
+static void acquire_seat(struct core_fixture *f, uint64_t client, unsigned seats, uint32_t wait_ms)
+{
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
+    call.seats = seats;
+    call.wait_ms = wait_ms;
+    call.idempotent = wait_ms > 0; /* its place is kept */
+    core_call(f, call);
+}
+
+static void both_held(struct core_fixture *f, uint64_t tag)
+{
+    for (unsigned i = 0; i < 2; i++)
+        core_reply_to(f, i, tag,
+                      (struct fence_reply){.kind = FENCE_REPLY_HELD,
+                                           .holder = CORE_OTHER_HOLDER,
+                                           .owner = "",
+                                           .remaining_ms = 9000});
+}
+
+/* While client 1 is to ask for seat 0, client 2 comes back to its place before client 1, and has
+ * the turn of that seat. */
+static void call_whose_seat_is_anothers_turn_by_then_looks_again(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_seat(f, 2, 1, 100);
+    both_held(f, core_request(f, FENCE_REQUEST_INSPECT, 0)->tag);
+    core_later_us(f, 101 * UINT64_C(1000));
+    core_tick(f);
+    assert_answer(f, 2, FENCE_EWAITTIMEOUT);
+    acquire_seat(f, 1, 2, 0);
+    assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->resource, CORE_RESOURCE "#1");
+    const uint64_t taking = core_request(f, FENCE_REQUEST_TAKE, 0)->tag;
+    core_tell_released(f, CORE_RESOURCE "#0", CORE_OTHER_HOLDER);
+    have_owed(f, FENCE_OWED_MAX);
+    both_held(f, taking);
+    acquire_seat(f, 2, 1, 100);
+    assert_no_effects(f);
+    cleaned_up(f, 0);
+    cleaned_up(f, 1);
+    core_tick(f); /* client 1 is admitted, and lets client 2 ask */
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+    assert_int_equal(core_answers(f), 0);
+}
+
 static void what_was_cleaned_up_in_vain_is_told_again_when_little_is_owed(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -232,6 +276,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(call_that_may_wait_waits_for_as_long_as_it_said),
     CORE_CASE(client_that_leaves_waits_no_more),
     CORE_CASE(without_a_majority_nobody_waits),
+    CORE_CASE(call_whose_seat_is_anothers_turn_by_then_looks_again),
     CORE_CASE(what_was_cleaned_up_in_vain_is_told_again_when_little_is_owed),
 };
 
