@@ -306,6 +306,13 @@ void core_seat_found(struct fence_core *core, const struct call *call, unsigned 
                           fence_lock_id_hash(call->lock_id), "");
 }
 
+void core_seats_forget_own(struct fence_core *core, const struct call *call)
+{
+    struct core_seats_known *known = known_of(core, call);
+    for (unsigned k = own_seat(core, call); k != FENCE_NOBODY; k = own_seat(core, call))
+        known->seen[k].held_until_us = 0;
+}
+
 /* Where its release arrived before, the seat was about to be free. */
 static void forget_overtaken(struct core_holder_hint *seen)
 {

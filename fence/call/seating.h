@@ -98,6 +98,9 @@ const char *core_seat_kept_name(struct fence_core *core, const struct call *call
 void core_seat_found(struct fence_core *core, const struct call *call, unsigned seat,
                      uint64_t remaining_ms);
 
+/* Forgets which seats the lock id of @call has. */
+void core_seats_forget_own(struct fence_core *core, const struct call *call);
+
 /* A majority has the seat @seat under other lock ids, for @remaining_ms more. @reply is of the last
  * of these masters. */
 void core_seat_found_held(struct fence_core *core, const struct call *call, unsigned seat,

@@ -30,7 +30,9 @@ void core_survey_begin(struct fence_core *core, struct call *call)
     memset(call->survey.answered, 0, sizeof(call->survey.answered));
     memset(call->survey.held, 0, sizeof(call->survey.held));
     memset(call->survey.free, 0, sizeof(call->survey.free));
-    call->survey.found = false;
+    memset(call->survey.own, 0, sizeof(call->survey.own));
+    call->survey.own_seat = FENCE_NOBODY;
+    core_seats_forget_own(core, call);
     fence_tally_begin(&call->survey.tally, core->fleet.n, first, spare);
     core_seats_ask(core, call, first);
     core_round_begin(core, call, first, spare != 0,
@@ -53,17 +55,29 @@ static void count_held_seat(struct fence_core *core, struct call *call, unsigned
         core_seat_found_held(core, call, seat, *least_ms, reply);
 }
 
+/* A grant is on a majority. On fewer masters may be another seat, which an attempt left behind. */
+static void count_own_seat(struct fence_core *core, struct call *call, unsigned seat,
+                           const struct fence_reply *reply)
+{
+    const uint32_t best = call->survey.own_seat;
+    const unsigned count = ++call->survey.own[seat];
+    if (best != FENCE_NOBODY && best != seat && count <= call->survey.own[best])
+        return;
+    if (best != seat)
+        core_seats_forget_own(core, call);
+    call->survey.own_seat = seat;
+    core_seat_found(core, call, seat, reply->remaining_ms);
+}
+
 static void count_seat(struct fence_core *core, struct call *call, unsigned i, unsigned seat,
                        const struct fence_reply *reply)
 {
     call->survey.answered[i] |= UINT64_C(1) << seat;
     const bool held = reply->kind == FENCE_REPLY_HELD;
-    if (held && call->idempotent && strcmp(reply->holder, call->lock_id) == 0) {
-        core_seat_found(core, call, seat, reply->remaining_ms);
-        call->survey.found = true;
-    } else if (held) {
+    if (held && call->idempotent && strcmp(reply->holder, call->lock_id) == 0)
+        count_own_seat(core, call, seat, reply);
+    else if (held)
         count_held_seat(core, call, seat, reply);
-    }
     if (reply->kind == FENCE_REPLY_NO)
         call->survey.free[seat]++;
     if (call->survey.answered[i] == core_seats_of(call))
@@ -81,13 +95,25 @@ void core_survey_count(struct fence_core *core, struct call *call, unsigned i,
         (void)fence_tally_record(&call->survey.tally, i, fence_part_of_reply(reply->kind));
 }
 
-/* Whether it depends on the other masters if there is a seat to ask for. A holder's seat is on a
- * majority, and the masters that were asked may be partly others. */
+/* Whether several seats are under the lock id of @call, and it is open which is on a majority. */
+static bool has_rivals(const struct call *call)
+{
+    const uint32_t best = call->survey.own_seat;
+    unsigned found = 0;
+    for (unsigned k = 0; k < call->seats; k++)
+        found += call->survey.own[k] > 0;
+    return found > 1 && call->survey.own[best] < fence_majority(call->survey.tally.n);
+}
+
+/* Whether it depends on the other masters which seat to ask for, or if there is one. A holder's
+ * seat is on a majority, and the masters that were asked may be partly others. */
 static bool depends_on_others(const struct call *call)
 {
     const unsigned majority = fence_majority(call->survey.tally.n);
     bool some_held = false;
-    for (unsigned k = 0; k < call->seats && !call->survey.found; k++) {
+    if (call->survey.own_seat != FENCE_NOBODY)
+        return has_rivals(call);
+    for (unsigned k = 0; k < call->seats; k++) {
         if (call->survey.free[k] >= majority)
             return false;
         some_held |= call->survey.held[k] > 0 && call->survey.held[k] < majority;

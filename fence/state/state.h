@@ -135,7 +135,8 @@ struct call_survey {
     uint32_t left_ms[FENCE_SEATS_MAX];    /* the least that other lock ids have left of each seat */
     uint8_t held[FENCE_SEATS_MAX];        /* the masters where they hold it, ... */
     uint8_t free[FENCE_SEATS_MAX];        /* ... and those where it is free */
-    bool found;                           /* a master has a seat under the lock id of the call */
+    uint8_t own[FENCE_SEATS_MAX];         /* the masters that have it under the call's lock id */
+    uint32_t own_seat; /* the one of which most masters say so; FENCE_NOBODY: none does */
 };
 
 /* What lasts of a watch from one look to the next. */

@@ -136,6 +136,41 @@ static void retry_asks_a_majority_for_its_seat_first(void **state)
     assert_asks_for(f, SEAT("1"));
 }
 
+/* Master @i has the seats in @own of two under the lock id of client 1, and no other. */
+static void tell_own(struct core_fixture *f, unsigned i, const uint64_t tags[2], uint64_t own)
+{
+    for (unsigned k = 0; k < 2; k++)
+        core_reply_to(f, i, tags[k],
+                      own >> k & 1 ? (struct fence_reply){.kind = FENCE_REPLY_HELD,
+                                                          .holder = core_lock_id(1),
+                                                          .owner = "",
+                                                          .remaining_ms = 500}
+                                   : (struct fence_reply){.kind = FENCE_REPLY_NO});
+}
+
+/* An attempt left seat 0 behind on a master. */
+static void retry_asks_for_the_seat_that_most_masters_have(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    ask_again(f, 1, 2);
+    const uint64_t tags[2] = {surveyed(f, 0, SEAT("0")), surveyed(f, 0, SEAT("1"))};
+    tell_own(f, 0, tags, 3);
+    tell_own(f, 1, tags, 2);
+    assert_asks_for(f, SEAT("1"));
+}
+
+static void retry_asks_all_masters_where_they_have_different_seats(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    ask_again(f, 1, 2);
+    const uint64_t tags[2] = {surveyed(f, 0, SEAT("0")), surveyed(f, 0, SEAT("1"))};
+    tell_own(f, 0, tags, 1);
+    tell_own(f, 1, tags, 2);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+    tell_own(f, 2, tags, 2);
+    assert_asks_for(f, SEAT("1"));
+}
+
 /* Masters 0 and 1 tell of each seat of @seats in the survey of the last step: those in @held have
  * another holder, seat k for 100 * (k + 1) ms more. */
 static void tell_survey(struct core_fixture *f, unsigned seats, uint64_t held)
@@ -306,6 +341,8 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(all_that_wait_for_seats_of_a_name_stand_in_one_queue),
     CORE_CASE(lock_of_the_same_name_has_a_queue_of_its_own),
     CORE_CASE(retry_asks_a_majority_for_its_seat_first),
+    CORE_CASE(retry_asks_for_the_seat_that_most_masters_have),
+    CORE_CASE(retry_asks_all_masters_where_they_have_different_seats),
     CORE_CASE(full_semaphore_costs_one_attempt_and_one_survey),
     CORE_CASE(survey_leads_to_a_seat_that_no_majority_says_is_held),
     CORE_CASE(retry_where_all_are_held_makes_no_attempt),
