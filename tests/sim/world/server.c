@@ -360,7 +360,9 @@ void sim_server_left(struct sim_world *world, unsigned s, struct sim_call *call)
     };
     call->left = true;
     sim_server_step(world, s, &event);
-    if (call->state == SIM_CALL_UNDER_WAY)
+    const bool ends_now =
+        fence_core_deadline(world->servers[s].core) <= event.now_us; /* a watch may */
+    if (call->state == SIM_CALL_UNDER_WAY && !ends_now)
         sim_check_fail(&world->check, "call %" PRIu64 " goes on, though its client has gone",
                        event.client);
 }
