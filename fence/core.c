@@ -292,7 +292,7 @@ static void trace_reply(const struct fence_core *core, enum fence_trace_kind kin
                                            .number = numbered ? reply->number : 0});
 }
 
-/* Whether @serial is of the round of @call. A survey has a serial for each seat. */
+/* Reports whether @serial is of the round of @call. A survey has a serial for each seat. */
 static bool is_in_round(const struct call *call, uint64_t serial)
 {
     const uint64_t serials = call->state == CALL_SURVEYING ? call->seats : 1;

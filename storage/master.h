@@ -2,7 +2,7 @@
  * what the master is, and reads off which locks stand there. It decides nothing: what a master may
  * do is judged by the fence, from the facts that it brings.
  *
- * A kind of master embeds struct storage_master first in a struct of its own, and sets its ops. A
+ * A kind of master embeds struct storage_master first in its own struct, and sets its ops. A
  * function of its own makes it, and starts to connect when the loop runs. All functions and
  * callbacks belong to the thread of the loop. */
 #ifndef STORAGE_MASTER_H
@@ -133,13 +133,14 @@ static inline void storage_master_flush(struct storage_master *master)
     master->ops->flush(master);
 }
 
-/* Whether a flush would send what was submitted. */
+/* Reports whether a flush would send what was submitted. */
 static inline bool storage_master_could_send(const struct storage_master *master)
 {
     return master->ops->could_send(master);
 }
 
-/* Gives up on the connection: at the next flush it is closed, and opened anew after the backoff. */
+/* Gives up on the connection: at the next flush it is closed, and opened again after the backoff.
+ */
 static inline void storage_master_reset(struct storage_master *master)
 {
     master->ops->reset(master);
@@ -200,7 +201,8 @@ static inline void storage_master_password(struct storage_master *master, const 
     master->ops->password(master, password, refused, context);
 }
 
-/* Where it is, for people and logs: no user, no password. Lives as long as the master. */
+/* The address of the master, for people and logs: no user, no password. Lives as long as the
+ * master. */
 static inline const char *storage_master_address(const struct storage_master *master)
 {
     return master->ops->address(master);

@@ -52,8 +52,8 @@ FENCE_CHECKED int api_key_parse(const char *line, size_t len, char ret_why[stati
 struct api_key *api_key_ref(struct api_key *key);
 void api_key_unref(struct api_key *key);
 
-/* Whether a name is within the prefixes of @key. For a prefix of names: whether each name that
- * begins with it is. */
+/* Reports whether a name is within the prefixes of @key. For a prefix of names: whether each name
+ * that begins with it is. */
 bool api_key_reaches(const struct api_key *key, const char *name);
 
 /* True if @prefix may stand in a key file: some resource begins with it. */

@@ -3,7 +3,7 @@
  * The id names the key, in the key file, in logs and beside the locks that it holds. It is no
  * secret. The secret is 256 random bits. They cannot be guessed, so a slow hash would protect
  * nothing, and one fast hash for each call is enough: BLAKE2b, libsodium's crypto_generichash. Each
- * line of a key file has a random salt of its own, which is the key of that hash. So two lines for
+ * line of a key file has its own random salt, which is the key of that hash. So two lines for
  * one secret do not look alike, and nobody can try a guess on all lines at once.
  *
  * Functions here take the same time for each secret of the right length. Any thread, after
@@ -51,7 +51,7 @@ void api_secret_make(char ret_secret[static API_SECRET_LEN + 1]);
 /* The digest of @secret under a new salt. */
 void api_digest_make(const char secret[static API_SECRET_LEN], struct api_digest *ret_digest);
 
-/* Whether @digest is that of @secret; in constant time. */
+/* Reports whether @digest is that of @secret; in constant time. */
 bool api_digest_matches(const struct api_digest *digest, const char secret[static API_SECRET_LEN]);
 
 /* "<salt>.<hash>", terminated; and back. FENCE_EINVAL: @text is none. */

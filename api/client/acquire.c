@@ -115,7 +115,7 @@ static int refuse_grant(pawl_client *client, pawl_lock *lock)
     return PAWL_EPROTOCOL;
 }
 
-/* Whether @lock is a seat or the gate of @name. */
+/* Reports whether @lock is a seat or the gate of @name. */
 static bool is_lock_of(const char *lock, const char *name)
 {
     const size_t len = strlen(name);

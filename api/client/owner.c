@@ -65,7 +65,7 @@ struct client_owner client_owner_here(void)
     return (struct client_owner){.pid = getpid(), .forks = atomic_load(&forks)};
 }
 
-/* The pid alone does not tell a child: in a PID namespace of its own it may have that of its
+/* The pid alone does not tell a child: in its own PID namespace it may have that of its
  * parent. A fork that is a bare system call is not counted. */
 bool client_owner_is_here(const struct client_owner *owner)
 {

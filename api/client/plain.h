@@ -10,7 +10,7 @@
  * writing, which would hide the text behind it. Returns the length. */
 size_t client_plain(const char *text, size_t len, char *ret_text, size_t size);
 
-/* Whether client_plain() would leave it as it is. */
+/* Reports whether client_plain() would leave it as it is. */
 bool client_is_plain(const char *text, size_t len);
 
 #endif

@@ -24,8 +24,8 @@ struct api_access {
     bool (*authorize)(void *context, struct api_request *request, const struct api_route *route,
                       const char *value, struct api_caller *ret_caller);
 
-    /* Whether the caller of @request has @right on @name, a resource or the beginning of some.
-     * Otherwise it has answered it. */
+    /* Reports whether the caller of @request has @right on @name, a resource or the beginning of
+     * some. Otherwise it has answered it. */
     bool (*permits)(void *context, struct api_request *request, enum api_right right,
                     const char *name);
 };

@@ -1,6 +1,6 @@
 /* Which pages of other sites a browser may let call this service: cross-origin resource sharing
  * (Fetch standard, section "HTTP extensions"). Without a list none may. No credentials are
- * allowed: such a page brings a key of its own. Pure. */
+ * allowed: such a page brings its own key. Pure. */
 #ifndef API_HTTP_CORS_H
 #define API_HTTP_CORS_H
 
@@ -21,7 +21,8 @@ struct api_origins {
  * it is not the scheme's own (RFC 6454, section 6.2). */
 bool api_cors_is_origin(const char *text);
 
-/* Whether @origin, the value of an Origin header or NULL, is one of @origins, byte for byte. */
+/* Reports whether @origin, the value of an Origin header or NULL, is one of @origins, byte for
+ * byte. */
 bool api_cors_is_listed(const char *origin, const struct api_origins *origins);
 
 /* What a page may send, and read. */

@@ -69,7 +69,7 @@ static bool check_site(struct api_request *request)
     return false;
 }
 
-/* Where a request leads, before anybody is told so. */
+/* The path of a request, before it is answered. */
 struct way {
     enum api_found found;
     const char *fault; /* of the path; NULL: none */

@@ -14,7 +14,7 @@ static const char *const reasons[] = {
     [API_PERCENT_UTF8] = "The path is not valid UTF-8.",
 };
 
-/* Where the path starts in @target; NULL if it has none (RFC 9112, section 3.2). */
+/* The start of the path in @target; NULL if it has none (RFC 9112, section 3.2). */
 static const char *path_start(const char *target)
 {
     if (target[0] == '/')

@@ -8,7 +8,7 @@
 /* Answers @request with @problem and its detail from the table. */
 void api_problem_answer(struct api_request *request, enum api_problem problem);
 
-/* The same with a detail of its own. Text from the client may be in it: it is cut and cleaned. */
+/* The same with its own detail. Text from the client may be in it: it is cut and cleaned. */
 void api_problem_answer_detail(struct api_request *request, enum api_problem problem,
                                const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -41,7 +41,8 @@ const char *api_request_caller(const struct api_request *request);
  */
 struct api_caller *api_request_known(struct api_request *request);
 
-/* Whether the caller has @right on @name, a resource or the beginning of some. False: answered. */
+/* Reports whether the caller has @right on @name, a resource or the beginning of some. False:
+ * answered. */
 bool api_request_permits(struct api_request *request, enum api_right right, const char *name);
 
 /* The same for the right that the route needs. */
@@ -65,7 +66,8 @@ void api_request_answer(struct api_request *request, const struct api_answer *an
 bool api_request_stream(struct api_request *request, const struct api_answer *head,
                         const struct api_stream_owner *owner);
 
-/* Whether the client of a parked request is known to have gone; its answer will reach nobody. */
+/* Reports whether the client of a parked request is known to have gone; its answer will reach
+ * nobody. */
 bool api_request_client_left(const struct api_request *request);
 
 /* A number that the handler keeps with the request, for its answer; 0 at first. */
@@ -76,8 +78,8 @@ uint32_t api_request_noted(const struct api_request *request);
  * asked for. A server that stops tells such clients first (api_http_waiting()). */
 void api_request_may_wait(struct api_request *request, unsigned locks);
 
-/* Whether the request is a call of a batch (api/http/batch.h). Such a call must not wait for a
- * lock: the batch would keep all other answers back until then. */
+/* Reports whether the request is a call of a batch (api/http/batch.h). Such a call must not wait
+ * for a lock: the batch would keep all other answers back until then. */
 bool api_request_is_batched(const struct api_request *request);
 
 /* Reports whether the request is a part of one call of a client, such as a seat of a writer's
@@ -89,7 +91,7 @@ bool api_request_is_part(const struct api_request *request);
 const char *api_request_id(const struct api_request *request);
 const char *api_request_trace(const struct api_request *request);
 
-/* Where the client is: "127.0.0.1:40312", "unix", or "" where that is not known any more. */
+/* The address of the client: "127.0.0.1:40312", "unix", or "" where that is not known any more. */
 enum {
     API_PEER_MAX = 64,
 };

@@ -63,16 +63,16 @@ struct api_request *api_request_begin_within(struct api_request *outer,
 /* api_headers_fault() of @request. */
 const char *api_request_headers_fault(const struct api_request *request, const char *version);
 
-/* Whether the body is to be read. Not one that is too large, where the client asked first (Expect)
- * or where reading takes too long. */
+/* Reports whether the body is to be read. Not one that is too large, where the client asked first
+ * (Expect) or where reading takes too long. */
 bool api_request_wants_body(const struct api_request *request);
 
 /* Refuses a request whose body was not read; its connection ends with the answer. @fault NULL: the
  * body is too large. */
 void api_request_refuse(struct api_request *request, const char *fault);
 
-/* Whether the next piece of the body waits for its turn: the transport was told to suspend, and
- * passes on nothing until it is told to resume. */
+/* Reports whether the next piece of the body waits for its turn: the transport was told to suspend,
+ * and passes on nothing until it is told to resume. */
 bool api_request_body_waits(const struct api_request *request);
 
 /* The next piece of the body. False: memory is out, or the body does not end; the connection has to

@@ -1,4 +1,4 @@
-/* Whether a request comes from a page of another site. A browser sends such requests for any page
+/* True if a request comes from a page of another site. A browser sends such requests for any page
  * that its user opens. It sends some of them without asking first (a POST without a body). Pure. */
 #ifndef API_HTTP_SITE_H
 #define API_HTTP_SITE_H
@@ -19,13 +19,13 @@ enum {
 /* True for a name that can be one of api_hosts: letters, digits, '-', '_' and '.'. */
 bool api_site_is_name(const char *text);
 
-/* Whether @host, the value of a Host header, is an IP address, localhost, or one of @hosts. Any
- * other name may be one of a foreign site that leads to this address (DNS rebinding). */
+/* Reports whether @host, the value of a Host header, is an IP address, localhost, or one of @hosts.
+ * Any other name may be one of a foreign site that leads to this address (DNS rebinding). */
 bool api_site_is_known(const char *host, const struct api_hosts *hosts);
 
-/* Whether a page of this service itself sent a request: by its Origin (RFC 6454) and Sec-Fetch-Site
- * (Fetch Metadata). NULL: the header is not there; no browser sent it, or it is from before these
- * headers. @host may be NULL too. */
+/* Reports whether a page of this service itself sent a request: by its Origin (RFC 6454) and
+ * Sec-Fetch-Site (Fetch Metadata). NULL: the header is not there; no browser sent it, or it is from
+ * before these headers. @host may be NULL too. */
 bool api_site_is_own(const char *host, const char *origin, const char *fetch_site);
 
 #endif

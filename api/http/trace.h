@@ -10,11 +10,11 @@ enum {
     API_TRACE_MAX = 55,       /* bytes of a traceparent, of which no more is kept */
 };
 
-/* Whether @text is printable ASCII, at least one byte and at most API_REQUEST_ID_MAX. */
+/* Reports whether @text is printable ASCII, at least one byte and at most API_REQUEST_ID_MAX. */
 bool api_request_id_valid(const char *text);
 
-/* Whether @text is a traceparent: version, trace id, parent id and flags in lower-case hexadecimal
- * digits, neither id all zeros. A version above 00 may say more behind these. */
+/* Reports whether @text is a traceparent: version, trace id, parent id and flags in lower-case
+ * hexadecimal digits, neither id all zeros. A version above 00 may say more behind these. */
 bool api_trace_valid(const char *text);
 
 #endif

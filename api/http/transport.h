@@ -28,7 +28,7 @@ struct api_transport {
     /* The stream ends with its connection; the request may be gone afterwards. */
     void (*end_stream)(struct api_request *request);
 
-    /* Whether the client of a request that waits for its answer is known to have gone. */
+    /* Reports whether the client of a request that waits for its answer is known to have gone. */
     bool (*has_left)(const struct api_request *request);
 
     /* The client's socket; -1: it is gone. */

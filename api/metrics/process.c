@@ -66,7 +66,7 @@ static uint64_t count_descriptors(void)
     if (descriptors == NULL)
         return 0;
     for (const struct dirent *entry = readdir(descriptors); entry != NULL;
-         entry = readdir(descriptors)) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
+         entry = readdir(descriptors)) /* NOLINT(concurrency-mt-unsafe): its own stream */
         count += entry->d_name[0] != '.';
     (void)closedir(descriptors);
     return count > 0 ? count - 1 : 0; /* without that of the walk */

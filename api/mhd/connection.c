@@ -240,7 +240,7 @@ static ssize_t receive(struct api_connection *connection, char *buffer, size_t s
     return got;
 }
 
-/* Whether a read that got @got bytes, of @room that were free, got all there is. */
+/* Reports whether a read that got @got bytes, of @room that were free, got all there is. */
 static bool is_drained(const struct api_connection *connection, size_t got, size_t room)
 {
     return connection->session != NULL ? api_tls_session_is_drained(connection->session)

@@ -1,5 +1,5 @@
 /* TLS handshakes, apart from the connections that stand. A handshake costs the service a
- * millisecond or more, and a stranger nothing. So a thread of its own does them, one after the
+ * millisecond or more, and a stranger nothing. So its own thread does them, one after the
  * other, in the order in which the clients spoke. The thread is nice (setpriority(2)): where
  * processors are short, the clients that are known already and the masters come first. A client
  * comes to the shards once its handshake is done.

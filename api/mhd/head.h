@@ -1,4 +1,4 @@
-/* Whether libmicrohttpd shows the whole head of a request. Pure.
+/* True if libmicrohttpd shows the whole head of a request. Pure.
  *
  * libmicrohttpd reads a head in place. It cuts it up into texts, each ended by a NUL where a
  * separator was, and shows those. It leaves out what it did not understand: all behind a NUL in the

@@ -151,8 +151,8 @@ static uint64_t http_now_ms(void)
     return http_now_us() / 1000;
 }
 
-/* Whether somebody else should let in who knocks at @door. It has been woken as well, but may not
- * have run yet. */
+/* Reports whether somebody else should let in who knocks at @door. It has been woken as well, but
+ * may not have run yet. */
 static bool leaves_to_others(struct api_http *http, const struct api_door *door)
 {
     struct pollfd knocks = {.fd = door->fd, .events = POLLIN};

@@ -63,9 +63,9 @@ struct api_http_config {
 
     struct api_observer observer; /* is told of each request that was answered */
 
-    /* Whether other servers that accept from the same sockets have fewer connections. This one then
-     * waits for them, but not for long. Otherwise the one that wakes first would get all. NULL: it
-     * never waits. */
+    /* Reports whether other servers that accept from the same sockets have fewer connections. This
+     * one then waits for them, but not for long. Otherwise the one that wakes first would get all.
+     * NULL: it never waits. */
     bool (*crowded)(void *context);
     void *crowded_context;
 };
@@ -113,7 +113,7 @@ void api_http_leave(struct api_http *http);
  * they are closed at once, and their queues are left to it. */
 void api_http_hand_over(struct api_http *http);
 
-/* Whether it lets anybody in: a door is open. */
+/* Reports whether it lets anybody in: a door is open. */
 bool api_http_is_open(const struct api_http *http);
 
 /* A parked request that may wait long (api_request_may_wait()); NULL: there is none. */

@@ -49,7 +49,7 @@ void api_mhd_stream_begin(struct api_request *request, const struct api_response
     if (sent && exchange->in_chunks)
         sent =
             MHD_add_response_header(exchange->response, "Transfer-Encoding", "chunked") == MHD_YES;
-    /* Where memory is out, libmicrohttpd calls again, and is told to close the connection. */
+    /* If memory is out, libmicrohttpd calls again, and is told to close the connection. */
     if (sent)
         (void)MHD_queue_response(exchange->connection, head->status, exchange->response);
     api_exchange_move(exchange, API_EXCHANGE_OPENING);
@@ -113,7 +113,7 @@ static size_t frame(const struct api_exchange *exchange, const char *bytes, size
     return at;
 }
 
-/* Keeps the rest of a piece. Where memory is out, half a piece cannot stand, and the client is told
+/* Keeps the rest of a piece. If memory is out, half a piece cannot stand, and the client is told
  * by the end of its connection to come again. */
 static enum api_sent keep_unsent(struct api_exchange *exchange, const char *rest, size_t len)
 {

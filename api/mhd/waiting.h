@@ -25,7 +25,8 @@ void api_waiting_answer(struct api_request *request, const struct api_response *
  * call is told. */
 void api_waiting_stirred(struct api_exchange *exchange);
 
-/* Whether the client of a parked request is known to have gone; as api_transport.has_left. */
+/* Reports whether the client of a parked request is known to have gone; as api_transport.has_left.
+ */
 bool api_waiting_has_left(const struct api_request *request);
 
 /* libmicrohttpd is done with the connection. Frees the exchange, or has it wait for its answer

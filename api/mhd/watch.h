@@ -38,7 +38,7 @@ void api_watch_no_door(int watch_fd, int listen_fd);
  */
 bool api_watch_turn(int watch_fd, void (*stirred)(struct api_exchange *exchange));
 
-/* Whether the client at @socket has gone by now, noticed or not. One that sent more than
+/* Reports whether the client at @socket has gone by now, noticed or not. One that sent more than
  * API_HTTP_AHEAD_MAX ahead counts as gone: its end could not be seen behind that. */
 bool api_watch_has_left(int socket);
 

@@ -42,14 +42,14 @@ static void warn_of(const struct api_tls_config *config, const char *what, const
         config->warn(sentence);
 }
 
-/* Whether @issuer, by its name, signed @cert. */
+/* Reports whether @issuer, by its name, signed @cert. */
 static bool is_issuer_of(gnutls_x509_crt_t issuer, gnutls_x509_crt_t cert)
 {
     return gnutls_x509_crt_check_issuer(cert, issuer) != 0;
 }
 
-/* Whether the chain before had one more certificate at this place: a cut between two certificates
- * leaves a file that looks whole. */
+/* Reports whether the chain before had one more certificate at this place: a cut between two
+ * certificates leaves a file that looks whole. */
 static bool lacks_issuer(const struct api_tls_files *files, const struct api_tls_files *before)
 {
     assert(files->chain_count > 0);

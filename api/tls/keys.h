@@ -1,5 +1,5 @@
 /* The certificate, the key and the authority of clients, as they were read from files. They can be
- * read anew: connections that stand keep what they began with, and later ones have the new. */
+ * read again: connections that stand keep what they began with, and later ones have the new. */
 #ifndef API_TLS_KEYS_H
 #define API_TLS_KEYS_H
 
@@ -20,7 +20,7 @@ struct api_tls_config {
     const char *key;  /* file, PEM, not encrypted */
     const char
         *client_ca; /* file, PEM: who signs certificates of clients; NULL: none is asked for */
-    bool client_optional; /* a client may show no certificate; a bad one is refused all the same */
+    bool client_optional;   /* a client may show no certificate; a bad one is refused anyway */
     const char *priorities; /* of GnuTLS; NULL: API_TLS_PRIORITIES */
     /* Is told what is a risk in files that are read, as a sentence. NULL: nobody is. */
     void (*warn)(const char *sentence);

@@ -26,7 +26,7 @@ static int refuse_status(char ret_why[static API_TLS_PEER_WHY_MAX], unsigned sta
 
 /* ---- the chain ------------------------------------------------------------------------------- */
 
-/* Whether @cert alone leads to the CA file, without what else the client sent. */
+/* Reports whether @cert alone leads to the CA file, without what else the client sent. */
 static bool is_signed_by_file(const struct api_tls_files *files, gnutls_x509_crt_t cert)
 {
     gnutls_x509_trust_list_t trusted = NULL;

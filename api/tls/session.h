@@ -37,7 +37,7 @@ bool api_tls_session_greet(struct api_tls_session *session);
  * goodbye, or has gone. -1 with EAGAIN, or with EPROTO: see the state. */
 ssize_t api_tls_session_read(struct api_tls_session *session, void *buffer, size_t size);
 
-/* Whether a next read can only say EAGAIN before the kernel has more. */
+/* Reports whether a next read can only say EAGAIN before the kernel has more. */
 bool api_tls_session_is_drained(const struct api_tls_session *session);
 
 /* send(2). After EAGAIN the same bytes have to be given again. May send less. */

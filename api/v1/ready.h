@@ -1,4 +1,4 @@
-/* Whether the service could grant a lock now. Private to api/v1. */
+/* True if the service could grant a lock now. Private to api/v1. */
 #ifndef API_V1_READY_H
 #define API_V1_READY_H
 

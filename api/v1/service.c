@@ -215,7 +215,7 @@ static void answer_lost_memory(struct api_request *request, const struct fence_f
             fleet->n);
 }
 
-/* They vote all the same. Their locks can be read and released, but not extended. */
+/* They vote anyway. Their locks can be read and released, but not extended. */
 static void answer_full(struct api_request *request, const struct api_backend *backend)
 {
     const struct fence_fleet *fleet = backend->fleet;

@@ -19,8 +19,8 @@ enum {
  * had; errno says why. */
 FENCE_CHECKED int api_listen(const char *address, bool reuse_port, int *ret_fd);
 
-/* Whether others than the programs of this machine can reach @address: it is neither in 127.0.0.0/8
- * nor ::1 nor a unix socket ("unix:..."). False where it is no address. */
+/* Reports whether others than the programs of this machine can reach @address: it is neither in
+ * 127.0.0.0/8 nor ::1 nor a unix socket ("unix:..."). False where it is no address. */
 bool api_listen_is_public(const char *address);
 
 /* The same for the listening socket @fd. */

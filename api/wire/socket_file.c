@@ -39,7 +39,7 @@ static int lock_folder_of(const char *path)
     return fd;
 }
 
-/* Whether @path is a socket whose listener has gone. If not, errno says why. */
+/* Reports whether @path is a socket whose listener has gone. If not, errno says why. */
 static bool is_stale(const char *path)
 {
     const struct sockaddr_un address = address_of(path);

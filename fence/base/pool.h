@@ -30,7 +30,7 @@ static inline bool fence_pool_full(const struct fence_pool *pool)
     return pool->free == FENCE_POOL_NONE;
 }
 
-/* Whether @slot is taken; and of a free one the next that would be taken behind it. */
+/* Reports whether @slot is taken; and of a free one the next that would be taken behind it. */
 bool fence_pool_is_taken(const struct fence_pool *pool, uint32_t slot);
 uint32_t fence_pool_behind(const struct fence_pool *pool, uint32_t slot);
 

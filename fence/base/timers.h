@@ -32,7 +32,7 @@ uint64_t fence_timers_next_us(const struct fence_timers *timers);
 /* Whose it is. Precondition: one is set. */
 uint32_t fence_timers_first(const struct fence_timers *timers);
 
-/* Whether @slot has one. */
+/* Reports whether @slot has one. */
 bool fence_timers_is_set(const struct fence_timers *timers, uint32_t slot);
 
 /* Asserts that the heap is one, and that each slot is where it says. O(n): for tests. */

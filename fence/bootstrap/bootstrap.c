@@ -92,7 +92,7 @@ static uint32_t longest_lease_ms(const struct fence_bootstrap *bootstrap)
 }
 
 /* When no holder can count on a lock any more. Masters that voted before may have forgotten locks.
- * Where none of these did, those of the fleet that is followed tell. */
+ * If none of these did, those of the fleet that is followed tell. */
 static uint64_t leases_end_us(const struct fence_bootstrap *bootstrap, uint64_t now_us)
 {
     const uint64_t from_us = bootstrap->params.from_until_us;

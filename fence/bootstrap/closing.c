@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Whether an earlier run has closed it. The fleet that follows may have claimed it since. */
+/* Reports whether an earlier run has closed it. The fleet that follows may have claimed it since.
+ */
 static bool is_closed(const struct fence_facts *facts)
 {
     return facts->closed && !facts->marked_active;

@@ -33,8 +33,8 @@
  * ends, and the outcome says why. Precondition: all masters were looked at. */
 FENCE_CHECKED bool fence_bootstrap_judge_closing(struct fence_bootstrap *bootstrap);
 
-/* Whether the leases that the masters tell are all that there are. Each holder's lock is at a
- * majority of them, and none of them has forgotten any. */
+/* Reports whether the leases that the masters tell are all that there are. Each holder's lock is at
+ * a majority of them, and none of them has forgotten any. */
 bool fence_bootstrap_knows_all_leases(const struct fence_bootstrap *bootstrap);
 
 /* A master has a lock whose lease ends @left_ms after @now_us, and none that ends later. */

@@ -36,7 +36,7 @@ bool fence_bootstrap_is_blank(const struct fence_bootstrap *bootstrap, unsigned 
            (facts->initialising && memcmp(&facts->view, &nobody, sizeof(nobody)) == 0);
 }
 
-/* Whether master @i was of the fleet that this one follows, or is to be closed with it. */
+/* Reports whether master @i was of the fleet that this one follows, or is to be closed with it. */
 static bool is_followed(const struct fence_bootstrap *bootstrap, unsigned i)
 {
     const struct fence_facts *facts = &bootstrap->seen[i];
@@ -184,8 +184,8 @@ static int64_t incarnation_before(const struct fence_bootstrap_params *params, i
     return by_survivors > by_floors ? by_survivors : by_floors;
 }
 
-/* Whether these masters may have voted since the fleet that they follow was closed, and have
- * forgotten it. An earlier run has claimed a majority before it closed that fleet. */
+/* Reports whether these masters may have voted since the fleet that they follow was closed, and
+ * have forgotten it. An earlier run has claimed a majority before it closed that fleet. */
 static bool judge_followed(struct fence_bootstrap *bootstrap)
 {
     const struct fence_bootstrap_params *params = &bootstrap->params;

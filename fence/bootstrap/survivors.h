@@ -9,7 +9,7 @@
  * outcome says why. Precondition: all masters were looked at. */
 FENCE_CHECKED bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap);
 
-/* Whether each server itself may vote. What its marker says is judged later. */
+/* Reports whether each server itself may vote. What its marker says is judged later. */
 FENCE_CHECKED bool fence_bootstrap_judge_servers(struct fence_bootstrap *bootstrap);
 
 /* Decides the incarnations that the members get. False: one leaves no room for higher ones. */

@@ -69,8 +69,8 @@ static void turn_away(struct fence_core *core, struct call *call)
     answer_count(core, call, FENCE_EBUSY);
 }
 
-/* One of the batch of @call, which is not the first, learns what it came to. It is answered in a
- * step of its own. */
+/* One of the batch of @call, which is not the first, learns what it came to. It is answered in its
+ * own step. */
 static void tell_member(struct fence_core *core, struct call *member, const struct call *call)
 {
     member->tries = call->tries;

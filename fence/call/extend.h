@@ -1,4 +1,4 @@
-/* Extend: one round, then the answer. Where too few masters have the lock to extend it, but some
+/* Extend: one round, then the answer. If too few masters have the lock to extend it, but some
  * do, the call acquires it again (fence/call/reacquire.h), and a round follows. */
 #ifndef FENCE_CALL_EXTEND_H
 #define FENCE_CALL_EXTEND_H

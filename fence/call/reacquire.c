@@ -68,7 +68,8 @@ void core_reacquire_begin(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_EXTEND && call->group == FENCE_NOBODY);
     core_call_move(call, CALL_REACQUIRING);
-    call->ttl_ms = (uint32_t)fence_min(call->ttl_ms, core->fleet.ttl_max_ms); /* made anew since */
+    call->ttl_ms =
+        (uint32_t)fence_min(call->ttl_ms, core->fleet.ttl_max_ms); /* created again since */
     core_extend_as(core, call, call->vote.owner);
     call->idempotent = true;
     core_attempt_begin(core, call);

@@ -15,14 +15,14 @@
  * makes the delay shorter. */
 void core_extend_as(const struct fence_core *core, struct call *call, const char *owner);
 
-/* Whether the round of the extension @call, which came to no end, calls for that. */
+/* Reports whether the round of the extension @call, which came to no end, calls for that. */
 bool core_reacquire_helps(const struct call *call);
 
 /* The extension @call acquires again. */
 void core_reacquire_begin(struct fence_core *core, struct call *call);
 
 /* Acts on what is certain of the attempt. True: the lock is had again, and the round of @call
- * begins anew, under its new token. */
+ * restarts, under its new token. */
 bool core_reacquire_over(struct fence_core *core, struct call *call);
 
 #endif

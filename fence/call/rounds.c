@@ -31,7 +31,7 @@ static bool is_outdated(struct fence_core *core, const struct call *call)
     return fence_round_outdated(&call->round, &masters);
 }
 
-/* The spare masters in @set are to be asked. False: the call began anew instead. */
+/* The spare masters in @set are to be asked. False: the call restarted instead. */
 static bool ask_more(struct fence_core *core, struct call *call, const struct core_round_kind *kind,
                      uint32_t set)
 {

@@ -1,7 +1,7 @@
 /* The way of a call through a round, whatever the round asks. The round asks the first
  * masters. The round asks a spare master where another master is late, or where the answers do not
  * settle the round. The round counts each answer, and the call concludes. If the fleet has another
- * view by then, the call begins anew, or the round asks no more masters. fence/round/round.h says
+ * view by then, the call restarts, or the round asks no more masters. fence/round/round.h says
  * whom a round asks, and when. */
 #ifndef FENCE_CALL_ROUNDS_H
 #define FENCE_CALL_ROUNDS_H
@@ -14,18 +14,18 @@ struct core_round_kind {
     struct fence_tally *(*tally)(struct call *call);
 
     /* Master @i refused the view that it was named, and the core has learnt the view of @i. True:
-     * the call began anew, or asked @i again. NULL: the refusal is an answer like any other. */
+     * the call restarted, or asked @i again. NULL: the refusal is an answer like any other. */
     bool (*view_refused)(struct fence_core *core, struct call *call, unsigned i);
 
     /* Counts the answer of master @i. */
     void (*count)(struct fence_core *core, struct call *call, unsigned i,
                   const struct fence_reply *reply);
 
-    /* Whether the answers of all that were asked cannot settle the round. NULL: never. */
+    /* Reports whether the answers of all that were asked cannot settle the round. NULL: never. */
     bool (*wants_more)(const struct call *call);
 
     /* The view that the round keeps to has ended, and the masters in @set were to be asked. True:
-     * the call began anew. False: the round goes on, and asks no more masters. NULL: the round
+     * the call restarted. False: the round goes on, and asks no more masters. NULL: the round
      * keeps to no view. */
     bool (*view_ended)(struct fence_core *core, struct call *call, uint32_t set);
 
@@ -40,7 +40,7 @@ struct core_round_kind {
     void (*conclude)(struct fence_core *core, struct call *call);
 };
 
-/* A round of @call begins: its requests get a serial of their own, and it keeps to the view of
+/* A round of @call begins: its requests get their own serial, and it keeps to the view of
  * now. */
 void core_round_new(struct fence_core *core, struct call *call);
 

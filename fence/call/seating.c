@@ -30,7 +30,7 @@ static bool is_held(const struct fence_core *core, const struct core_holder_hint
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Whether @who, of the same queue, stands behind @call. */
+/* Reports whether @who, of the same queue, stands behind @call. */
 static bool is_behind(const struct fence_core *core, uint32_t who, const struct call *call)
 {
     const struct core_wait_place *places = core->queues.places;
@@ -95,7 +95,7 @@ struct core_holder_hint *core_seat_gate_hint(const struct fence_core *core, cons
     return &known_of(core, call)->gate;
 }
 
-/* Whether a writer is known to have the gate, which turns @call away. */
+/* Reports whether a writer is known to have the gate, which turns @call away. */
 static bool is_shut_out(const struct fence_core *core, const struct call *call)
 {
     return call->mode == FENCE_MODE_READ && is_held(core, &known_of(core, call)->gate);
@@ -313,7 +313,7 @@ void core_seats_forget_own(struct fence_core *core, const struct call *call)
         known->seen[k].held_until_us = 0;
 }
 
-/* Where its release arrived before, the seat was about to be free. */
+/* If its release arrived before, the seat was about to be free. */
 static void forget_overtaken(struct core_holder_hint *seen)
 {
     if (core_holder_hint_overtaken(seen))
@@ -375,7 +375,7 @@ const struct fence_group *core_seat_with_gate(struct fence_core *core, const str
 
 /* ---- asking about all of them ---------------------------------------------------------------- */
 
-/* Each seat has a serial of its own in the round, so that a reply tells which seat it is about. */
+/* Each seat has its own serial in the round, so that a reply tells which seat it is about. */
 void core_seats_ask(struct fence_core *core, const struct call *call, uint32_t set)
 {
     core->rounds = fence_max(core->rounds, call->round.serial + FENCE_SEATS_MAX - 1);

@@ -8,27 +8,27 @@
  * knows. A free seat goes to the first waiter that knows it.
  *
  * A call asks for one seat after the other of those that it has the turn of. It begins with those
- * that no lock id is known to hold. Where all of them are held it pauses until the first of their
+ * that no lock id is known to hold. If all of them are held it pauses until the first of their
  * leases ends, or it is told of a release. */
 #ifndef FENCE_CALL_SEATING_H
 #define FENCE_CALL_SEATING_H
 
 #include "fence/state/state.h"
 
-/* Whether @call wants one of several seats. Functions that say nothing else need such a call,
- * which stands in its queue. */
+/* Reports whether @call wants one of several seats. Functions that say nothing else need such a
+ * call, which stands in its queue. */
 static inline bool core_wants_seat(const struct call *call)
 {
     return call->seats > 0;
 }
 
-/* Whether @call is a writer's, which wants all seats (fence/call/gate.h). */
+/* Reports whether @call is a writer's, which wants all seats (fence/call/gate.h). */
 static inline bool core_writes(const struct call *call)
 {
     return call->mode == FENCE_MODE_WRITE;
 }
 
-/* Whether @call, a writer, has the gate and asks for the seats. */
+/* Reports whether @call, a writer, has the gate and asks for the seats. */
 static inline bool core_has_gate(const struct call *call)
 {
     return core_writes(call) && call->group != FENCE_NOBODY;
@@ -47,7 +47,7 @@ void core_seats_take_turns(struct fence_core *core, const struct call *call);
  * knows it. Returns bits of the seats whose turn another call has now. */
 uint64_t core_seats_pass_turns(struct fence_core *core, const struct call *call);
 
-/* Whether @call has the turn of a seat; and whether of the one that it asks for. */
+/* Reports whether @call has the turn of a seat; and whether of the one that it asks for. */
 bool core_seats_has_turn(const struct fence_core *core, const struct call *call);
 bool core_seat_has_turn(const struct fence_core *core, const struct call *call);
 
@@ -59,13 +59,14 @@ struct core_holder_hint *core_seat_first_to_end(const struct fence_core *core,
 struct core_holder_hint *core_seat_next_to_end(const struct fence_core *core,
                                                const struct call *call);
 
-/* Whether other lock ids are known to hold all seats that @call knows; all that it has the turn of;
- * and whether @call's own lock id is known to hold one. */
+/* Reports whether other lock ids are known to hold all seats that @call knows; all that it has the
+ * turn of; and whether @call's own lock id is known to hold one. */
 bool core_seats_all_held(const struct fence_core *core, const struct call *call);
 bool core_seats_turn_held(const struct fence_core *core, const struct call *call);
 bool core_seat_held_by_itself(const struct fence_core *core, const struct call *call);
 
-/* Whether a call before @call has the turn of a seat that @call knows, and that may be free. */
+/* Reports whether a call before @call has the turn of a seat that @call knows, and that may be
+ * free. */
 bool core_seats_left_to_others(const struct fence_core *core, const struct call *call);
 
 /* How many of the first seats, without a gap, lock ids are known to hold. */
@@ -76,18 +77,18 @@ unsigned core_seats_held_from_first(const struct fence_core *core, const struct 
  * last pause. */
 bool core_seat_choose(struct fence_core *core, struct call *call);
 
-/* Whether @call, a reader, may ask for a seat though others stand before it: one is free as far as
- * is known, and no reader of this server asks for it. How many such seats there are. */
+/* Reports whether @call, a reader, may ask for a seat though others stand before it: one is free as
+ * far as is known, and no reader of this server asks for it. How many such seats there are. */
 unsigned core_seats_shared(const struct fence_core *core, const struct call *call);
 
 /* An attempt of @call, which may be of any kind, for a seat begins or is over. */
 void core_seat_trying(struct fence_core *core, const struct call *call, bool begins);
 
-/* A pause of @call, the @first of its queue or not, is over. Where all seats are held, it looks at
+/* A pause of @call, the @first of its queue or not, is over. If all seats are held, it looks at
  * those whose release it would not be told of; or else at all, as a message may be lost. */
 void core_seats_look(struct fence_core *core, struct call *call, bool first);
 
-/* Whether @call has to ask for a seat before it is told of the release of each. */
+/* Reports whether @call has to ask for a seat before it is told of the release of each. */
 bool core_seats_unheard(const struct fence_core *core, const struct call *call);
 
 /* A copy of the name of the seat that @call asks for. It stays for the rest of the step, also where
@@ -129,7 +130,7 @@ unsigned core_seat_of_reply(const struct call *call, const struct fence_reply *r
 /* @call has an answer: its resource is the name that it asked for again. */
 void core_seat_drop(struct call *call);
 
-/* The name of the queue of @resource, which may be a seat. A gate has a queue of its own. */
+/* The name of the queue of @resource, which may be a seat. A gate has its own queue. */
 void core_queue_name(const char *resource, char ret_name[static FENCE_RESOURCE_MAX + 1]);
 
 /* The hint of @queue about @resource, which it is of, or of whose seats it is. Readers have a hint

@@ -95,7 +95,7 @@ void core_survey_count(struct fence_core *core, struct call *call, unsigned i,
         (void)fence_tally_record(&call->survey.tally, i, fence_part_of_reply(reply->kind));
 }
 
-/* Whether several seats are under the lock id of @call, and it is open which is on a majority. */
+/* Reports whether several seats are under the lock id of @call, and it is open which is on a majority. */
 static bool has_rivals(const struct call *call)
 {
     const uint32_t best = call->survey.own_seat;
@@ -105,8 +105,8 @@ static bool has_rivals(const struct call *call)
     return found > 1 && call->survey.own[best] < fence_majority(call->survey.tally.n);
 }
 
-/* Whether it depends on the other masters which seat to ask for, or if there is one. A holder's
- * seat is on a majority, and the masters that were asked may be partly others. */
+/* Reports whether it depends on the other masters which seat to ask for, or if there is one. A
+ * holder's seat is on a majority, and the masters that were asked may be partly others. */
 static bool depends_on_others(const struct call *call)
 {
     const unsigned majority = fence_majority(call->survey.tally.n);

@@ -13,7 +13,7 @@
 
 #include "fence/call/rounds.h"
 
-/* Whether @call has to survey the seats before an attempt. */
+/* Reports whether @call has to survey the seats before an attempt. */
 bool core_survey_due(const struct call *call);
 
 /* Begins the survey of @call. The caller gave @call to the round below, and is told when the survey

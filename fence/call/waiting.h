@@ -28,11 +28,12 @@ bool core_knows_held(const struct fence_core *core, const struct call *call);
 const struct core_holder_hint *core_first_to_end(const struct fence_core *core,
                                                  const struct call *call);
 
-/* Whether @call's own lock id is known to hold it. The client repeats its request then, and the
- * calls before it in the queue wait for this very holder. */
+/* Reports whether @call's own lock id is known to hold it. The client repeats its request then, and
+ * the calls before it in the queue wait for this very holder. */
 bool core_holds_itself(const struct fence_core *core, const struct call *call);
 
-/* Whether other calls stand before @call in its queue; of seats, before it for each seat. */
+/* Reports whether other calls stand before @call in its queue; of seats, before it for each seat.
+ */
 bool core_stands_behind(const struct fence_core *core, const struct call *call);
 
 /* @call, the first of its queue, learnt who holds the resource. That answers the calls behind it

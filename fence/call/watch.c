@@ -110,8 +110,8 @@ static bool is_changed(const struct call *call, const struct look *look)
     return look->token != 0 && look->token != call->token;
 }
 
-/* Whether @member is to be answered after @look. A look that failed ends a watch which knows
- * nothing yet; another watch goes on until its wait is over. */
+/* Reports whether @member is to be answered after @look. A look that failed ends a watch which
+ * knows nothing yet; another watch goes on until its wait is over. */
 static bool take_look(struct fence_core *core, struct call *member, const struct look *look)
 {
     struct call_watch *watch = &member->watch;
@@ -135,7 +135,7 @@ static bool take_look(struct fence_core *core, struct call *member, const struct
     return look->error ? !knew : is_changed(member, look);
 }
 
-/* Each call that ends is answered in a step of its own. */
+/* Each call that ends is answered in its own step. */
 static void tell_all(struct fence_core *core, const struct core_wait_queue *queue,
                      const struct look *look)
 {

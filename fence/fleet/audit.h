@@ -1,4 +1,4 @@
-/* The audit: what is wrong with masters that vote all the same. Nothing here keeps a master from
+/* The audit: what is wrong with masters that vote anyway. Nothing here keeps a master from
  * voting. It is shown and logged, so that an operator can act in time.
  *
  * Not thread-safe; no I/O. */

@@ -91,7 +91,8 @@ static bool speaks(const struct fence_fleet *fleet, unsigned i)
            strcmp(fleet->master[i].facts.fleet_id, fleet->fleet_id) == 0;
 }
 
-/* Whether another master than @i says that member @j has this incarnation, or is to get it. */
+/* Reports whether another master than @i says that member @j has this incarnation, or is to get it.
+ */
 static bool is_backed(const struct fence_fleet *fleet, unsigned i, unsigned j, int64_t incarnation)
 {
     assert(i < fleet->n && j < fleet->n);

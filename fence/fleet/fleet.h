@@ -142,8 +142,8 @@ const char *fence_master_state_name(enum fence_master_state state);
 const struct fence_words *fence_reason_words(enum fence_reason reason,
                                              const struct fence_facts *facts);
 
-/* Whether a master that does not vote for @reason may vote again within seconds without anybody's
- * doing: its restart, say. False: somebody has to act. */
+/* Reports whether a master that does not vote for @reason may vote again within seconds without
+ * anybody's doing: its restart, say. False: somebody has to act. */
 bool fence_reason_passes(enum fence_reason reason);
 
 struct fence_master {
@@ -191,7 +191,7 @@ struct fence_fleet {
 struct fence_position fence_facts_position(const struct fence_facts *facts, unsigned i);
 bool fence_facts_lost_writes(const struct fence_facts *facts, unsigned i);
 
-/* Whether the process of a master, or its data, are not those that were admitted. */
+/* Reports whether the process of a master, or its data, are not those that were admitted. */
 bool fence_facts_changed(const struct fence_facts *facts);
 
 /* @n is odd, 1 .. FENCE_MASTERS_MAX. The deadline is FENCE_MASTER_DEADLINE_US; a caller may set
@@ -231,7 +231,7 @@ uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
 /* How long after it was asked an answer counts. A far master may take longer. */
 uint64_t fence_fleet_answer_us(const struct fence_fleet *fleet);
 
-/* Whether every server has had the time to tell the position that master @i had before it
+/* Reports whether every server has had the time to tell the position that master @i had before it
  * restarted. */
 bool fence_fleet_is_told(const struct fence_fleet *fleet, unsigned i, uint64_t now_us);
 
@@ -275,14 +275,15 @@ uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: 
 void fence_fleet_lagged(struct fence_fleet *fleet, uint64_t lag_us, uint64_t now_us);
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 
-/* Whether master @i, which is taken back, seems to have kept all it knew since it was admitted. */
+/* Reports whether master @i, which is taken back, seems to have kept all it knew since it was
+ * admitted. */
 bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i);
 
 /* What is to be told of master @i: its reason, or one that says more about how it came to that. A
  * higher incarnation that was learnt since the last probe is no sign yet of another machine. */
 enum fence_reason fence_fleet_told(const struct fence_fleet *fleet, unsigned i);
 
-/* Whether some master is in the middle of a pawld init. */
+/* Reports whether some master is in the middle of a pawld init. */
 bool fence_fleet_initialising(const struct fence_fleet *fleet);
 
 /* What is wrong with master @i, by its facts. They must fit member @i of this fleet, its view and

@@ -32,7 +32,8 @@ static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned 
     return same_server_elsewhere(fleet, i) ? FENCE_REASON_SAME_SERVER : FENCE_REASON_NONE;
 }
 
-/* Whether it was admitted again since, as others recorded: another machine, or a later life. */
+/* Reports whether it was admitted again since, as others recorded: another machine, or a later
+ * life. */
 static bool is_superseded(const struct fence_fleet *fleet, unsigned i)
 {
     return fleet->view.incarnation[i] > fleet->master[i].facts.view.incarnation[i];
@@ -51,7 +52,7 @@ static enum fence_reason judge_malformed(const struct fence_fleet *fleet, unsign
     return FENCE_REASON_MALFORMED;
 }
 
-/* Whether what it holds is what this place in the fleet should hold. */
+/* Reports whether what it holds is what this place in the fleet should hold. */
 static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
@@ -80,7 +81,7 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
     return FENCE_REASON_NONE;
 }
 
-/* Whether it can have forgotten anything since it was admitted. */
+/* Reports whether it can have forgotten anything since it was admitted. */
 static enum fence_reason judge_memory(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
@@ -133,8 +134,8 @@ static bool is_gone_for_a_moment(const struct fence_master *master, uint64_t now
     return !master->connected && !master->known && now_us < master->gone_us + FENCE_TRUST_GRACE_US;
 }
 
-/* Whether it is not known yet if it is active. A master that was admitted again since its last
- * probe may well be. */
+/* Reports whether it is not known yet if it is active. A master that was admitted again since its
+ * last probe may well be. */
 static bool is_unknown(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
 {
     const struct fence_master *master = &fleet->master[i];
@@ -153,8 +154,8 @@ static unsigned others_unknown(const struct fence_fleet *fleet, unsigned i, uint
     return count;
 }
 
-/* Whether another master is still to be probed for the first time. A blank master may stand in its
- * place: the list may be in another order than the fleet. */
+/* Reports whether another master is still to be probed for the first time. A blank master may stand
+ * in its place: the list may be in another order than the fleet. */
 static bool is_place_unsure(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
 {
     for (unsigned j = 0; j < fleet->n; j++) {
@@ -193,9 +194,9 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
                : FENCE_MASTER_RESTAMP;
 }
 
-/* Whether @i is the process that was admitted, and another machine has replaced it since: it never
- * votes again. One that restarted may be taken back. A higher incarnation of this server's own try,
- * which broke off, is no sign of a replacement. */
+/* Reports whether @i is the process that was admitted, and another machine has replaced it since:
+ * it never votes again. One that restarted may be taken back. A higher incarnation of this server's
+ * own try, which broke off, is no sign of a replacement. */
 static bool is_retired(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_master *master = &fleet->master[i];

@@ -40,7 +40,7 @@ void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uin
 /* The master answered after the hedge, or where there was none. */
 void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us, uint64_t now_us);
 
-/* Whether a master that is not asked first is to be tried now; it then counts as tried. */
+/* Reports whether a master that is not asked first is to be tried now; it then counts as tried. */
 bool fence_latency_begin_trial(struct fence_latency *latency, uint64_t now_us);
 
 /* The master answered what it was tried with, after @took_us; calls are hedged after @hedge_us. */

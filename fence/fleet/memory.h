@@ -1,4 +1,4 @@
-/* Whether a fleet still knows what it granted. */
+/* True if a fleet still knows what it granted. */
 #ifndef FENCE_FLEET_MEMORY_H
 #define FENCE_FLEET_MEMORY_H
 

@@ -10,7 +10,7 @@ enum {
     FENCE_ORDER_TEXT_MAX = 2048,
 };
 
-/* Whether master @i says itself that it is the member of its place. Pure. */
+/* Reports whether master @i says itself that it is the member of its place. Pure. */
 bool fence_fleet_is_placed(const struct fence_fleet *fleet, unsigned i);
 
 /* True if some master of the fleet is known to be another member than its place says. One that

@@ -27,9 +27,9 @@ bool fence_facts_lost_writes(const struct fence_facts *facts, unsigned i)
            fence_position_is_behind(fence_facts_position(facts, i), facts->heard.of[i]);
 }
 
-/* Whether a restart should find this position again. A master that is joining has written nothing
- * yet under the incarnation that it is to get. What a master writes under weaker settings than its
- * marker says counts for nothing, and may be lost. */
+/* Reports whether a restart should find this position again. A master that is joining has written
+ * nothing yet under the incarnation that it is to get. What a master writes under weaker settings
+ * than its marker says counts for nothing, and may be lost. */
 static bool is_kept(const struct fence_facts *facts)
 {
     return facts->marked_active && (facts->durable || !facts->marked_durable);

@@ -153,7 +153,7 @@ const char *fence_master_state_name(enum fence_master_state state)
     return "down";
 }
 
-/* Whether some master still says which fleet it is of, or once did. */
+/* Reports whether some master still says which fleet it is of, or once did. */
 static bool is_of_a_fleet(const struct fence_fleet *fleet)
 {
     bool marked = fleet->fleet_id[0] != '\0';

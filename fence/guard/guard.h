@@ -14,7 +14,7 @@
 
 /* Judges a claim or a write with @token at a resource whose highest seen token is @highest (0: none
  * yet). Returns 0 and sets *@ret_highest to what must be durable before anything else happens.
- * FENCE_ESTALE: the token is older; the caller must stop its work and acquire anew. FENCE_EINVAL:
+ * FENCE_ESTALE: the token is older; the caller must stop its work and acquire again. FENCE_EINVAL:
  * @token is not 1 .. FENCE_TOKEN_MAX.
  *
  * An equal token is allowed: one holder writes many times under one grant. */

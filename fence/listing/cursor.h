@@ -1,4 +1,4 @@
-/* Where the next page of a listing begins, and its text form: the opaque cursor that a client sends
+/* The start of the next page of a listing, and its text form: the opaque cursor that a client sends
  * back.
  *
  * Its sum guards the text. The kind of listing and the prefix are part of the sum. The text is also
@@ -20,7 +20,7 @@ struct fence_listing_cursor {
     uint64_t process; /* fence_hash() of its server id: a scan cursor means nothing to another */
     uint64_t from;    /* its scan cursor */
 
-    /* Where a page ended within the names of one step (fence/listing/page.h says when): the last
+    /* If a page ended within the names of one step (fence/listing/page.h says when): the last
      * of them that was gone through, "" if it ended between two steps, and the scan cursor that
      * followed the step, 0 then. */
     char after[FENCE_RESOURCE_MAX + 1];

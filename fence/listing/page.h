@@ -17,7 +17,7 @@
  *
  * So a lock that is held, by the same holder on the same masters, from the first page to the last
  * is listed: once, but perhaps again if a master goes down or resizes its table in between. One
- * taken or released meanwhile may be listed or not. Where a machine takes the place of a master
+ * taken or released meanwhile may be listed or not. If a machine takes the place of a master
  * that was walked, a lock that it got by import may be passed over: the cursor does not tell the
  * two apart.
  *
@@ -176,7 +176,7 @@ static inline uint64_t fence_listing_deadline(const struct fence_listing *listin
     return listing->deadline_us;
 }
 
-/* Whether it can take a call: the last one was answered, and nothing is owed to it. */
+/* Reports whether it can take a call: the last one was answered, and nothing is owed to it. */
 static inline bool fence_listing_is_idle(const struct fence_listing *listing)
 {
     return listing->phase == FENCE_LISTING_IDLE;

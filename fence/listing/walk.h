@@ -15,10 +15,10 @@ FENCE_CHECKED int fence_listing_walk_begin(struct fence_listing_cursor *at,
 FENCE_CHECKED int fence_listing_walk_on(struct fence_listing_cursor *at,
                                         const struct fence_fleet *fleet, uint64_t next);
 
-/* Whether the masters walked so far have every lock that a majority of @n holds. */
+/* Reports whether the masters walked so far have every lock that a majority of @n holds. */
 bool fence_listing_walk_is_over(const struct fence_listing_cursor *at, unsigned n);
 
-/* To be called before each step. Where the master being walked went down, another takes its turn.
+/* To be called before each step. If the master being walked went down, another takes its turn.
  * FENCE_EINVAL: it is another process than it was. FENCE_ENOQUORUM. */
 FENCE_CHECKED int fence_listing_walk_check(struct fence_listing_cursor *at,
                                            const struct fence_fleet *fleet);

@@ -12,7 +12,7 @@ void fence_stored_copy(char *to, size_t size, const char *from);
 struct fence_stored_lock fence_stored_lock_new(const struct fence_turn *turn,
                                                const struct fence_request *request);
 
-/* Whether it stands under the attempt of @request; under its id, by any attempt. */
+/* Reports whether it stands under the attempt of @request; under its id, by any attempt. */
 bool fence_stored_lock_is_attempts(const struct fence_stored_lock *lock,
                                    const struct fence_request *request);
 bool fence_stored_lock_is_ids(const struct fence_stored_lock *lock,
@@ -26,7 +26,7 @@ uint64_t fence_stored_lock_lease_ms(const struct fence_turn *turn,
 /* Nobody's: not deleted, confirmed or extended by anybody. */
 bool fence_stored_lock_is_tombstone(const struct fence_stored_lock *lock);
 
-/* Whether an imported lock was had by a majority, as one that counts; true of any other. */
+/* Reports whether an imported lock was had by a majority, as one that counts; true of any other. */
 bool fence_stored_lock_counts(const struct fence_turn *turn, const struct fence_stored_lock *lock);
 
 /* The next number of @slot, above every one before and above the floor. False: the counter is used

@@ -97,7 +97,7 @@ static bool mark_joining(struct fence_turn *turn, const struct fence_rejoin_requ
     return true;
 }
 
-/* What it still holds counts no more. Where it seems to have kept all it knew, its locks stay, as
+/* What it still holds counts no more. If it seems to have kept all it knew, its locks stay, as
  * imported ones that no master had: they stand in the way in case the import never ends. */
 static bool clear_locks(struct fence_turn *turn, const struct fence_rejoin_request *request,
                         uint64_t *ret_cursor)
@@ -113,7 +113,7 @@ static bool clear_locks(struct fence_turn *turn, const struct fence_rejoin_reque
     return true;
 }
 
-/* Whether it is being taken back under the incarnation that is named. */
+/* Reports whether it is being taken back under the incarnation that is named. */
 static bool is_joining(const struct fence_turn *turn, const struct fence_rejoin_request *request)
 {
     const struct fence_stored_marker *marker = &turn->marker;

@@ -1,6 +1,6 @@
 /* What makes a master a member of a fleet, and the steps of a rejoin
  * (fence/protocol/rejoin_message.h): the rules of storage/redis/lua/view.lua, mark.lua, clear.lua,
- * install.lua, admit.lua and restamp.lua. Each is wholly done or not at all. */
+ * install.lua, admit.lua and restamp.lua. Each is wholly done or not. */
 #ifndef FENCE_MASTER_MARKER_H
 #define FENCE_MASTER_MARKER_H
 

@@ -60,7 +60,7 @@ static void drop_and_tell(struct fence_turn *turn, const char *resource, const c
     fence_master_freed(turn, resource, lock_id);
 }
 
-/* Nobody's from here on, for no longer than the lock has left. No extension of the grant joins, as
+/* Nobody's from here on, for the rest of the lease. No extension of the grant joins, as
  * the counter is above its number. False: no number is above it, and nothing was done. */
 static bool keep_closed(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_stored_lock *lock)

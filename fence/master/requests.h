@@ -6,7 +6,7 @@
 #include "fence/master/answer.h"
 #include "fence/master/marker.h"
 
-/* Does what @request asks, within @turn, and sets @answer's reply. Where @refusal is not
+/* Does what @request asks, within @turn, and sets @answer's reply. If @refusal is not
  * FENCE_REFUSAL_NONE, it does nothing and says so: the view of a FENCE_REPLY_STALE is the turn's.
  * @answer's numbers are lent by the caller. */
 void fence_master_do(struct fence_turn *turn, enum fence_refusal refusal,

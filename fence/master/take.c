@@ -49,7 +49,7 @@ static void limit(const struct fence_turn *turn, const struct fence_stored_lock 
         reply->remaining_ms = left_ms;
 }
 
-/* A lock that is there under the id. One that was imported is counted anew, and is this master's
+/* A lock that is there under the id. One that was imported is counted again, and is this master's
  * from here on; its lease stays. One that a retry found is no attempt's to undo any more. */
 static bool take_again(struct fence_turn *turn, const struct fence_request_lock *member, bool found,
                        struct fence_stored_lock *lock, struct fence_reply *reply,

@@ -45,7 +45,8 @@ enum fence_error {
 /* The text of an error: static, never NULL. */
 const char *fence_strerror(int error);
 
-/* Whether a key or a counter is in the way that an operator has to mend: retrying does not help. */
+/* Reports whether a key or a counter is in the way that an operator has to mend: retrying does not
+ * help. */
 bool fence_error_is_obstacle(int error);
 
 #endif

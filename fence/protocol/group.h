@@ -1,5 +1,5 @@
 /* A group: several resources that are acquired together, all or none. They have one lock id and one
- * attempt, and each has a token of its own. */
+ * attempt, and each has its own token. */
 #ifndef FENCE_PROTOCOL_GROUP_H
 #define FENCE_PROTOCOL_GROUP_H
 
@@ -18,7 +18,7 @@ struct fence_group {
     } locks[FENCE_GROUP_MAX];
 };
 
-/* Whether @resource is one of @group's. */
+/* Reports whether @resource is one of @group's. */
 bool fence_group_has(const struct fence_group *group, const char *resource);
 
 #endif

@@ -32,10 +32,11 @@ enum {
 /* An incarnation above @before, which is at most FENCE_INCARNATION_MAX, of a new memory. */
 int64_t fence_incarnation_next(int64_t before, uint64_t random);
 
-/* Whether @a and @b are of one memory. A copy of a machine is of the same. */
+/* Reports whether @a and @b are of one memory. A copy of a machine is of the same. */
 bool fence_incarnation_same_memory(int64_t a, int64_t b);
 
-/* Whether a member with this incarnation was never taken back since its fleet was made new. */
+/* Reports whether a member with this incarnation was never taken back since its fleet was made new.
+ */
 bool fence_incarnation_is_first(int64_t incarnation);
 
 /* An incarnation above @before, of the memory of @own, which is not above it. 0: there is none, as

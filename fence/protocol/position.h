@@ -28,7 +28,7 @@ struct fence_positions {
     struct fence_position of[FENCE_MASTERS_MAX];
 };
 
-/* Whether a master at @now has lost what it had at @known: writes, or an admission. */
+/* Reports whether a master at @now has lost what it had at @known: writes, or an admission. */
 bool fence_position_is_behind(struct fence_position now, struct fence_position known);
 
 /* Raises *@known to @heard where @heard is later; never lowers it. */

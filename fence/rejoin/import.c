@@ -20,8 +20,8 @@ static void ask_for_page(struct fence_core *core, unsigned member, unsigned i)
     request->view = &rejoin->view;
 }
 
-/* Whether @tag is of the last page that the source was asked for. It may have been asked for the
- * same one before, over another connection. */
+/* Reports whether @tag is of the last page that the source was asked for. It may have been asked
+ * for the same one before, over another connection. */
 static bool is_awaited(const struct core_source *source, uint64_t tag)
 {
     return source->reading && (tag >> REJOIN_NUMBER_SHIFT & REJOIN_NUMBER_MASK) == source->number;
@@ -106,8 +106,8 @@ void core_import_quarantine_tick(struct fence_core *core, unsigned member)
         keep_quarantine(core, member);
 }
 
-/* Whether enough sources have given @part of their state, or still may. One that is away may come
- * back. */
+/* Reports whether enough sources have given @part of their state, or still may. One that is away
+ * may come back. */
 static bool may_import(const struct fence_core *core, unsigned member, enum fence_rejoin_part part)
 {
     const struct core_rejoin *rejoin = &core->rejoins[member];
@@ -126,9 +126,9 @@ static bool has_unreadable_source(const struct core_rejoin *rejoin)
     return false;
 }
 
-/* The locks will not come from enough sources, so all is recorded and read anew. That does not help
- * where a source is there and answers no page. If it happens again and again, and the counters are
- * there, the locks are waited out. */
+/* The locks will not come from enough sources, so all is recorded and read again. That does not
+ * help where a source is there and answers no page. If it happens again and again, and the counters
+ * are there, the locks are waited out. */
 static void import_failed(struct fence_core *core, unsigned member)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];

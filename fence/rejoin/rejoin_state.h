@@ -7,13 +7,13 @@
  *
  *   ASKING       q OTHER active masters answer. So no rejoin is begun that cannot be ended.
  *   MARKING      The marker says "joining", under the incarnation that the master is to get. Its
- *                old marker must be the one that was seen. Each mark has an incarnation of its own,
+ *                old marker must be the one that was seen. Each mark has its own incarnation,
  *                above all that were known or meant. It is the nonce of all later steps: late
  *                requests of another leader find another nonce.
  *   CLEARING     The locks of the member count no more: they may be incomplete. They are removed.
- *                Where the member seems to have kept all it knew, they stay in the way instead.
+ *                If the member seems to have kept all it knew, they stay in the way instead.
  *   RECORDING    q OTHER active masters record the new incarnation, all under one view. The step
- *                begins anew if one of them refuses that view. From then on they refuse to grant,
+ *                restarts if one of them refuses that view. From then on they refuse to grant,
  *                confirm or extend anything for a sender that knows less.
  *   IMPORTING    Only then are counters and locks of q of those masters read, page by page, and
  *                merged into the member. A page is read only where the master is what it was when
@@ -108,7 +108,7 @@ void core_rejoin_state_begin(struct core_rejoin *rejoin, uint64_t due_us);
 void core_rejoin_state_enter(struct core_rejoin *rejoin, enum core_rejoin_state state,
                              uint64_t due_us);
 
-/* Enters ASKING or RECORDING, anew or for the first time, of the masters @asked. */
+/* Enters ASKING or RECORDING, again or for the first time, of the masters @asked. */
 void core_rejoin_state_ask(struct core_rejoin *rejoin, enum core_rejoin_state state, uint32_t asked,
                            uint64_t due_us);
 

@@ -142,8 +142,8 @@ static int64_t highest_incarnation(const struct fence_core *core, unsigned membe
         highest, fence_max_signed(master->facts.view.incarnation[member], master->facts.next));
 }
 
-/* Whether the member is to be marked as one that seems to have kept all it knew, and the
- * incarnation for it. Where a higher memory is known or meant, the member is marked as one that
+/* Reports whether the member is to be marked as one that seems to have kept all it knew, and the
+ * incarnation for it. If a higher memory is known or meant, the member is marked as one that
  * forgot: it lacks what that memory voted for. */
 static bool draw_incarnation(struct fence_core *core, unsigned member, int64_t *ret_next)
 {

@@ -60,7 +60,7 @@ void core_rejoin_record(struct fence_core *core, unsigned member);
 /* ADMITTING: the last step. */
 void core_rejoin_admit(struct fence_core *core, unsigned member);
 
-/* Closes the connection to @member. The next handshake begins anew. */
+/* Closes the connection to @member. The next handshake restarts. */
 void core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_reason reason);
 
 /* Another leader is further with @member. The next try comes after a longer delay, so that two

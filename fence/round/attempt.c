@@ -27,7 +27,7 @@ static unsigned size(uint32_t set)
     return fence_set_count(set);
 }
 
-/* Whether so many masters are down, silent or unwilling that the others do not matter. */
+/* Reports whether so many masters are down, silent or unwilling that the others do not matter. */
 static bool quorum_lost(const struct fence_tally *tally)
 {
     return fence_tally_unknown(tally) + fence_tally_count(tally, FENCE_PART_REFUSED) >=

@@ -69,7 +69,8 @@ struct fence_attempt_masters {
 void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_token_votes votes,
                          struct fence_attempt_masters masters, uint64_t now_us);
 
-/* Whether those that were asked cannot settle it, so that all spare masters are to be asked. */
+/* Reports whether those that were asked cannot settle it, so that all spare masters are to be
+ * asked. */
 bool fence_attempt_wants_more(const struct fence_attempt *attempt);
 
 /* The masters in @set, which its tally asks now, are sent the first round's request. Or its tally
@@ -92,7 +93,7 @@ void fence_attempt_reply(struct fence_attempt *attempt, unsigned i,
 /* The round's deadline came: a master that has not answered counts no more. */
 void fence_attempt_give_up(struct fence_attempt *attempt);
 
-/* Whether nothing that a WON attempt counts had to be taken: the lock was there already. */
+/* Reports whether nothing that a WON attempt counts had to be taken: the lock was there already. */
 bool fence_attempt_found(const struct fence_attempt *attempt);
 
 /* Why a FAILED attempt failed. FENCE_ENOQUORUM: too many masters are down, silent or refusing.

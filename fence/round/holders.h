@@ -26,7 +26,7 @@ void fence_holders_record(struct fence_holders *holders, unsigned i,
 /* The fence_lock_id_hash() of that holder; 0: nobody was named, or it is nobody's. */
 uint64_t fence_holders_top(const struct fence_holders *holders);
 
-/* Whether that is no holder: the lock was released, and stays closed for a while. */
+/* Reports whether that is no holder: the lock was released, and stays closed for a while. */
 bool fence_holders_kept(const struct fence_holders *holders);
 
 /* How many masters name the holder with the next most votes; 0: all name one. */

@@ -25,7 +25,7 @@ struct fence_obstacles {
 
 void fence_obstacles_begin(struct fence_obstacles *obstacles);
 
-/* Whether a reply of this @kind names one. */
+/* Reports whether a reply of this @kind names one. */
 bool fence_obstacles_has(enum fence_reply_kind kind);
 
 /* Counts @reply, if it names one. At most once a master and round. */

@@ -118,7 +118,7 @@ unsigned fence_quorum_call_agreeing(const struct fence_quorum_call *vote)
     return silent < majority ? majority - silent : 1;
 }
 
-/* Where a lock was acquired again, masters that were not asked then have it under an older number.
+/* If a lock was acquired again, masters that were not asked then have it under an older number.
  * So a majority of one holder may not agree on the token yet. */
 static bool agrees_on_token(const struct fence_quorum_call *vote)
 {
@@ -159,7 +159,7 @@ static bool is_refused(const struct fence_quorum_call *vote)
     return vote->past > 0 || vote->superseded > 0 || vote->uncounted > 0;
 }
 
-/* Whether a majority said what is there. */
+/* Reports whether a majority said what is there. */
 static bool is_majority_heard(const struct fence_quorum_call *vote)
 {
     unsigned heard = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) +
@@ -211,7 +211,7 @@ static enum fence_verdict extending(const struct fence_quorum_call *vote)
     return may_be_lost || vote->exhausted > 0 ? FENCE_VERDICT_OPEN : FENCE_VERDICT_UNKNOWN;
 }
 
-/* Where some deleted it, and so many do not have it that no majority can, nothing is left to do. */
+/* If some deleted it, and so many do not have it that no majority can, nothing is left to do. */
 static enum fence_verdict releasing(const struct fence_quorum_call *vote)
 {
     const struct fence_tally *tally = &vote->tally;

@@ -1,6 +1,6 @@
 /* One round of asking the masters: extend, release, inspect.
  *
- * An extension is a round of its own, under one view. A lock is extended where it is. Where it is
+ * An extension is a separate round, under one view. A lock is extended where it is. If it is
  * not, it may be locked again: by a JOIN, once a master of the same round extended it under the
  * number that is its token. A join fails where the counter is past the token, since another grant
  * may have been there. So the masters that said yes have had no other grant since.
@@ -52,8 +52,8 @@ struct fence_quorum_call {
 void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kind kind, unsigned n,
                              uint32_t first, uint32_t spare);
 
-/* Whether those that were asked cannot settle it, so that all spare masters are to be asked. Never
- * for a grant that was broken: nobody else is to keep it longer. */
+/* Reports whether those that were asked cannot settle it, so that all spare masters are to be
+ * asked. Never for a grant that was broken: nobody else is to keep it longer. */
 bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote);
 
 /* Extend: the set of masters, all @active, to send a JOIN to now. They then owe an answer again.

@@ -9,7 +9,7 @@
  * master that is asked later is one whose request was late.
  *
  * A round that keeps to a view asks no more masters once the fleet has another view. What the
- * answers mean is the affair of the call: each kind of call has a verdict of its own over the
+ * answers mean is the affair of the call: each kind of call has its own verdict over the
  * tally. */
 #ifndef FENCE_ROUND_ROUND_H
 #define FENCE_ROUND_ROUND_H
@@ -72,7 +72,7 @@ uint64_t fence_round_hedge_us(const struct fence_round *round,
 uint32_t fence_round_hedge(struct fence_round *round, const struct fence_round_masters *masters,
                            struct fence_tally *tally, uint16_t slot, uint64_t *ret_due_us);
 
-/* Whether the fleet has another view than the round began with. */
+/* Reports whether the fleet has another view than the round began with. */
 bool fence_round_outdated(const struct fence_round *round,
                           const struct fence_round_masters *masters);
 

@@ -4,7 +4,7 @@
  * A master answers within the deadline of masters only so much. Further requests would make all
  * answers late. So the core counts the locks that a majority owes answers for, clean-ups included.
  * A call that finds too many waits in a queue, in the order of arrival. Each class has a queue and
- * a limit of its own, so that no class keeps another out:
+ * its own limit, so that no class keeps another out:
  *
  * - several resources at once: a small part, since each of them asks for up to FENCE_GROUP_MAX;
  * - one resource: acquire and inspect;

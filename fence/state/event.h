@@ -25,10 +25,10 @@ struct fence_config {
 enum fence_event_kind {
     FENCE_EVENT_CALL,     /* a client asks */
     FENCE_EVENT_REPLY,    /* a master answered a request, or it is known that none will come */
-    FENCE_EVENT_FACTS,    /* a handshake with a master ended; its requests start anew at 0 */
+    FENCE_EVENT_FACTS,    /* a handshake with a master ended; its requests restart at 0 */
     FENCE_EVENT_HEARD,    /* a probe of a master found the positions that servers told it */
     FENCE_EVENT_DOWN,     /* the connection to a master ended or could not be made. Each request
-                           * outstanding there gets a FENCE_REPLY_LOST of its own, after this */
+                           * outstanding there gets its own FENCE_REPLY_LOST, after this */
     FENCE_EVENT_REJOIN,   /* a master answered a FENCE_EFFECT_REJOIN, or it is known that none will
                            * come: as for requests, after a DOWN */
     FENCE_EVENT_LEFT,     /* @client has gone. An acquire of its ends with FENCE_ELEFT, and what it
@@ -74,7 +74,7 @@ enum fence_effect_kind {
                              * marker and both are still those in its facts; then do a new handshake
                              */
     FENCE_EFFECT_HANDSHAKE, /* a new handshake with each of @masters on the same connection */
-    FENCE_EFFECT_RESET,     /* close the connection to each of @masters and open it anew, with
+    FENCE_EFFECT_RESET,     /* close the connection to each of @masters and open it again, with
                              * backoff. A FENCE_EVENT_DOWN for it is not needed: the core knows */
 };
 

@@ -39,8 +39,8 @@ void core_groups_fini(struct core_groups *groups);
 
 bool core_groups_full(const struct core_groups *groups);
 
-/* Whether one more that waits may come. A part of the room is kept for groups that do not wait.
- * Else groups that wait could fill it for as long as a wait may take. */
+/* Reports whether one more that waits may come. A part of the room is kept for groups that do not
+ * wait. Else groups that wait could fill it for as long as a wait may take. */
 bool core_groups_let_wait(const struct core_groups *groups);
 
 /* A fresh one, with a copy of @group, for the call at index @call; there is room. Returns its
@@ -48,8 +48,8 @@ bool core_groups_let_wait(const struct core_groups *groups);
 uint32_t core_groups_open(struct core_groups *groups, const struct fence_group *group,
                           uint32_t call);
 
-/* Whether @resource, whose slot is @slot, is one of those of @call. Most that are not are told
- * apart by their slot. */
+/* Reports whether @resource, whose slot is @slot, is one of those of @call. Most that are not are
+ * told apart by their slot. */
 bool core_groups_has(const struct core_group_call *call, uint16_t slot, const char *resource);
 
 void core_groups_close(struct core_groups *groups, uint32_t index);

@@ -87,7 +87,7 @@ static bool person_agrees(void)
     return strcmp(reply, "yes") == 0;
 }
 
-/* Whether to go on: an exit code other than CLI_EXIT_DONE says why not. */
+/* Reports whether to go on: an exit code other than CLI_EXIT_DONE says why not. */
 static int ask_person(const struct break_options *options, const json_t *lock)
 {
     if (options->yes)

@@ -91,7 +91,8 @@ void cli_grant_print(const pawl_lock *lock, bool json, bool shell)
 
 /* ---- naming it again ------------------------------------------------------------------------- */
 
-/* Whether the lock id of the environment is that of @name, as far as the environment tells. */
+/* Reports whether the lock id of the environment is that of @name, as far as the environment tells.
+ */
 static bool environment_is_of(const char *name)
 {
     const char *resource = getenv("PAWL_RESOURCE");

@@ -1,7 +1,7 @@
 /* The keeper: a small process between `pawl lock` and the command. It starts the command, passes
  * signals on, and ends the command and all that came from it before the lock's validity ends.
  *
- * It is a process of its own, so that nothing that befalls the other one lets the command run on.
+ * It is its own process, so that nothing that befalls the other one lets the command run on.
  * If `pawl lock` is killed, the socket ends, and the keeper ends the command at once. If `pawl
  * lock` is stopped, no later deadline arrives, and the keeper ends the command at the last one that
  * it knows. If the keeper is killed, the kernel kills the command (PR_SET_PDEATHSIG).

@@ -162,7 +162,7 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* Whether the last line of the file lacks its end: another program writes it just now. */
+/* Reports whether the last line of the file lacks its end: another program writes it just now. */
 static bool is_cut(int fd)
 {
     char last = '\n';
@@ -200,7 +200,7 @@ static int finish_copy(int to, int from)
     return fsync(to);
 }
 
-/* Whether the file may have one more line for @id. */
+/* Reports whether the file may have one more line for @id. */
 static int check_for_id(const char *path, const char *id)
 {
     char why[API_KEYS_WHY_MAX] = "";

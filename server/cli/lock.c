@@ -120,8 +120,8 @@ static int signal_of(const char *text)
     return 0;
 }
 
-/* Whether the words between NAME and a later "--" could be names and options of `pawl`: what pawl
- * took them for, before several names needed --all. */
+/* Reports whether the words between NAME and a later "--" could be names and options of `pawl`:
+ * what pawl took them for, before several names needed --all. */
 static bool may_be_names(char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -293,7 +293,7 @@ static void set_environment(const struct cli_globals *globals, const pawl_lock *
 
 /* ---- the lock and the command ---------------------------------------------------------------- */
 
-/* A release keeps a name closed for no longer than the lease would have lasted. */
+/* A release keeps a name closed at most until the lease would have ended. */
 static int64_t lease_ms(const struct options *options)
 {
     const int64_t slot_ms = options->at_least_ms > 0 ? options->at_least_ms + ON_ITS_WAY_MS : 0;
@@ -369,7 +369,7 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
 }
 
 /* Others stay out for the rest of the slot, unless the command is to go on under another grant.
- * Where no server answers, the lease ends by itself. */
+ * If no server answers, the lease ends by itself. */
 static void release_for_slot(const struct options *options, pawl_client *client, pawl_lock *lock,
                              int64_t acquired_ms, bool goes_on)
 {

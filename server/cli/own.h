@@ -4,8 +4,8 @@
 
 #include "server/cli/common.h"
 
-/* Whether the pawl lock that started this program holds one of @names, so that a wait without end
- * would have none. Returns CLI_EXIT_ERROR then, and the reason was printed; else
+/* Reports whether the pawl lock that started this program holds one of @names, so that a wait
+ * without end would have none. Returns CLI_EXIT_ERROR then, and the reason was printed; else
  * CLI_EXIT_DONE. */
 int cli_own_check(const struct cli_globals *globals, pawl_client *client, const char *const *names,
                   size_t name_count);

@@ -76,7 +76,7 @@ static bool is_refused_listing(const json_t *problem)
     return refused && json_object_get(problem, "resource") == NULL;
 }
 
-/* Where a master refused a listing, the server says which permission it lacks there. */
+/* If a master refused a listing, the server says which permission it lacks there. */
 static bool tell_masters(const struct failure *failure, char *ret_reason)
 {
     if (is_refused_listing(failure->problem))

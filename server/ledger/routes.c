@@ -43,8 +43,8 @@ static int read_id(struct api_request *request, const char **ret_id)
     return 0;
 }
 
-/* The token, 0 where none was sent. Whether it may be missing is judged later: a malformed header
- * is told before a missing one. */
+/* The token, 0 where none was sent. Reports whether it may be missing is judged later: a malformed
+ * header is told before a missing one. */
 static int read_token(struct api_request *request, int64_t *ret_token)
 {
     int err = api_input_token(request, ret_token);

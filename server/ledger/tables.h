@@ -60,7 +60,7 @@ FENCE_CHECKED int ledger_read(struct ledger *ledger, const char *id,
                               struct ledger_account *ret_account);
 
 /* Raises the guard of the account to @token, then reads it, in one transaction. FENCE_ENOENT: there
- * is no such account, and the claim stands all the same (the holder may create it). FENCE_ESTALE:
+ * is no such account, and the claim stands anyway (the holder may create it). FENCE_ESTALE:
  * refused and on record, *@ret_highest is the highest token seen. FENCE_EINVAL: not an id or not a
  * token. Unguarded: just the read. */
 FENCE_CHECKED int ledger_claim(struct ledger *ledger, const char *id, int64_t token,

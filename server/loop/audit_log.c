@@ -133,7 +133,7 @@ void server_audit_log_end(struct server_audit_log *log)
     log->more = 0;
 }
 
-/* Whether a line about one more is to be written. */
+/* Reports whether a line about one more is to be written. */
 static bool count_stranger(struct server_audit_log *log)
 {
     server_audit_log_turn(log);

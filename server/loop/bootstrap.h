@@ -1,5 +1,5 @@
-/* Carries out a bootstrap (fence/bootstrap/bootstrap.h) on real masters. Blocking, on a loop of its
- * own, for a program that does this and exits; one thread. */
+/* Carries out a bootstrap (fence/bootstrap/bootstrap.h) on real masters. Blocking, on its own loop,
+ * for a program that does this and exits; one thread. */
 #ifndef SERVER_LOOP_BOOTSTRAP_H
 #define SERVER_LOOP_BOOTSTRAP_H
 

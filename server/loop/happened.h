@@ -33,7 +33,7 @@ struct server_happened {
 
 /* Whoever listens. */
 struct server_listening {
-    bool (*listens)(const void *context); /* whether anything is to be told now */
+    bool (*listens)(const void *context); /* true if anything is to be told now */
     void (*happened)(void *context, const struct server_happened *happened);
     void *context;
 };

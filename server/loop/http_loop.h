@@ -33,7 +33,7 @@ struct server_http_loop {
 };
 
 /* Joins @http to @loop; @http is borrowed until the fini. FENCE_EIO: the loop takes no more
- * handles; run it once more all the same, so that what was begun is closed. */
+ * handles; run it once more anyway, so that what was begun is closed. */
 FENCE_CHECKED int server_http_loop_init(struct server_http_loop *glue, uv_loop_t *loop,
                                         struct api_http *http);
 

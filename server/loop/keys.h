@@ -7,8 +7,8 @@
 #include "api/auth/keyring.h"
 #include "server/loop/http_options.h"
 
-/* Whether a service with @options may listen where they say. 0, or the exit status: one sentence is
- * on stderr then, which says why. Names are not looked up here. */
+/* Reports whether a service with @options may listen where they say. 0, or the exit status: one
+ * sentence is on stderr then, which says why. Names are not looked up here. */
 FENCE_CHECKED int server_keys_check_listens(const struct server_http_options *options);
 
 /* The same for sockets that are open already, whoever opened them. Listeners for metrics alone need

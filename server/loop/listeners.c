@@ -303,8 +303,8 @@ int server_listeners_open(const struct server_listens *listens, struct api_tls *
     return status;
 }
 
-/* An address of a network is bound for a moment, and nobody is let in. Whether it is free is not
- * asked: the pawld that runs may have it. */
+/* An address of a network is bound for a moment, and nobody is let in. Reports whether it is free
+ * is not asked: the pawld that runs may have it. */
 static int check_one(const char *text, const struct api_tls *tls, bool metrics_only)
 {
     char name[API_HOST_NAME_MAX + 1];

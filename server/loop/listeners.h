@@ -56,14 +56,14 @@ struct server_listeners {
 bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_MAX + 1]);
 
 /* Opens all of @listens for @workers workers. @tls: for the listeners that speak TLS; NULL: none
- * does. Each worker gets a socket of its own at an address of a network. All workers share the
+ * does. Each worker gets its own socket at an address of a network. All workers share the
  * socket of a file. Returns 0, or the exit status: the reason is on stderr then, and nothing is
  * open. */
 FENCE_CHECKED int server_listeners_open(const struct server_listens *listens, struct api_tls *tls,
                                         unsigned workers, struct server_listeners *ret_listeners);
 
-/* Whether @listens are addresses, without opening them; @tls as above. Returns 0, or the exit
- * status: the reason is on stderr then. */
+/* Reports whether @listens are addresses, without opening them; @tls as above. Returns 0, or the
+ * exit status: the reason is on stderr then. */
 FENCE_CHECKED int server_listeners_check(const struct server_listens *listens,
                                          const struct api_tls *tls);
 
@@ -75,7 +75,7 @@ struct server_listener_kind {
 
 /* Adds @count listening sockets of one address, which somebody else opened and the caller still
  * owns. Each worker accepts from one of them; where there are fewer than workers, some share one.
- * Where there are more, all workers accept from each of the others. @name is what the log says.
+ * If there are more, all workers accept from each of the others. @name is what the log says.
  * Only listeners that have certificates can speak TLS. FENCE_EIO: errno says why. FENCE_EBUSY:
  * there would be more than API_DOORS_MAX. After a failure the listeners are to be closed. */
 FENCE_CHECKED int server_listeners_add(struct server_listeners *listeners, const int fds[],

@@ -11,7 +11,7 @@
 struct storage_redis_url;
 struct storage_sqlite_store;
 
-/* Where the masters of a fleet are, as members 0 .. n - 1. Nothing of it is owned. */
+/* The places of the masters of a fleet, as members 0 .. n - 1. Nothing of it is owned. */
 struct server_addresses {
     unsigned n;
     const struct storage_redis_url *urls; /* NULL: */
@@ -22,7 +22,7 @@ struct server_addresses {
 /* What on a master makes it a member of a fleet, for people. */
 #define SERVER_MASTERS_MARKER "the key pawl:fleet"
 
-/* Whether requests are to be held back for a moment, so that more of them share a call
+/* Reports whether requests are to be held back for a moment, so that more of them share a call
  * (server/loop/batch_delay.h). A store needs no such help: what waits for it goes together. */
 static inline bool server_masters_fill_batches(const struct server_addresses *addresses)
 {

@@ -30,20 +30,21 @@ void server_masters_log_init(struct server_masters_log *log, const char *label,
     }
 }
 
-/* Each master of each worker is a kind of its own. */
+/* Each master of each worker has a different kind. */
 static unsigned log_key(const struct server_masters_log *log, unsigned i)
 {
     return (unsigned)((uintptr_t)log / FENCE_MASTERS_MAX + i);
 }
 
-/* Whether the text of the last failure is about @reason, and not about something long past. */
+/* Reports whether the text of the last failure is about @reason, and not about something long past.
+ */
 static bool has_detail(enum fence_reason reason)
 {
     return reason == FENCE_REASON_UNREACHABLE || reason == FENCE_REASON_UNWILLING ||
            reason == FENCE_REASON_ERROR || reason == FENCE_REASON_CHANGED;
 }
 
-/* A failure is a sentence of its own, in the words of its source. */
+/* A failure is a whole sentence, in the words of its source. */
 static void log_why_not(const struct server_masters_log *log, const struct fence_fleet *fleet,
                         unsigned i, const char *lasted)
 {
@@ -81,7 +82,7 @@ static void log_order(const struct server_masters_log *log, const struct fence_f
                    order);
 }
 
-/* Whether the reason of master @i may go by itself, and may do so still. */
+/* Reports whether the reason of master @i may go by itself, and may do so still. */
 static bool may_pass(const struct server_masters_log *log, unsigned i, uint64_t now_us)
 {
     return fence_reason_passes(log->told[i].reason) && now_us < log->told[i].since_us + lasted_us;

@@ -43,7 +43,7 @@ static void on_script_call(void *context, unsigned i, unsigned requests, uint64_
     server_metrics_batch(worker->metrics, i, requests, round_trip_us);
 }
 
-/* Whether the answer counts without its client. A lock is released all the same, and a call that
+/* Reports whether the answer counts without its client. A lock is released anyway, and a call that
  * failed granted nothing. Nobody holds a grant, and nobody was told of an extension. */
 static bool ends_all_the_same(const struct fence_answer *answer)
 {
@@ -182,7 +182,7 @@ static void publish_bounds(struct server_worker *worker)
     api_counter_set(&of->event_readers_max, event_readers_max(worker));
 }
 
-/* Where workers accept from one socket, those with fewer connections come first. */
+/* If workers accept from one socket, those with fewer connections come first. */
 static bool is_crowded(void *context)
 {
     const struct server_worker *worker = context;

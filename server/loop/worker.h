@@ -38,7 +38,7 @@ struct server_worker;
 FENCE_CHECKED int server_worker_new(const struct server_worker_config *config,
                                     struct server_worker **ret_worker);
 
-/* Serves until it is stopped. Calls that wait then are answered so. May run on a thread of its own.
+/* Serves until it is stopped. Calls that wait then are answered so. May run on its own thread.
  */
 void server_worker_run(struct server_worker *worker);
 
@@ -57,7 +57,7 @@ void server_worker_password(struct server_worker *worker, const char *password);
  * runs. */
 void server_worker_free(struct server_worker *worker);
 
-/* Whether a majority of the masters votes, as it sees them. Any thread. */
+/* Reports whether a majority of the masters votes, as it sees them. Any thread. */
 bool server_worker_ready(const struct server_worker *worker);
 
 /* How often its loop has turned; SERVER_TURNS_ENDED once its run has ended. Any thread. */

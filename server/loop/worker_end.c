@@ -94,7 +94,7 @@ void server_worker_leave(struct server_worker *worker)
     begin_lead(worker, lead_ms);
 }
 
-/* The service goes on, in another process: so /readyz does not say no. Where both can serve, there
+/* The service goes on, in another process: so /readyz does not say no. If both can serve, there
  * is no haste. A file is open in one process, and the next waits for it. */
 void server_worker_give_up_listeners(struct server_worker *worker)
 {

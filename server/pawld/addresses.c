@@ -1,4 +1,4 @@
-/* Where the masters are: at the URLs that were given, or in a folder. */
+/* The places of the masters: the URLs that were given, or in a folder. */
 #include "server/pawld/pawld.h"
 #include "server/system/options.h"
 #include "storage/sqlite/store.h"

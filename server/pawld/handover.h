@@ -16,7 +16,7 @@
  * A new one that ends before it said "leave" has changed nothing. It says so only when it is ready,
  * and otherwise ends after PAWLD_READY_MS.
  *
- * Why not two processes that listen side by side (SO_REUSEPORT): each has a queue of its own, and
+ * Why not two processes that listen side by side (SO_REUSEPORT): each has its own queue, and
  * the kernel resets what is in the queue of a socket that is closed, or on its way into it. Since
  * Linux 5.14 it can move them, where net.ipv4.tcp_migrate_req is set; it is not by default. */
 #ifndef SERVER_PAWLD_HANDOVER_H

@@ -1,4 +1,4 @@
-/* Where pawld serves: the addresses of --listen, or sockets that it was given. */
+/* The listeners of pawld: the addresses of --listen, or sockets that it was given. */
 #ifndef SERVER_PAWLD_LISTENERS_H
 #define SERVER_PAWLD_LISTENERS_H
 

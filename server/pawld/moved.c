@@ -22,7 +22,7 @@ static bool look_at(const struct server_bootstrap_config *config, struct fence_b
     return ret_seen->at == ret_seen->params.n;
 }
 
-/* Whether @made has the terms that @options ask for. */
+/* Reports whether @made has the terms that @options ask for. */
 static bool has_terms(const struct pawld_options *options, const struct fence_bootstrap *made)
 {
     const uint32_t extensions =
@@ -31,7 +31,7 @@ static bool has_terms(const struct pawld_options *options, const struct fence_bo
            (options->extensions_max == 0 || options->extensions_max == extensions);
 }
 
-/* Whether a majority of the masters that the fleet is to have are one already. */
+/* Reports whether a majority of the masters that the fleet is to have are one already. */
 static bool look_at_target(const struct pawld_options *options, struct fence_bootstrap *ret_made)
 {
     const struct server_bootstrap_config config = {
@@ -44,7 +44,8 @@ static bool look_at_target(const struct pawld_options *options, struct fence_boo
            has_terms(options, ret_made);
 }
 
-/* Whether masters of the fleet that is moved say that @made followed it, and none says otherwise.
+/* Reports whether masters of the fleet that is moved say that @made followed it, and none says
+ * otherwise.
  * @closed: one that is closed has to be among them. */
 static bool is_followed_by(const struct fence_bootstrap *from, const struct fence_bootstrap *made,
                            bool closed)

@@ -14,7 +14,7 @@
 /* Wipes the password in @url, an argument of this process: lists of processes show those. */
 void pawld_password_hide(char *url);
 
-/* Gives each master of @options without a password the first line of the file that they name. Where
+/* Gives each master of @options without a password the first line of the file that they name. If
  * they name none it is the value of PAWLD_PASSWORD_VARIABLE, which is wiped; where that is not set
  * nothing is given. What server_options_error() returns, after its sentence: the file cannot be
  * read, or it has no password; or a URL has a user, and there is no password for it. */

@@ -76,7 +76,7 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
 int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_options);
 int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_options);
 
-/* Where the masters are, as @options say. The embedded one is opened for this: close the store of
+/* The masters that @options name. The embedded one is opened for this: close the store of
  * *@ret_addresses at the end. 0, or the exit status: one sentence is on stderr then. */
 int pawld_addresses_open(const struct pawld_options *options, bool takes_over,
                          struct server_addresses *ret_addresses);
@@ -90,7 +90,7 @@ int pawld_init(const struct pawld_options *options);
 int pawld_move(const struct pawld_options *options);
 int pawld_move_file(const struct pawld_options *options); /* its part for --data */
 
-/* Whether the move that @options ask for was done by an earlier run, and nothing is left to do.
+/* True if the move that @options ask for was done by an earlier run, and nothing is left to do.
  * Says so on stdout then. Nothing is written to any master. The second: of a file that is open. */
 struct storage_file;
 bool pawld_move_was_done(const struct pawld_options *options);

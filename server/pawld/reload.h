@@ -1,4 +1,4 @@
-/* What SIGHUP has a running pawld read anew. Each part has a name and a function; the parts are
+/* What SIGHUP has a running pawld read again. Each part has a name and a function; the parts are
  * added at the start, and reloaded in that order.
  *
  *     struct pawld_reloads reloads = {.count = 0};
@@ -19,7 +19,7 @@ enum {
 struct pawld_reload {
     const char *name; /* as in "reloaded: keys" */
 
-    /* Reads it anew, on the main thread. False: it could not be read, and what was in force stays
+    /* Reads it again, on the main thread. False: it could not be read, and what was in force stays
      * so. The function has logged why. */
     bool (*load)(void *context);
 

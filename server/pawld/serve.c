@@ -138,7 +138,7 @@ static void await_successor(struct service *service)
     pawld_successor_await(&service->successor, &config);
 }
 
-/* A predecessor goes only when this process can do its work. Where that takes too long, this one
+/* A predecessor goes only when this process can do its work. If that takes too long, this one
  * goes. */
 static bool on_serving_look(void *context, bool ready)
 {

@@ -148,7 +148,7 @@ static error_t add_item(const struct pawld_setting *setting, struct pawld_option
     return 0;
 }
 
-/* The password is wiped also where the URL is wrong: it may hold one all the same. */
+/* The password is wiped also where the URL is wrong: it may hold one anyway. */
 static error_t add_url(const struct pawld_setting *setting, struct pawld_options *options,
                        const char *label, char *text)
 {

@@ -57,7 +57,7 @@ enum {
     PAWLD_MISTAKES_MAX = 20,     /* of a file that are told */
 };
 
-/* Where settings come from, the weakest first. */
+/* The sources of settings, the weakest first. */
 enum pawld_layer {
     PAWLD_BY_DEFAULT,
     PAWLD_BY_FILE,

@@ -1,6 +1,6 @@
-/* What pawld tells a service manager (server/system/notify.h): that it serves, reads settings anew,
- * or ends. And the watchdog: the manager is told that pawld lives only while the loop of every
- * worker turns. Where one is stuck the manager hears nothing more, and restarts the service.
+/* What pawld tells a service manager (server/system/notify.h): that it serves, reads settings
+ * again, or ends. And the watchdog: the manager is told that pawld lives only while the loop of
+ * every worker turns. If one is stuck the manager hears nothing more, and restarts the service.
  *
  * Its timer belongs to the loop of the first worker, and so do all of these functions. */
 #ifndef SERVER_PAWLD_SUPERVISOR_H

@@ -157,7 +157,8 @@ static int open_path(const char *path, int make)
     return fd;
 }
 
-/* Whether the folder of @path, which is not there, lets it be made; or errno says why not. */
+/* Reports whether the folder of @path, which is not there, lets it be made; or errno says why not.
+ */
 static bool may_make(const char *path)
 {
     char folder[PATH_MAX] = ".";

@@ -1,5 +1,5 @@
-/* Lines for a file, written by a thread of its own: who adds a line never waits for a disk. Lines
- * that come while it writes go out together, in one write. Where the disk is slow or full, lines
+/* Lines for a file, written by its own thread: who adds a line never waits for a disk. Lines
+ * that come while it writes go out together, in one write. If the disk is slow or full, lines
  * are kept up to a bound; more are dropped and counted, and the next line that is written says so:
  *
  *     {"time":"...","event":"dropped","lines":12} */
@@ -37,7 +37,7 @@ void server_line_writer_free(struct server_line_writer *writer);
 /* Adds @line of @len bytes, with its newline. Any thread; it waits for no disk. */
 void server_line_writer_add(struct server_line_writer *writer, const char *line, size_t len);
 
-/* Opens the path anew, for who has moved the file away. What was added before and is not yet
+/* Opens the path again, for who has moved the file away. What was added before and is not yet
  * written goes to the new one. False: it cannot be opened, which was logged, and the old one stays.
  */
 bool server_line_writer_reopen(struct server_line_writer *writer);

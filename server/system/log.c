@@ -132,7 +132,7 @@ static struct kind *place_of(const char *format, unsigned key)
     return &kinds[(mixed >> 32) % SERVER_LOG_KINDS];
 }
 
-/* Says how many more there were, and begins anew. */
+/* Says how many more there were, and restarts. */
 static void close_window(struct kind *kind)
 {
     char text[ABOUT_MAX + 64];

@@ -15,7 +15,7 @@ enum {
  * from SERVER_LOG_INFO on. Before other threads run. */
 void server_log_configure(enum server_log_form form, enum server_log_level least);
 
-/* Writes one line: lines of several threads do not mix. Where stderr takes none, as the reader of a
+/* Writes one line: lines of several threads do not mix. If stderr takes none, as the reader of a
  * pipe stands still, it is lost. The next line that is written says how many were. What came from
  * outside must neither forge lines nor move a terminal's cursor: see server/system/printable.h. Any
  * thread. */

@@ -24,7 +24,7 @@ struct server_notify {
 };
 
 /* Opens a socket to $NOTIFY_SOCKET: a path, or "@" and an abstract name. The variable is removed,
- * so that no child tells in our name. Where it is not set, nothing is told; where it is no such
+ * so that no child tells in our name. If it is not set, nothing is told; where it is no such
  * address, that is logged as well. Before other threads run. */
 void server_notify_open(struct server_notify *notify);
 

@@ -24,8 +24,8 @@ struct server_passed {
  * listening stream socket. */
 FENCE_CHECKED int server_passed_sockets(struct server_passed *ret_passed);
 
-/* Where the listening socket @fd is: "127.0.0.1:7380", "[::1]:7380", "unix:/path", "unix:@name".
- * What does not fit is cut. */
+/* The address of the listening socket @fd: "127.0.0.1:7380", "[::1]:7380", "unix:/path",
+ * "unix:@name". What does not fit is cut. */
 void server_socket_name(int fd, char *ret_name, size_t size);
 
 #endif

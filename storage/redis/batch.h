@@ -52,7 +52,7 @@ void storage_batch_writer_fini(struct storage_batch_writer *writer);
 /* Forgets what was added since the last command. */
 void storage_batch_clear(struct storage_batch_writer *writer);
 
-/* Whether @batch has room for @request. */
+/* Reports whether @batch has room for @request. */
 bool storage_batch_fits(const struct storage_batch *batch, const struct storage_request *request);
 
 /* Adds @request to @batch, which it fits; the writer holds its bytes. */
@@ -77,17 +77,17 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
  * freeReplyObject(). NULL: no memory. */
 redisReply *storage_reply_take(redisReply *reply);
 
-/* Whether @reply is an error that says that this master takes no writes for now, from any client:
- * its disk is full, it lacks replicas, we lack a permission. OOM says no such thing: locks are
- * released then as ever, and have to be, since that makes room. */
+/* Reports whether @reply is an error that says that this master takes no writes for now, from any
+ * client: its disk is full, it lacks replicas, we lack a permission. OOM says no such thing: locks
+ * are released then as ever, and have to be, since that makes room. */
 bool storage_reply_unwilling(const redisReply *reply);
 
 /* The error that @reply is, in words for people. Of a script as a whole, or of a command on the
  * fleet's own key. */
 const char *storage_reply_words(const redisReply *reply);
 
-/* Whether @reply is an error that says that this master is not the one that shook hands. *@ret_why
- * is then its text. */
+/* Reports whether @reply is an error that says that this master is not the one that shook hands.
+ * *@ret_why is then its text. */
 bool storage_reply_changed(const redisReply *reply, const char **ret_why);
 
 /* True if some answer in the script's reply says so. *@ret_why is then its text. */

@@ -17,7 +17,7 @@
 #define LINK(state) (1U << STORAGE_LINK_##state)
 
 /* The moves that a link may make from each state. A reset may come while it is down: then it waits
- * anew. */
+ * again. */
 static const unsigned link_allowed[] = {
     [STORAGE_LINK_BACKOFF] = LINK(RESOLVING) | LINK(CONNECTING) | LINK(BACKOFF) | LINK(CLOSED),
     [STORAGE_LINK_RESOLVING] = LINK(CONNECTING) | LINK(BACKOFF) | LINK(CLOSED),

@@ -84,12 +84,12 @@ void storage_connection_open(struct storage_connection *connection,
 /* Ends it without a word of failure; events.closed follows. */
 void storage_connection_close(struct storage_connection *connection);
 
-/* Whether @context is that of the connection that stands, and its link is @link. Only then an
- * answer belongs to what was under way. */
+/* Reports whether @context is that of the connection that stands, and its link is @link. Only then
+ * an answer belongs to what was under way. */
 bool storage_connection_is(const struct storage_connection *connection,
                            const redisAsyncContext *context, enum storage_link link);
 
-/* It is of no more use, for @reason and @detail: tells the owner, closes it, and opens it anew
+/* It is of no more use, for @reason and @detail: tells the owner, closes it, and opens it again
  * after the backoff. Does nothing where that is under way. */
 void storage_connection_fail(struct storage_connection *connection, enum fence_reason reason,
                              const char *detail);
@@ -100,7 +100,7 @@ void storage_connection_broke(struct storage_connection *connection, const redis
 /* The same, where the connection is well and @reply an error. */
 void storage_connection_refused(struct storage_connection *connection, const redisReply *reply);
 
-/* Gives up on it: the next storage_connection_flush() closes it, and it opens anew after the
+/* Gives up on it: the next storage_connection_flush() closes it, and it opens again after the
  * backoff. */
 void storage_connection_reset(struct storage_connection *connection);
 

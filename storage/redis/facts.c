@@ -114,7 +114,7 @@ static bool copy_first_name(const char *info, char to[static FENCE_SERVER_MAX + 
            storage_text_copy(to, FENCE_SERVER_MAX + 1, name, (size_t)(end - name));
 }
 
-/* A server that stands for a Redis names itself, and has a version of its own beside that. */
+/* A server that stands for a Redis names itself, and has its own version beside that. */
 static void read_server(const char *info, struct fence_facts *facts)
 {
     char field[FENCE_SERVER_MAX + sizeof("_version")];

@@ -1,4 +1,4 @@
-/* Whether a Redis is fit to be a master, and what is wrong with one that is. In words that name the
+/* True if a Redis is fit to be a master, and what is wrong with one that is. In words that name the
  * settings of Redis. */
 #ifndef STORAGE_REDIS_FITNESS_H
 #define STORAGE_REDIS_FITNESS_H

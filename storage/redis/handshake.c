@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a reply still belongs to the handshake under way. */
+/* Reports whether a reply still belongs to the handshake under way. */
 static bool is_of_handshake(const struct storage_session *session, const redisAsyncContext *context,
                             const void *reply)
 {
@@ -228,7 +228,7 @@ static void on_handshake_info(redisAsyncContext *context, void *reply, void *pri
         storage_connection_reset(session->connection);
 }
 
-/* INFO goes first and alone. Where a password is missing, its answer says so (NOAUTH). Without a
+/* INFO goes first and alone. If a password is missing, its answer says so (NOAUTH). Without a
  * password Redis reads less than the length of the script, and would close the connection over it.
  */
 void storage_handshake_begin(struct storage_session *session)

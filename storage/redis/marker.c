@@ -175,7 +175,7 @@ static bool read_marker_field(const redisReply *field, enum storage_marker_field
     case STORAGE_MARKER_NAMES:
         return is_counter(field);
     default:
-        return true; /* any text says something there, or is written anew */
+        return true; /* any text says something there, or is written again */
     }
 }
 

@@ -84,7 +84,8 @@ static void look_again_if_refused(struct storage_connection *connection,
         storage_connection_steady(connection);
 }
 
-/* Another server took this master back meanwhile. Whether it is durable now is in its new marker.
+/* Another server took this master back meanwhile. Reports whether it is durable now is in its new
+ * marker.
  */
 static bool is_admitted_anew(const struct storage_session *session, const struct fence_view *known)
 {
@@ -197,7 +198,7 @@ void storage_outbox_submit(struct storage_outbox *outbox, const struct storage_r
     storage_batch_add(&outbox->writer, outbox->batch, request);
 }
 
-/* Whether another script call may be sent now, beside those that are on their way. */
+/* Reports whether another script call may be sent now, beside those that are on their way. */
 static bool may_call(const struct storage_outbox *outbox)
 {
     const bool durable = outbox->session->reading.facts.marked_durable;

@@ -35,7 +35,7 @@ void storage_outbox_fini(struct storage_outbox *outbox);
 void storage_outbox_submit(struct storage_outbox *outbox, const struct storage_request *request,
                            const struct fence_view *view, uint64_t generation);
 
-/* Whether a flush would send a script call. */
+/* Reports whether a flush would send a script call. */
 bool storage_outbox_could_send(const struct storage_outbox *outbox);
 
 /* Turns what was submitted, if anything was, into a command on the connection: what is asked next

@@ -8,7 +8,7 @@
 #define STORAGE_HOST_LOCAL "local"
 
 /* Writes the IP address that the connected socket @fd leads to; "" where it cannot be told. It is
- * STORAGE_HOST_LOCAL for this machine (loopback, a Unix socket, an address of its own). */
+ * STORAGE_HOST_LOCAL for this machine (loopback, a Unix socket, its own address). */
 void storage_redis_host(int fd, char ret_host[static FENCE_HOST_MAX + 1]);
 
 #endif

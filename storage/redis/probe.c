@@ -10,7 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Whether a reply is of the connection that stands, and no handshake has begun on it since. */
+/* Reports whether a reply is of the connection that stands, and no handshake has begun on it since.
+ */
 static bool is_of_ready(const struct storage_probe *probe, const redisAsyncContext *context)
 {
     return storage_connection_is(probe->session->connection, context, STORAGE_LINK_READY);
@@ -65,8 +66,8 @@ static const char *find_change_of_marker(const struct storage_probe *probe)
     return NULL;
 }
 
-/* Whether each lineage is the one that the marker had then. A pawld has noted another replication
- * id in between. */
+/* Reports whether each lineage is the one that the marker had then. A pawld has noted another
+ * replication id in between. */
 static bool has_settled_both(const struct fence_facts *was, const struct fence_facts *is)
 {
     return !fence_facts_changed(was) && !fence_facts_changed(is);
@@ -179,7 +180,7 @@ static bool ask_all(struct storage_probe *probe)
            ask_probe(probe, on_probe_time, 1, time);
 }
 
-/* Where nobody asks for locks, nothing else notices that a master went silent. Some intervals of
+/* If nobody asks for locks, nothing else notices that a master went silent. Some intervals of
  * grace: after a pause of this process its timers are due before the answers that wait are read. */
 static void miss(struct storage_probe *probe)
 {

@@ -2,7 +2,7 @@
  * storage_redis_config.probe_ms. The questions wait their turn behind the requests on their way,
  * and hold up those behind them for less than a millisecond. One of them is whether a lock would be
  * taken (storage_trial_ask()). What a probe finds goes to the owner (storage_master_events.probed).
- * Where a finding could change whether the master may vote, the connection is given up. The next
+ * If a finding could change whether the master may vote, the connection is given up. The next
  * handshake says what it is. */
 #ifndef STORAGE_REDIS_PROBE_H
 #define STORAGE_REDIS_PROBE_H
@@ -18,7 +18,7 @@ enum {
 
 struct storage_probe {
     struct storage_session *session;
-    struct storage_listener *listener; /* opened anew with a probe */
+    struct storage_listener *listener; /* opened again with a probe */
     struct storage_sweeper *sweeper;   /* started where a probe finds that there is need */
     unsigned interval_ms;
     unsigned missed_max;

@@ -61,7 +61,7 @@ static const char *state_name(const struct fence_facts *seen)
 }
 
 /* "<length>:<first bytes>" of the field that cannot be read. A malformed marker is marked only
- * while that field is as it was seen: a mark writes it anew. */
+ * while that field is as it was seen: a mark writes it again. */
 static size_t format_malformed(const struct fence_facts *seen,
                                char ret_text[static NUMBER_MAX + FENCE_FIELD_BYTES_MAX])
 {

@@ -25,7 +25,8 @@ FENCE_CHECKED int storage_rejoin_command(const struct fence_rejoin_request *requ
 struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, const redisReply *reply,
                                                unsigned n, struct fence_view *view);
 
-/* Whether a script was refused for the view it named; *@ret_view is then what that master knows. */
+/* Reports whether a script was refused for the view it named; *@ret_view is then what that master
+ * knows. */
 bool storage_view_refused(const redisReply *reply, unsigned n, struct fence_view *ret_view);
 
 #endif

@@ -119,7 +119,7 @@ static bool is_of_resp2(struct storage_replies *replies, const redisReadTask *ta
     }
 }
 
-/* Whether a reply may begin, and whether a listener's part has the right shape. */
+/* Reports whether a reply may begin, and whether a listener's part has the right shape. */
 static bool is_asked_for(struct storage_replies *replies, const redisReadTask *task,
                          const struct part *part)
 {
@@ -156,7 +156,7 @@ static bool fits_elements(struct storage_replies *replies, size_t elements)
     return true;
 }
 
-/* Whether a string of so many bytes may come, asked before they are read. */
+/* Reports whether a string of so many bytes may come, asked before they are read. */
 static bool fits_string(struct storage_replies *replies, unsigned long long len)
 {
     assert(replies->bytes <= STORAGE_REPLY_BYTES_MAX);

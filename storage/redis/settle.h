@@ -6,7 +6,7 @@
 #include "storage/redis/connection.h"
 #include "storage/redis/facts.h"
 
-/* Whether a probe found something to note: often so at first, then rarely. */
+/* Reports whether a probe found something to note: often so at first, then rarely. */
 bool storage_settle_is_due(const struct storage_reading *reading);
 
 /* Sends the note of @member (from 1) behind what was sent before. No call waits for the answer: the

@@ -47,7 +47,7 @@ static void on_listener_connected(const redisAsyncContext *context, int status)
 }
 
 /* A message that no Redis publishes is as wrong as an answer that no Redis gives: the master is
- * probed anew. */
+ * probed again. */
 static void on_listener_disconnected(const redisAsyncContext *context, int status)
 {
     struct storage_listener *listener = listener_of(context);

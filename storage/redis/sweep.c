@@ -23,7 +23,7 @@ static void on_swept(redisAsyncContext *context, void *data, void *privdata)
         uv_timer_start(&sweeper->timer, on_sweep_due, SWEEP_INTERVAL_MS, 0);
 }
 
-/* A sweep that gets no answer is begun anew by a later probe. */
+/* A sweep that gets no answer is begun again by a later probe. */
 static void on_sweep_due(uv_timer_t *timer)
 {
     struct storage_sweeper *sweeper = timer->data;

@@ -20,7 +20,7 @@ void storage_text_show(char *to, size_t size, const char *from, size_t len);
 /* Reads a reply that is a string of digits, as fence_decimal_read() does. Any thread. */
 bool storage_text_number(const redisReply *reply, uint64_t max, uint64_t *ret_number);
 
-/* Whether these bytes are printable ASCII. Any thread. */
+/* Reports whether these bytes are printable ASCII. Any thread. */
 bool storage_text_plain(const char *bytes, size_t len);
 
 #endif

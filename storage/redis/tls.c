@@ -98,7 +98,8 @@ static bool expect_host(SSL *ssl, const char *host)
     return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
-/* Whether something was wrong with the TLS of @ssl, which failed just now. Writes it to @ret_text.
+/* Reports whether something was wrong with the TLS of @ssl, which failed just now. Writes it to
+ * @ret_text.
  */
 static bool was_wrong(const SSL *ssl, char *ret_text, size_t cap)
 {

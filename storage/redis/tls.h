@@ -27,7 +27,7 @@ struct storage_tls_files {
 /* What connections have in common. Any thread may use it once it is made. */
 struct storage_tls;
 
-/* Whether this build has TLS. Where it has none, the functions below fail, or do nothing. */
+/* Reports whether this build has TLS. If it has none, the functions below fail, or do nothing. */
 bool storage_tls_is_built(void);
 
 /* Reads @files. The caller frees *@ret_tls with storage_tls_free(). FENCE_EINVAL, and a sentence in
@@ -45,7 +45,7 @@ FENCE_CHECKED int storage_tls_start(const struct storage_tls *tls, const char *h
                                     struct redisContext *context,
                                     char ret_why[static STORAGE_TLS_WHY_MAX]);
 
-/* Whether that was done. */
+/* Reports whether that was done. */
 bool storage_tls_is_spoken(const struct redisContext *context);
 
 /* To be called before hiredis reads or writes over TLS. OpenSSL notes errors for each thread: those

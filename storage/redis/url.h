@@ -1,4 +1,4 @@
-/* Where a master is: redis://[user:password@]host:port, the same with rediss:// for TLS, or
+/* The URL of a master: redis://[user:password@]host:port, the same with rediss:// for TLS, or
  * unix:///path. */
 #ifndef STORAGE_REDIS_URL_H
 #define STORAGE_REDIS_URL_H

@@ -113,7 +113,7 @@ static bool begin_checkpoint(struct storage_file *file)
     return storage_witness_sync(&file->witness) == 0;
 }
 
-/* Where a program that reads the file keeps SQLite from it, the log has what is missing. */
+/* If a program that reads the file keeps SQLite from it, the log has what is missing. */
 static void checkpoint(struct storage_file *file)
 {
     struct storage_seen *seen = &file->witness.seen;
@@ -147,10 +147,10 @@ int storage_file_bring_in(struct storage_file *file, bool checkpoints)
 void storage_file_checkpoint(struct storage_file *file)
 {
     if (file->log_pages < file->checkpointed_pages)
-        file->checkpointed_pages = 0; /* the log began anew */
+        file->checkpointed_pages = 0; /* the log restarted */
     if (file->log_pages < file->checkpointed_pages + CHECKPOINT_PAGES || !begin_checkpoint(file))
         return;
-    /* Where it fails, as on a full disk, the log grows: the next one has more to do. */
+    /* If it fails, as on a full disk, the log grows: the next one has more to do. */
     checkpoint(file);
     file->checkpointed_pages = file->log_pages;
     int unseen = end_checkpoint(file); /* then the next start takes any time */

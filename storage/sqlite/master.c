@@ -111,7 +111,7 @@ static void tell_replies(const struct storage_sqlite_master *master, struct stor
 
 static void on_store_backoff_over(uv_timer_t *timer);
 
-/* Nobody waits any more for what is under way. It is done all the same, before whatever is asked
+/* Nobody waits any more for what is under way. It is done anyway, before whatever is asked
  * next. */
 static void give_up_batches(struct storage_sqlite_master *master)
 {
@@ -150,7 +150,7 @@ static void fail_link(struct storage_sqlite_master *master, enum fence_reason re
         shake_hands_later(master);
 }
 
-/* Where there is no memory for it, it is asked later. */
+/* If there is no memory for it, it is asked later. */
 static void shake_hands(struct storage_sqlite_master *master, struct storage_job *job)
 {
     if (job)

@@ -33,7 +33,7 @@ static const char settings[] =
 #define MARK_NEW "1"
 static_assert(FENCE_MARK_NEW == 1, "MARK_NEW");
 
-/* Whether these took hold: not every file system lets them. */
+/* Reports whether these took hold: not every file system lets them. */
 static const char is_durable[] =
     "SELECT (SELECT journal_mode FROM pragma_journal_mode) = 'wal' AND "
     "(SELECT synchronous FROM pragma_synchronous) = 2";
@@ -384,8 +384,8 @@ static int set_up_state(const struct storage_file_config *config, const struct s
     return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;
 }
 
-/* Whether it was never a fleet's, and never meant to go on for one. A bootstrap of a new fleet that
- * broke off leaves a mark that says so. */
+/* Reports whether it was never a fleet's, and never meant to go on for one. A bootstrap of a new
+ * fleet that broke off leaves a mark that says so. */
 static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_MAX])
 {
     int error = 0;

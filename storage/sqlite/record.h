@@ -37,7 +37,7 @@ void storage_record_note(int record, uint64_t openings, uint64_t commits);
 /* Notes that the database in @folder is no longer @file_id: an init with a floor replaced it. */
 void storage_record_replace(const char *file_id, const char *folder);
 
-/* Whether @recorded is about the database in @folder. */
+/* Reports whether @recorded is about the database in @folder. */
 bool storage_record_is_of(const struct storage_recorded *recorded, const char *folder);
 
 /* Removes this user's records whose folders are gone. A record of a folder that was renamed goes

@@ -51,7 +51,7 @@ static uint64_t count_names(void *context)
     return (uint64_t)storage_state_run(state, STORAGE_NAMED_COUNT, &sql);
 }
 
-/* Where a walk meets it: any spread will do, since the key has the name too. */
+/* The place in a walk: any spread will do, since the key has the name too. */
 static int64_t hash_of(const char *resource)
 {
     return (int64_t)(fence_hash(resource, strlen(resource), 0) & (UINT64_MAX >> 2));

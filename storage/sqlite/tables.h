@@ -9,13 +9,13 @@
  * success leaves as it was. */
 int64_t storage_tables_number(sqlite3 *db, const char *question, int *ret_error);
 
-/* Whether the application id of a database is pawld's. */
+/* Reports whether the application id of a database is pawld's. */
 bool storage_tables_are_ours(int64_t application);
 
 /* Reads what the database says of itself. An error goes to *@ret_error, as above. */
 void storage_tables_read(sqlite3 *db, struct storage_identity *identity, int *ret_error);
 
-/* Reads how many commits the database at @path has without its log. Where it cannot tell, as in a
+/* Reads how many commits the database at @path has without its log. If it cannot tell, as in a
  * database without tables, base_known stays false. FENCE_EIO: the system does not let it be read;
  * FENCE_ENOMEM. */
 FENCE_CHECKED int storage_tables_read_base(const char *path, struct storage_identity *identity);

@@ -1,4 +1,4 @@
-/* Whether the file of an embedded master is what it was when it was last closed. A file that is
+/* True if the file of an embedded master is what it was when it was last closed. A file that is
  * not trusted may have lost tokens. The judge is a pure function of the evidence:
  *
  * - counts: the database has a count of its openings and commits, its witness the highest it saw;
@@ -17,7 +17,7 @@ enum {
     STORAGE_WHY_MAX = STORAGE_FOLDER_MAX + 512,
 };
 
-/* Whether a file may be trusted. */
+/* True if a file may be trusted. */
 enum storage_trust {
     STORAGE_TRUST_NEW,        /* there is none yet */
     STORAGE_TRUST_KEPT,       /* it is what it was */

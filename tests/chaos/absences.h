@@ -21,7 +21,7 @@ enum {
 /* What a fault does to what a master knows. */
 enum absences_memory {
     ABSENCES_KEPT,
-    ABSENCES_DOUBTED, /* it forgets nothing, and may have to be taken back all the same */
+    ABSENCES_DOUBTED, /* it forgets nothing, and may have to be taken back anyway */
     ABSENCES_FORGOT,  /* it has to be taken back */
 };
 

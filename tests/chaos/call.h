@@ -23,7 +23,7 @@ struct call_answer {
     json_t *json; /* the body; NULL where it is not JSON */
 };
 
-/* Sends @request over a connection of its own. The caller gives the answer back with
+/* Sends @request over its own connection. The caller gives the answer back with
  * call_answer_fini(). */
 void call(const struct call_request *request, struct call_answer *ret_answer);
 void call_answer_fini(struct call_answer *answer);

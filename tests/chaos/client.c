@@ -90,7 +90,7 @@ struct accounts {
     int64_t balance[CLIENT_LOCKS_MAX];
 };
 
-/* Another may have written before the lock was granted anew: so what it read does not count. */
+/* Another may have written before the lock was granted again: so what it read does not count. */
 static bool extend(struct client *client, struct hold *hold, unsigned at, struct accounts *accounts)
 {
     const enum locks_extended extended = locks_extend(client, hold, at);

@@ -53,7 +53,7 @@ struct fault_kind {
     uint32_t short_ms, long_ms; /* how long it lasts */
     unsigned victims;           /* the set of those it can befall */
     unsigned forgets;           /* the set of masters that forget by it */
-    unsigned doubted;           /* the set of masters that may have to be taken back all the same */
+    unsigned doubted;           /* the set of masters that may have to be taken back anyway */
     void (*begin)(struct stage *stage, struct sim_rng *rng, struct fault *fault);
     void (*end)(struct stage *stage, struct sim_rng *rng, struct fault *fault); /* or NULL */
 

@@ -37,8 +37,9 @@ bool faults_is_of_master(unsigned kind)
 
 /* ---- tombstones ------------------------------------------------------------------------------ */
 
-/* Whether a majority of masters may have tombstones. An import makes one where it finds two locks
- * of a name. It ends with the longest lease, so only masters that were absent lately have any. */
+/* Reports whether a majority of masters may have tombstones. An import makes one where it finds two
+ * locks of a name. It ends with the longest lease, so only masters that were absent lately have
+ * any. */
 static bool may_have_tombstones(struct faults *faults, uint64_t now_us)
 {
     const unsigned open = absences_open(&faults->absences);
@@ -207,8 +208,8 @@ static void begin_fault(struct faults *faults, unsigned number, unsigned victim)
 
 /* ---- who is back ----------------------------------------------------------------------------- */
 
-/* Whether pawld @i sees master @victim as it is: neither the link between them nor the pawld
- * suffers, or did so a moment ago. */
+/* Reports whether pawld @i sees master @victim as it is: neither the link between them nor the
+ * pawld suffers, or did so a moment ago. */
 static bool sees(const struct faults *faults, unsigned i, unsigned victim)
 {
     if (faults_hurt(faults, FAULT_OF_PAWLD, i) || wait_now_ms() < faults->calm_ms[victim][i])

@@ -34,7 +34,7 @@ struct faults_figures {
 /* The name of a kind (0 .. FAULT_KINDS - 1). */
 const char *faults_name(unsigned kind);
 
-/* Whether it befalls a master's process, memory, files or settings. */
+/* Reports whether it befalls a master's process, memory, files or settings. */
 bool faults_is_of_master(unsigned kind);
 
 /* @without: the set of kinds (bit i) that are left out. */

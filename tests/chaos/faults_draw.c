@@ -59,7 +59,7 @@ static unsigned count(unsigned set)
     return (unsigned)__builtin_popcount(set);
 }
 
-/* How many pawld keep a majority if @more are hurt, too. Where one does, the other may see other
+/* How many pawld keep a majority if @more are hurt, too. If one does, the other may see other
  * masters: so a grant may stand on few masters, and the next one on others. */
 static unsigned keep_majority(const struct faults *faults, unsigned more)
 {
@@ -69,7 +69,7 @@ static unsigned keep_majority(const struct faults *faults, unsigned more)
     return pawlds;
 }
 
-/* Whether a master is out by a fault that shows @disk. */
+/* Reports whether a master is out by a fault that shows @disk. */
 static bool is_out_by(const struct faults *faults, enum fault_disk disk)
 {
     const unsigned out = absences_out(&faults->absences);
@@ -79,7 +79,7 @@ static bool is_out_by(const struct faults *faults, enum fault_disk disk)
     return false;
 }
 
-/* A replaced machine has a clock of its own, so its clock is left alone. */
+/* A replaced machine has its own clock, so its clock is left alone. */
 static bool in_each_others_way(const struct fault *fault, enum fault_target target)
 {
     return fault->kind->target == target ||
@@ -120,14 +120,14 @@ static bool pawlds_see_all(const struct faults *faults)
     return true;
 }
 
-/* Whether only its disk keeps what @victim knows. A master that was taken back while its file was
- * rewritten forgets by that, as its marker says. */
+/* Reports whether only its disk keeps what @victim knows. A master that was taken back while its
+ * file was rewritten forgets by that, as its marker says. */
 static bool is_kept_by_disk(const struct fault_kind *kind, unsigned victim)
 {
     return kind->begin == act_kill_master && fault_memory(kind, victim) == ABSENCES_KEPT;
 }
 
-/* Whether pawlds see enough masters while @kind befalls @victim. */
+/* Reports whether pawlds see enough masters while @kind befalls @victim. */
 static bool leaves_enough(struct faults *faults, const struct fault_kind *kind, unsigned victim)
 {
     const unsigned bit = 1U << victim;
@@ -140,7 +140,7 @@ static bool leaves_enough(struct faults *faults, const struct fault_kind *kind, 
     return pawlds > 0 || sim_rng_chance(&faults->rng, ALL_HURT_PERMILLE);
 }
 
-/* Whether @kind may befall @victim now. */
+/* Reports whether @kind may befall @victim now. */
 static bool may_happen(struct faults *faults, const struct fault_kind *kind, unsigned victim)
 {
     const unsigned bit = 1U << victim;

@@ -48,7 +48,7 @@ struct faults {
     FILE *log; /* in the folder of the run: what was done, and when */
 };
 
-/* Whether @victim suffers a fault of @target now. */
+/* Reports whether @victim suffers a fault of @target now. */
 bool faults_hurt(const struct faults *faults, enum fault_target target, unsigned victim);
 
 /* Draws what happens next. False if what was drawn may not happen now: then nothing does, so that

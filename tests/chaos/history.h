@@ -119,7 +119,7 @@ size_t history_read(struct history *history, const char *path);
 void history_add(struct history *history, const struct history_call *call);
 void history_fini(struct history *history);
 
-/* True if @call gave a lock, also by an extension that was answered with a grant anew; and if its
+/* True if @call gave a lock, also by an extension that was answered with a grant again; and if its
  * client had not been told before that it has it. */
 bool history_is_grant(const struct history_call *call);
 bool history_is_new_grant(const struct history_call *call);

@@ -19,7 +19,7 @@ enum {
     RARE_PERMILLE = 200,
     GROUP_PERMILLE = 100,
     OWN_ID_PERMILLE = 200,
-    TOLD_PERMILLE = 200,    /* of the grants under a lock id of its own: asked for once more */
+    TOLD_PERMILLE = 200,    /* of the grants under its own lock id: asked for once more */
     LOST_PERMILLE = 100,    /* of the first asks with it: the answer is lost, whatever the faults */
     AT_ONCE_PERMILLE = 500, /* of the acquires asked for once more: they do not wait */
 };

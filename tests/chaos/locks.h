@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Draws what the client wants in its next turn, and asks for it. Under a lock id of its own it asks
+/* Draws what the client wants in its next turn, and asks for it. Under its own lock id it asks
  * once more, so many times, while no answer says what became of it; and sometimes though it was
  * told. False: it has nothing, as far as it knows. */
 bool locks_acquire(struct client *client, struct hold *ret_hold);
@@ -14,7 +14,8 @@ bool locks_acquire(struct client *client, struct hold *ret_hold);
 enum locks_extended {
     LOCKS_NOT_EXTENDED, /* or nobody knows */
     LOCKS_EXTENDED,
-    LOCKS_ANEW, /* granted anew, and another may have had it in between: its token is in the hold */
+    LOCKS_ANEW, /* granted again, and another may have had it in between: its token is in the hold
+                 */
 };
 
 /* Extends lock @at of @hold; gives it up. */

@@ -14,7 +14,7 @@ bool chaos_master_flush(const struct chaos_master *master);
 /* CONFIG SET. A restart brings the usual value back. */
 void chaos_master_set(const struct chaos_master *master, const char *name, const char *value);
 
-/* appendonly no, and yes. After the yes Redis writes the whole file anew. */
+/* appendonly no, and yes. After the yes Redis writes the whole file again. */
 void chaos_master_append_off(const struct chaos_master *master);
 void chaos_master_append_on(const struct chaos_master *master);
 
@@ -34,7 +34,7 @@ void chaos_master_crowd(const struct chaos_master *master, const char *policy);
 /* noeviction, no limit, and what filled it is gone. */
 void chaos_master_uncrowd(const struct chaos_master *master);
 
-/* CONFIG RESETSTAT, and then it receives more than it had received before, as a rule: no figure of
+/* CONFIG RESETSTAT, and then it receives more than it had received before, usually: no figure of
  * its statistics is below what it was but those that Pawl looks for. */
 void chaos_master_reset_statistics(const struct chaos_master *master);
 
@@ -42,8 +42,8 @@ void chaos_master_reset_statistics(const struct chaos_master *master);
  * where the marker says that the master is active. */
 uint64_t chaos_master_incarnation(const struct chaos_master *master, unsigned member, bool active);
 
-/* Whether its marker says that a restart keeps all. It says no where the master was taken back
- * while its append-only file was rewritten. */
+/* Reports whether its marker says that a restart keeps all. It says no where the master was taken
+ * back while its append-only file was rewritten. */
 bool chaos_master_is_marked_durable(const struct chaos_master *master);
 
 #endif

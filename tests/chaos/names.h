@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum {
-    NAMES_WATCHED_MS = 3000, /* after the last fault, in which clients may get each name anew */
+    NAMES_WATCHED_MS = 3000, /* after the last fault, in which clients may get each name again */
 };
 
 /* Who serves the names 0 .. @count - 1. */

@@ -1,4 +1,4 @@
-/* A TCP proxy on loopback: links that fail as networks do. Each link listens on a port of its own
+/* A TCP proxy on loopback: links that fail as networks do. Each link listens on its own port
  * and hands on what comes, both ways, to one other port.
  *
  * One thread carries all links. The calls may come from any thread; what they ask for takes hold

@@ -140,7 +140,7 @@ static void path_at(char ret_path[static PATH_BYTES], const char *in, const char
     assert_in_range(len, 1, PATH_BYTES - 1);
 }
 
-/* A new one, on a disk of its own or not. */
+/* A new one, on its own disk or not. */
 static void begin_folder(bool on_disk)
 {
     run.dir = tempdir_new();

@@ -1,5 +1,5 @@
-/* Commands to a server that may be stopped or gone: no answer is an outcome. Each command uses a
- * connection of its own, straight to the server and not by the proxy. */
+/* Commands to a server that may be stopped or gone: no answer is an outcome. Each command uses its
+ * own connection, straight to the server and not by the proxy. */
 #ifndef TESTS_CHAOS_REDIS_CALL_H
 #define TESTS_CHAOS_REDIS_CALL_H
 

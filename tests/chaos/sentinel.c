@@ -56,7 +56,7 @@ void sentinel_forget(const struct sentinel *sentinel, const char *name)
     (void)redis_does(sentinel->port, "SENTINEL REMOVE %s", name);
 }
 
-/* The value behind @name in @flat: names and values by turns. */
+/* The value behind @name in @flat: names and values in turn. */
 static const char *value_of(const redisReply *flat, const char *name)
 {
     for (size_t i = 0; i + 1 < flat->elements; i += 2)

@@ -47,7 +47,7 @@ struct stage {
     struct stage_pawld pawld[STAGE_PAWLDS];
     struct pawl_service ledger;
     struct process *client[STAGE_CLIENTS]; /* NULL while it is down */
-    unsigned clients_made;                 /* each draws from a seed of its own */
+    unsigned clients_made;                 /* each draws from its own seed */
     uint64_t seed;
 };
 

@@ -34,11 +34,11 @@ struct row {
     .sent_us = (sent), .answered_us = (answered)
 #define LEASE(got, number, till) .status = (got), .token = (number), .till_us = (till)
 
-/* A client asked and was granted a token until @till. Each token is of a turn of its own. */
+/* A client asked and was granted a token until @till. Each turn has its own token. */
 #define GRANTED(client, sent, answered, token, till)                                               \
     CALL(ACQUIRE, client, token, sent, answered), LEASE(201, token, till)
 
-/* It asked for the lock of @turn, under a lock id of its own; and once more. */
+/* It asked for the lock of @turn, under its own lock id; and once more. */
 #define ASKED(client, turn, sent, answered, token, till)                                           \
     CALL(ACQUIRE, client, turn, sent, answered), LEASE(201, token, till), .ask = HISTORY_OWN
 #define ASKED_AGAIN(client, turn, sent, answered, token, till)                                     \
@@ -51,7 +51,7 @@ struct row {
     CALL(ACQUIRE, client, turn, sent, answered), .ask = HISTORY_RETRY, .status = 409,              \
                                                  .held_by = HISTORY_BY_##by
 
-/* It extended the lock of @turn; and was granted it anew by that. */
+/* It extended the lock of @turn; and was granted it again by that. */
 #define EXTENDED(client, turn, sent, till)                                                         \
     CALL(EXTEND, client, turn, sent, (sent) + 1), LEASE(200, turn, till)
 #define GRANTED_ANEW(client, turn, sent, answered, token, till)                                    \
@@ -166,7 +166,7 @@ static const struct row rows[] = {
               {GRANTED(2, 140, 150, 8, 160)})),
     ROW(what_is_granted_once_more_has_the_same_holder, NOTHING,
         CALLS({ASKED(1, 1, 100, 110, 7, 200)},
-              {ASKED_AGAIN(1, 1, 120, 130, 8, 300)})), /* part of it had to be taken anew */
+              {ASKED_AGAIN(1, 1, 120, 130, 8, 300)})), /* part of it had to be taken again */
     ROW(what_is_granted_once_more_is_held_for_longer, FINDS(.overlaps = 1),
         CALLS({ASKED(1, 1, 100, 110, 7, 200)},
               {ASKED_AGAIN(1, 1, 120, 130, 8, 300)},
@@ -228,7 +228,7 @@ static const struct row rows[] = {
         CALLS({ASKED(1, 1, 100, 110, 7, 200)},
               {REFUSED(1, 1, 120, 150, ITSELF)})),
 
-    /* extensions that are a grant anew */
+    /* extensions that are a grant again */
     ROW(extension_that_is_a_grant_anew_is_above_whom_it_follows, NOTHING,
         CALLS({ASKED(1, 1, 100, 110, 7, 120)},
               {GRANTED(2, 200, 210, 8, 220)},

@@ -21,7 +21,7 @@ enum {
 struct driven {
     uv_loop_t loop;
     struct storage_master *master; /* of the owner; freed by driven_fini() */
-    uint64_t generation;           /* each request has a view of its own */
+    uint64_t generation;           /* each request has its own view */
     bool ready;
 
     unsigned shaken;
@@ -44,7 +44,7 @@ struct driven {
 void driven_init(struct driven *driven);
 void driven_fini(struct driven *driven);
 
-/* What the master is made with. An owner that wants to hear itself puts a function of its own in
+/* What the master is made with. An owner that wants to hear itself puts its own function in
  * place of one, and calls that one from there. */
 struct storage_master_events driven_events(struct driven *driven);
 
@@ -52,7 +52,7 @@ struct storage_master_events driven_events(struct driven *driven);
 bool driven_run(struct driven *driven, const unsigned *counter, unsigned target, unsigned ms);
 void driven_await(struct driven *driven, const unsigned *counter, unsigned target);
 
-/* After a refusal it shakes hands anew. */
+/* After a refusal it shakes hands again. */
 void driven_await_ready(struct driven *driven);
 
 /* The oldest notice that came and was not told yet. False: none. */

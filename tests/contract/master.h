@@ -74,7 +74,8 @@ struct contract_ops {
     /* Names the present lineage in the marker, if it is the marker in @facts; shakes hands. */
     struct fence_facts (*restamp)(struct contract_master *master, const struct fence_facts *facts);
 
-    /* Whether there is a notice that was not told yet: the oldest. Waits for those on their way. */
+    /* Reports whether there is a notice that was not told yet: the oldest. Waits for those on their
+     * way. */
     bool (*heard)(struct contract_master *master, struct contract_notice *ret_notice);
 
     void (*pass)(struct contract_master *master, unsigned ms);

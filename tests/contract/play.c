@@ -44,7 +44,7 @@ static unsigned resource_of(char letter)
     return (unsigned)(letter - 'a');
 }
 
-/* Each holder has a label of its own, and the id of a key behind it (fence/protocol/owner.h). */
+/* Each holder has its own label, and the id of a key behind it (fence/protocol/owner.h). */
 static void label_of(const char *lock_id, uint32_t delay_ms, char ret_label[static TEXT_MAX])
 {
     char label[TEXT_MAX];

@@ -1,5 +1,5 @@
 /* Targets of requests come from clients. A path that is accepted begins with a slash, is UTF-8, and
- * is no longer than it came. */
+ * is no later than it came. */
 #include "api/http/path.h"
 #include "api/json/utf8.h"
 

@@ -58,7 +58,7 @@ static void watch_memory(void)
     watched.xMalloc = allocate;
     watched.xRealloc = reallocate;
     assert(sqlite3_config(SQLITE_CONFIG_MALLOC, &watched) == SQLITE_OK);
-    /* Else a connection has memory of its own, which never fails. */
+    /* Else its own connection has memory, which never fails. */
     assert(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) == SQLITE_OK);
 }
 

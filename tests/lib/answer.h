@@ -1,4 +1,4 @@
-/* Reading an HTTP answer out of bytes that came, for those who have a socket of their own: load
+/* Reading an HTTP answer out of bytes that came, for those who have their own socket: load
  * generators, clients under faults. The cheapest that still tells a whole answer from a part: a
  * generator shares two cores with what it loads. tests/lib/http.h reads chunks too. */
 #ifndef TESTS_LIB_ANSWER_H

@@ -52,7 +52,7 @@ void http_receive(struct http *http, bool head_request, struct http_response *re
 /* recv(2): bytes as they come, past what http_receive() has read. */
 ssize_t http_receive_bytes(struct http *http, void *buffer, size_t size);
 
-/* The same as http_request(), over a connection of its own. A refused connection is no failure: the
+/* The same as http_request(), over its own connection. A refused connection is no failure: the
  * status is 0. */
 void http_once(uint16_t port, const char *method, const char *path, const char *headers,
                const char *body, struct http_response *ret_response);

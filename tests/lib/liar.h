@@ -1,5 +1,5 @@
 /* A liar in front of a real Redis: a TCP proxy that hands on what is asked, and may say something
- * else than what is answered. It has a thread of its own. */
+ * else than what is answered. It has its own thread. */
 #ifndef TESTS_LIB_LIAR_H
 #define TESTS_LIB_LIAR_H
 
@@ -16,7 +16,7 @@ enum {
 /* What came from the Redis on one connection. */
 struct liar_heard {
     const char *asked; /* the beginning of what was asked last there; terminated */
-    bool listener;     /* whether it subscribed to something */
+    bool listener;     /* true if it subscribed to something */
     const char *bytes;
     size_t len;
 };

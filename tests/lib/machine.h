@@ -44,7 +44,7 @@ void machine_disk_put_back(const struct machine_disk *disk);
  *
  * @process is stopped first because ext4's shutdown lies to it. An fdatasync() that is under way
  * returns 0, and its block is lost. That happened in 68 of 600 cuts of a file that grew by 4 KiB at
- * a time (Linux 6.18). Where power fails, no process is left that could hear that answer. */
+ * a time (Linux 6.18). If power fails, no process is left that could hear that answer. */
 void machine_disk_cut(const struct machine_disk *disk, struct process *process);
 
 /* Runs a script of sh with @a and @b as $0 and $1. It has to end with 0. */

@@ -23,7 +23,7 @@ void process_pass(int fd);
 pid_t process_id(const struct process *process);
 
 /* Waits until the program, since this start, has written a line in which the POSIX extended regular
- * expression @regex is found. Where @ret_group is not NULL, what its first group matched is copied
+ * expression @regex is found. If @ret_group is not NULL, what its first group matched is copied
  * there (@cap bytes, terminated). Fails the test, showing what was written instead, if the program
  * ends or @timeout_ms pass before. */
 void process_wait_line(struct process *process, const char *regex, unsigned timeout_ms,

@@ -39,7 +39,7 @@ enum {
 #define CLOSED  "K1 K2 K3 P2"                         /* closed.h, and exclusion */
 #define UNFOUND "P1 P2 P4 C1 C2 C3 L1 L2 L3 B1 B2 B3" /* it is looked for by name only */
 
-/* The switches of a row. clang-format gives each bare brace within a row a line of its own. */
+/* The switches of a row. clang-format gives each bare brace within its own row a line. */
 #define ON(...)                                                                                    \
     {                                                                                              \
         __VA_ARGS__                                                                                \
@@ -458,7 +458,7 @@ static bool is_seldom_found(const struct mutant *mutant)
     return false;
 }
 
-/* Whether mutant @m is looked for. */
+/* Reports whether mutant @m is looked for. */
 static bool is_wanted(unsigned m, const struct options *options)
 {
     if (options->any_chosen)

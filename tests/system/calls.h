@@ -12,7 +12,7 @@ enum {
     CALL_PATH_MAX = 1024, /* bytes of a path, terminated */
 };
 
-/* Sends one request to 127.0.0.1:@port, over a connection of its own, as http_request() does.
+/* Sends one request to 127.0.0.1:@port, over its own connection, as http_request() does.
  * Returns its answer, which stays until the next call. Status 0: there was none. */
 const struct http_response *call(uint16_t port, const char *method, const char *path,
                                  const char *headers, const char *body);
@@ -45,7 +45,7 @@ struct grant call_grant(uint16_t port, const char *resource, const char *body);
 /* What a grant said. Fails the test if @response is none. */
 struct grant grant_of(const struct http_response *response);
 
-/* Extends @grant, which has to succeed, also as a grant anew: then @grant is that one. Returns the
+/* Extends @grant, which has to succeed, also as a grant again: then @grant is that one. Returns the
  * answer. */
 const struct http_response *call_keep(uint16_t port, const char *resource, struct grant *grant,
                                       const char *body);
@@ -58,7 +58,7 @@ const struct http_response *call_release(uint16_t port, const char *resource,
 const struct http_response *call_inspect(uint16_t port, const char *resource);
 
 /* Expects an inspection to say that the lock @resource is held, and to tell no token but that of
- * @grant. None is told where the masters that answer first differ: those that an acquire anew did
+ * @grant. None is told where the masters that answer first differ: those that an acquire again did
  * not ask have the lock under an older one. */
 void call_expect_held(uint16_t port, const char *resource, const struct grant *grant);
 

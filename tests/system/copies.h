@@ -1,4 +1,4 @@
-/* Which masters have a lock: a majority of them in most cases, the first in the fleet. Where calls
+/* Which masters have a lock: a majority of them in most cases, the first in the fleet. If calls
  * spread, it is on the ring from the slot of its name on. */
 #ifndef TESTS_SYSTEM_COPIES_H
 #define TESTS_SYSTEM_COPIES_H

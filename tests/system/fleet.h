@@ -53,7 +53,7 @@ void fleet_command(unsigned i, const char *command);
 /* pawld init --new --max-ttl-ms, which has to succeed. */
 void fleet_init(unsigned ttl_max_ms);
 
-/* An option and its value, for those who start a pawld of their own: masters are probed often, so
+/* An option and its value, for those who start their own pawld: masters are probed often, so
  * that what a probe finds is found soon. */
 #define FLEET_PROBE    "--probe-ms", "50"
 #define FLEET_PROBE_MS 50

@@ -27,8 +27,8 @@ struct knock_counts {
 
 struct knock;
 
-/* Starts the clients, which call the service on 127.0.0.1:@port. Each acquires a lock of a name of
- * its own, and releases it. */
+/* Starts the clients, which call the service on 127.0.0.1:@port. Each acquires a lock of its own
+ * name, and releases it. */
 struct knock *knock_start(uint16_t port);
 
 /* Waits until each client has had @calls more answers; false where that takes longer than

@@ -9,7 +9,7 @@
  * is one of them. */
 int64_t line_length(uint16_t port, const char *resource);
 
-/* Whether that many do within @most_ms. */
+/* Reports whether that many do within @most_ms. */
 bool line_becomes(uint16_t port, const char *resource, int64_t length, unsigned most_ms);
 
 /* Lets this process, and those that it starts from now on, open as many files as the system allows:

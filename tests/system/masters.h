@@ -22,17 +22,17 @@ void masters_wait_within(uint16_t port, unsigned i, const char *state, const cha
 /* Waits until master @i does not vote, for @reason, whatever its state is called. */
 void masters_wait_out(uint16_t port, unsigned i, const char *reason, unsigned timeout_ms);
 
-/* Whether it is so now. */
+/* Reports whether it is so now. */
 bool masters_is(uint16_t port, unsigned i, const char *state, const char *reason);
 
 /* Waits until the hash of master @i of the fleet says that it is taken back. A pawld may not have
  * seen that yet. */
 void masters_wait_marked(unsigned i, unsigned timeout_ms);
 
-/* Whether it says so now. */
+/* Reports whether it says so now. */
 bool masters_is_marked(unsigned i);
 
-/* Whether nothing is under way with any: each is active, refused or down now. */
+/* Reports whether nothing is under way with any: each is active, refused or down now. */
 bool masters_are_settled(uint16_t port);
 
 /* Waits until all @n are active. */

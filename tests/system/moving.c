@@ -17,7 +17,7 @@ enum {
 
 static char move_log[MOVE_PATH_MAX];
 
-/* The same processes, seen as a fleet of their own. It is not to be freed. */
+/* The same processes, seen as their own fleet. It is not to be freed. */
 static struct redis_fleet part_of(const struct moving_masters *masters)
 {
     struct redis_fleet part = *fleet;

@@ -35,7 +35,7 @@ struct process *moving_start(const struct moving_masters *from, const struct mov
 /* The same with `--data @folder`. */
 int moving_run_from_file(const char *folder, const struct moving_masters *to);
 
-/* Whether what the last of these wrote has @words in it; it has to. */
+/* Reports whether what the last of these wrote has @words in it; it has to. */
 bool moving_said(const char *words);
 void moving_expect_said(const char *words);
 

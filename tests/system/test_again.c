@@ -29,8 +29,8 @@ static void serve_twice(void)
     port_of_other = fleet_serve().port;
 }
 
-/* Where a master was late, the lock is on another one than those that a retry asks first. Then a
- * part of it is taken anew, and the answer is 201. Not so where all are asked. */
+/* If a master was late, the lock is on another one than those that a retry asks first. Then a
+ * part of it is taken again, and the answer is 201. Not so where all are asked. */
 static void serve_all(void)
 {
     fleet_init(TTL_MAX_MS);

@@ -1,4 +1,4 @@
-/* The audit in /v1/fleet and in the log: what is wrong with masters that vote all the same. */
+/* The audit in /v1/fleet and in the log: what is wrong with masters that vote anyway. */
 #include "tests/lib/case.h"
 #include "tests/lib/redis_clock.h"
 #include "tests/lib/text.h"
@@ -69,7 +69,7 @@ static size_t findings(const json_t *object)
 struct wanted {
     uint16_t port;
     unsigned i;
-    const char *name; /* NULL: none at all */
+    const char *name; /* NULL: none */
 };
 
 static bool is_as_wanted(void *arg)

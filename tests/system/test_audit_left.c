@@ -19,7 +19,7 @@ enum {
     PATH_BYTES = 256,
     NAME_BYTES = 64,
     BODY_BYTES = 2048,
-    PARKED_US = 20000,   /* the request of a waiter is suspended by then, as a rule */
+    PARKED_US = 20000,   /* the request of a waiter is suspended by then, usually */
     LEAVE_US_MAX = 1500, /* after the request that brings the answer */
     LEAVE_STEP_US = 377, /* from round to round, so that every moment comes */
 };

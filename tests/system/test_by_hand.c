@@ -1,5 +1,5 @@
-/* Keys and counters that somebody wrote by hand, and a counter at its end: each has a problem of
- * its own, which names the key, while all masters are active. */
+/* Keys and counters that somebody wrote by hand, and a counter at its end: each has its own
+ * problem, which names the key, while all masters are active. */
 #include "fence/protocol/name.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"

@@ -1,4 +1,4 @@
-/* pawld over a file of its own: what it keeps, and what it refuses to trust. */
+/* pawld over its own file: what it keeps, and what it refuses to trust. */
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"

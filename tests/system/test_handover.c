@@ -192,7 +192,7 @@ static void path_of_a_file_is_refused_and_the_file_stays(void **state)
     assert_true(S_ISREG(file.st_mode));
 }
 
-/* As scripts do that have all pawld read their keys anew. */
+/* As scripts do that have all pawld read their keys again. */
 static void reload_while_one_waits_for_the_other_ends_neither(void **state)
 {
     struct process *old = serve(NULL);

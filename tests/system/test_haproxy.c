@@ -68,7 +68,7 @@ struct answer {
     json_t *json;
 };
 
-/* A call to https://@host, by a curl of its own. @more: options. */
+/* A call to https://@host, by its own curl. @more: options. */
 static struct https https_begin_at(const char *host, const char *method, const char *path,
                                    const char *body, const char *more)
 {
@@ -277,7 +277,7 @@ static void ask_with_own_id(struct waiter *waiter)
     waiter->http = call_begin(proxy_port, "POST", "/v1/locks/orders", body);
 }
 
-/* Whether one of the @waiters that are left has an answer within @most_ms. */
+/* Reports whether one of the @waiters that are left has an answer within @most_ms. */
 static bool poll_waiters(const struct waiter *waiters, struct pollfd fds[static WAITERS],
                          int most_ms)
 {

@@ -127,7 +127,7 @@ static void wait_ready(uint16_t port)
 
 #define CAP "return tonumber(redis.call('HGET', KEYS[1], 'max_extensions'))"
 
-/* Whether the master that was wiped has it. */
+/* Reports whether the master that was wiped has it. */
 static bool names_a_cap(void *arg)
 {
     return redis_fleet_integer(fleet, 1, "HEXISTS pawl:fleet max_extensions") == 1;

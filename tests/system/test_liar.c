@@ -114,7 +114,8 @@ static void take_and_give_back(void)
     call_give_back(service.port, "orders", &grant);
 }
 
-/* Whether @words are in what is told of the last failure of the master; @ret_failure has it all. */
+/* Reports whether @words are in what is told of the last failure of the master; @ret_failure has it
+ * all. */
 static bool failed_with(const char *words, char ret_failure[static FAILURE_MAX])
 {
     const json_t *masters =

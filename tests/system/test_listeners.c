@@ -1,4 +1,4 @@
-/* Where pawld and the ledger listen: several addresses, names, files, and a place for figures
+/* The listeners of pawld and the ledger: several addresses, names, files, and a place for figures
  * only. */
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"

@@ -228,7 +228,7 @@ static void key_of_another_type_says_what_to_do(void **state)
 }
 
 /* A value that one master missed is at the two others. One of these does not know how many names it
- * has, and the third is wiped: it has to be told the value all the same. */
+ * has, and the third is wiped: it has to be told the value anyway. */
 static void names_are_handed_over_whatever_is_said_of_their_number(void **state)
 {
     start();

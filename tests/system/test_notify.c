@@ -143,7 +143,7 @@ static void abstract_socket_is_told_too(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
-/* It serves all the same. */
+/* It serves anyway. */
 static void manager_that_cannot_be_told_holds_up_nothing(void **state)
 {
     assert_int_equal(setenv("NOTIFY_SOCKET", "relative", 1), 0);

@@ -90,7 +90,7 @@ static void *be_greedy(void *seed_of_it)
     return NULL;
 }
 
-/* Takes and releases a lock of its own, over and over. Returns the percentage that was not to be
+/* Takes and releases its own lock, over and over. Returns the percentage that was not to be
  * had. */
 static unsigned be_modest(void)
 {

@@ -20,7 +20,7 @@ enum {
     MASTERS = 3,
     TTL_MAX_MS = 60000,
     LINE_MS = 10000,
-    LOADS = 4,       /* clients, each with a name of its own */
+    LOADS = 4,       /* clients, each with its own name */
     LOAD_MS = 300,   /* of calls between two changes */
     TRIES = 100,     /* of a release */
     BACK_MS = 1000,  /* from the new file on until all masters vote */

@@ -1,4 +1,4 @@
-/* A waiter whose client asks anew, with the same lock id, keeps its place. */
+/* A waiter whose client asks again, with the same lock id, keeps its place. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/text.h"
@@ -64,7 +64,7 @@ static struct grant granted(struct http *http, int i)
     return grant;
 }
 
-/* The wait of each ends before that of all who came before it. So they ask anew in the opposite
+/* The wait of each ends before that of all who came before it. So they ask again in the opposite
  * order. */
 static void waiters_that_ask_anew_are_served_in_the_order_in_which_they_came(void **state)
 {

@@ -12,7 +12,7 @@ enum {
     TTL_MAX_MS = 60000,  /* longer than a case may take: nobody waits for it */
     LEASE_MS = 1000,     /* of TTL */
     BACK_MS = 6000,      /* a master that forgot is back by then, on a busy machine too */
-    TAKE_OVER_MS = 8000, /* one whose leader died: found out, then begun anew */
+    TAKE_OVER_MS = 8000, /* one whose leader died: found out, then begun again */
 };
 
 #define TTL "{\"ttl_ms\":1000}"
@@ -82,7 +82,7 @@ static void empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work
     rely_on(&client, 4);
 }
 
-/* They learn of its new incarnation all the same, and locks are given back there, which makes room.
+/* They learn of its new incarnation anyway, and locks are given back there, which makes room.
  */
 static void master_is_taken_back_while_memory_is_out_on_two_others(void **state)
 {
@@ -144,7 +144,7 @@ replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are(v
     assert_in_range(work_until_active(&client, client.port, 0), 0, BACK_MS);
     redisReply *was = redis_fleet_command(replica, 0, "HGET pawl:fleet view");
     redisReply *is = redis_fleet_command(fleet, 1, "HGET pawl:fleet view");
-    assert_string_equal(was->str, is->str); /* it was admitted anew, and others know it */
+    assert_string_equal(was->str, is->str); /* it was admitted again, and others know it */
     freeReplyObject(was);
     freeReplyObject(is);
     redis_fleet_free(replica);

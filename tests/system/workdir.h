@@ -32,7 +32,7 @@ void workdir_join(const char *in, const char *name, char ret_path[static WORKDIR
  * workdir.said. */
 void workdir_expect_said(int ended, int status, const char *words);
 
-/* Writes the file @path, which may be any, anew. */
+/* Writes the file @path, which may be any, again. */
 void workdir_write(const char *path, const char *text);
 
 /* How often @part is in the file @path, which may be any. */

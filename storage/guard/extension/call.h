@@ -46,7 +46,7 @@ void storage_call_fail_as_sqlite(sqlite3_context *context);
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
-/* What a call writes, it writes whole or not at all, in a transaction of its own or in the open
+/* What a call writes, it writes whole or not, in its own transaction or in the open
  * one. */
 struct storage_step {
     sqlite3 *db;

@@ -87,7 +87,7 @@ static void refuse_stale(sqlite3_context *context, const char *resource, bool by
 }
 
 /* Writes the row of @resource as it is. That takes the write lock before anything is read: a
- * transaction that read before and was overtaken is told to begin anew. */
+ * transaction that read before and was overtaken is told to restart. */
 static int take_write_lock(sqlite3 *db, const char *resource)
 {
     struct storage_sql sql = storage_sql_prepare(

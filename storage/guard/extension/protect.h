@@ -8,7 +8,7 @@
 
 /* pawl_protect(table, expression): whoever writes a row has to have claimed the resource that the
  * expression gives for it, of the row as it was and as it becomes. A table that is protected
- * already gets the new expression. Where a call fails, all is as before. Answers NULL. */
+ * already gets the new expression. If a call fails, all is as before. Answers NULL. */
 void storage_protect(sqlite3_context *context, int count, sqlite3_value **values);
 
 /* pawl_unprotect(table): takes that away. Answers how many ways to write were guarded: 3, or 0. */

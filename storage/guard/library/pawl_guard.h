@@ -15,7 +15,7 @@
  *     pawl_guard_commit(db);
  *
  * Each of these can fail. On a failure call pawl_guard_rollback(). On PAWL_GUARD_ESTALE the holder
- * has lost its lock: it must drop what it read, stop, and acquire anew.
+ * has lost its lock: it must drop what it read, stop, and acquire again.
  *
  * The claim comes before the read, because a predecessor may wake up late. Without the claim it
  * could still write between our read and our write, and we would overwrite that. Check and write
@@ -61,7 +61,7 @@ enum {
 };
 
 enum pawl_guard_error {
-    PAWL_GUARD_ESTALE = -1, /* the resource has seen a higher token: stop the work, acquire anew */
+    PAWL_GUARD_ESTALE = -1, /* the resource has seen a higher token: stop the work, acquire again */
     PAWL_GUARD_EINVAL = -2, /* the call is wrong: correct the program */
     PAWL_GUARD_EBUSY = -3,  /* another connection kept the database: roll back, try again */
     PAWL_GUARD_ENOMEM = -4, /* memory is short: roll back, try again */
@@ -154,7 +154,7 @@ pawl_guard_claim_read(sqlite3 *db, const char *resource, int64_t token,
 /* Within each transaction that reads, before it reads; a plain BEGIN is enough, and such readers do
  * not wait for each other. PAWL_GUARD_ESTALE: a newer writer was here. Drop what was read, since
  * the rest would be of another write. PAWL_GUARD_EINVAL: not a resource name, not a token, or no
- * transaction is open. PAWL_GUARD_EBUSY: roll back, begin anew. */
+ * transaction is open. PAWL_GUARD_EBUSY: roll back, restart. */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int
 pawl_guard_check_read(sqlite3 *db, const char *resource, int64_t token,
                       struct pawl_guard_rejection *ret_rejection);
@@ -176,7 +176,7 @@ pawl_guard_check_id(sqlite3 *db, const char *resource, const char *lock_id,
 
 /* ---- what was refused ------------------------------------------------------------------------ */
 
-/* Records @rejection for people to see, in a transaction of its own, after the rollback of the
+/* Records @rejection for people to see, in its own transaction, after the rollback of the
  * refused one. The time is now; @rejection->at_ms is not read. An error changes nothing about the
  * refusal. PAWL_GUARD_EINVAL: no write transaction is open, or @rejection is none. */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int

@@ -14,8 +14,8 @@
  *     storage_guard_commit(db);
  *
  * Each of these can fail, and on a failure the transaction is rolled back. On FENCE_ESTALE the
- * holder has lost its lock: it must drop what it read, stop, and acquire anew. After the rollback,
- * and in a transaction of its own, storage_rejection_record() keeps the refusal for people to see.
+ * holder has lost its lock: it must drop what it read, stop, and acquire again. After the rollback,
+ * and in its own transaction, storage_rejection_record() keeps the refusal for people to see.
  *
  * Why the claim comes before the read: a predecessor may wake up late. It could still write between
  * our read and our first write, and we would overwrite that: a lost update. Why check and write are
@@ -96,7 +96,7 @@ FENCE_CHECKED int storage_guard_check(sqlite3 *db, const char *resource, int64_t
  * write of every writer with this token or a lower one. Each transaction that reads begins with a
  * check; it may be one that only reads (BEGIN). FENCE_ESTALE: a newer writer was there, so what was
  * read before and what is read now do not belong together: drop both. Other errors as
- * storage_guard_claim(); FENCE_EBUSY of a check that has to raise the guard: begin anew. */
+ * storage_guard_claim(); FENCE_EBUSY of a check that has to raise the guard: restart. */
 FENCE_CHECKED int storage_guard_claim_read(sqlite3 *db, const char *resource, int64_t token,
                                            struct storage_rejection *ret_rejection);
 FENCE_CHECKED int storage_guard_check_read(sqlite3 *db, const char *resource, int64_t token,

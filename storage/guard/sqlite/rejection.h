@@ -40,7 +40,7 @@ FENCE_CHECKED int storage_rejection_install(sqlite3 *db);
 /* Adds @rejection and drops the oldest beyond STORAGE_REJECTIONS_MAX, within a transaction of the
  * caller's. The refused transaction is rolled back before, so that a refused write never commits
  * for the sake of its record. @rejection->at_ms is not read: it is now. As storage_sql_error(); an
- * error changes nothing about the refusal, so answer that all the same. */
+ * error changes nothing about the refusal, so answer that anyway. */
 FENCE_CHECKED int storage_rejection_record(sqlite3 *db, const struct storage_rejection *rejection);
 
 /* Reads the newest @max rejections, newest first, into @rejections. As storage_sql_error(). */

@@ -54,8 +54,8 @@ static void answer_held(const struct storage_module_store *store, const struct f
         redis.answer_integer(store->ctx, reply->blocked);
 }
 
-/* Whether all was found, what is left of it, and a number for each lock. One lock that was locked
- * here and now is answered with its number alone. */
+/* Reports whether all was found, what is left of it, and a number for each lock. One lock that was
+ * locked here and now is answered with its number alone. */
 static void answer_numbers(const struct storage_module_store *store,
                            const struct fence_reply *reply)
 {

@@ -174,7 +174,7 @@ long long storage_module_position(const struct storage_module_store *store)
     return get_number(store, writes_field, &there, &number) ? number : 0;
 }
 
-/* Where somebody wrote the field by hand the count begins again, and servers take this master for
+/* If somebody wrote the field by hand the count begins again, and servers take this master for
  * one that lost writes. */
 long long storage_module_count_write(struct storage_module_store *store)
 {

@@ -30,7 +30,7 @@ FENCE_CHECKED bool storage_module_leases_init(void);
 void storage_module_leases_fini(void);
 
 /* Returns when the lease of @key ends. A lease that was not noted begins at @now_ms, and lasts
- * @lease_ms. Where memory is out it is not noted, and begins again the next time. */
+ * @lease_ms. If memory is out it is not noted, and begins again the next time. */
 uint64_t storage_module_lease_end(const char *key, size_t len, uint64_t now_ms, uint64_t lease_ms);
 
 /* Notes that the lease of @key, of at most STORAGE_MODULE_KEY_MAX bytes, ends at @end_ms. False: no

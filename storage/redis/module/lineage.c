@@ -112,8 +112,8 @@ static size_t digits_of(const char *text, size_t most)
     return len;
 }
 
-/* Whether CONFIG RESETSTAT was called since the marker was written: evictions are counted from 0
- * again. */
+/* Reports whether CONFIG RESETSTAT was called since the marker was written: evictions are counted
+ * from 0 again. */
 static bool was_reset(const char *info, const char *lineage,
                       const struct storage_module_noted *noted)
 {
@@ -163,7 +163,7 @@ static bool same_from_colon(struct storage_module_bytes noted, const char *now)
     return was && is && len == strlen(is) && memcmp(was, is, len) == 0;
 }
 
-/* Whether this process is the one that the marker names. */
+/* Reports whether this process is the one that the marker names. */
 static bool is_run_of_marker(struct redis_ctx *ctx, const char *server)
 {
     const char *run = after(server, "\nrun_id:");
@@ -179,7 +179,8 @@ static bool is_run_of_marker(struct redis_ctx *ctx, const char *server)
     return same;
 }
 
-/* Whether the calls of the roles, and the last reset of the statistics, are those of the marker. */
+/* Reports whether the calls of the roles, and the last reset of the statistics, are those of the
+ * marker. */
 static bool has_same_calls(struct redis_ctx *ctx, const struct storage_module_noted *noted)
 {
     static struct info info;
@@ -190,7 +191,7 @@ static bool has_same_calls(struct redis_ctx *ctx, const struct storage_module_no
     return is_run_of_marker(ctx, info.text) && same_from_colon(noted->sets, calls);
 }
 
-/* Whether the answers of settle.lua show for sure that no statistics were reset. */
+/* Reports whether the answers of settle.lua show for sure that no statistics were reset. */
 static bool counts_all(const char *info, const struct storage_module_noted *noted)
 {
     const char *now = after(info, "\nerrorstat_PAWLSTATS:count=");
@@ -235,7 +236,7 @@ static bool is_string(struct redis_reply *reply, const char *text)
     return bytes && len == strlen(text) && memcmp(bytes, text, len) == 0;
 }
 
-/* Names and values come by turns. */
+/* Names and values come in turn. */
 static bool has_setting(struct redis_reply *settings, const char *name, const char *value)
 {
     const size_t len = redis.reply_len(settings);

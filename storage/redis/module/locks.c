@@ -101,7 +101,7 @@ static void remove_lock(struct storage_module_store *store)
     storage_module_lease_forget(bytes, len);
 }
 
-/* A lock that was imported just now is written as the module writes locks. Where memory is out, it
+/* A lock that was imported just now is written as the module writes locks. If memory is out, it
  * may still be released. */
 static void settle_imported(struct storage_module_store *store)
 {

@@ -163,7 +163,7 @@ static bool read_marker(const struct fields *fields, const struct storage_module
            fence_view_parse(terms->view.at, terms->view.len, turn->members, ret_named) == 0;
 }
 
-/* Whether the fields are such as Pawl writes. */
+/* Reports whether the fields are such as Pawl writes. */
 static bool is_readable(const struct storage_module_bytes field[static FIELDS])
 {
     bool floor = true;

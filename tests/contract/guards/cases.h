@@ -67,7 +67,7 @@ void cases_expect(const struct guard_connection *connection, enum guard_outcome 
 typedef enum guard_outcome cases_judge(struct guard_connection *connection, const char *resource,
                                        int64_t token);
 
-/* Each in a transaction of its own. */
+/* Each in its own transaction. */
 enum guard_outcome cases_alone(cases_judge *judge, struct guard_connection *connection,
                                const char *resource, int64_t token);
 void cases_claim(struct guard_connection *connection, const char *resource, int64_t token);

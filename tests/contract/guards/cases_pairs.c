@@ -13,7 +13,7 @@ enum {
 
 /* ---- a newcomer  ----------------------------------------------------------------------------- */
 
-/* A claim and a reading in a thread of their own: what a new holder does. */
+/* A claim and a reading in their own thread: what a new holder does. */
 struct newcomer {
     struct guard_connection *connection;
     pthread_t thread;
@@ -66,7 +66,7 @@ static void arrive(struct newcomer *newcomer)
 }
 
 /* The writer has checked, and has written, and has not committed. What the newcomer reads is what
- * the writer leaves, or it is told to begin anew. */
+ * the writer leaves, or it is told to restart. */
 static void newcomer_meets_writer(struct cases_fixture *f, int64_t claimed, bool commits)
 {
     struct newcomer newcomer = {.connection = f->b, .token = 21, .row = f->row};
@@ -97,7 +97,7 @@ static void claim_waits_for_a_writer_and_reads_what_it_left(struct cases_fixture
     newcomer_meets_writer(f, 19, true);
 }
 
-/* The writer's check changes nothing in its row, and all the same the newcomer has to see it. */
+/* The writer's check changes nothing in its row, and anyway the newcomer has to see it. */
 static void claim_waits_for_a_writer_that_checked_its_own_token(struct cases_fixture *f)
 {
     newcomer_meets_writer(f, 20, true);
@@ -123,7 +123,7 @@ static void writer_that_slept_is_refused_after_a_newer_claim(struct cases_fixtur
 }
 
 /* A transaction that has a snapshot already, and then is overtaken: it may be refused, or told to
- * begin anew. It may not write. */
+ * restart. It may not write. */
 static void writer_with_an_older_snapshot_does_not_write(struct cases_fixture *f)
 {
     int64_t value;

@@ -4,7 +4,7 @@
 
 /* ---- protected tables ------------------------------------------------------------------------ */
 
-/* In a transaction of its own. */
+/* In its own transaction. */
 static enum guard_outcome write_protected(struct guard_connection *connection, unsigned row,
                                           unsigned claimed, int64_t token, int64_t value)
 {
@@ -50,7 +50,7 @@ static void claim_that_was_rolled_back_opens_no_row(struct cases_fixture *f)
     cases_expect(f->a, write_protected(f->a, f->row, 0, 0, 30), GUARD_UNCLAIMED);
 }
 
-/* Where a claim holds for the connection, the trigger checks its token again. */
+/* If a claim holds for the connection, the trigger checks its token again. */
 static void claim_of_an_earlier_transaction_opens_no_row_to_a_stale_holder(struct cases_fixture *f)
 {
     cases_claim(f->a, guard_resource(f->row), 4);

@@ -129,7 +129,7 @@ static void wrong_names_and_tokens_of_readers_are_refused(struct cases_fixture *
 
 /* ---- two at once ----------------------------------------------------------------------------- */
 
-/* A transaction in a thread of its own. One that checks as a writer writes 88, and others read. */
+/* A transaction in its own thread. One that checks as a writer writes 88, and others read. */
 struct other {
     struct guard_connection *connection;
     pthread_t thread;
@@ -299,7 +299,7 @@ static void claim_of_a_reader_opens_no_row(struct cases_fixture *f)
     assert_int_equal(cases_value(f->b, GUARD_PROTECTED, f->row), 0);
 }
 
-/* Where a claim holds for the connection, the trigger judges it again. */
+/* If a claim holds for the connection, the trigger judges it again. */
 static void reader_closes_a_row_that_an_earlier_claim_opened(struct cases_fixture *f)
 {
     const bool ends = cases_kind->claims_end_with_transaction;

@@ -1,5 +1,5 @@
 /* guards_cost: what a guard costs. Writers change a row each, over and over, each in a transaction
- * that is durable: with a check in it, and without, by turns. Prints a line of JSON for each number
+ * that is durable: with a check in it, and without, in turn. Prints a line of JSON for each number
  * of writers: microseconds a transaction takes its writer, as medians over the rounds, and the
  * median of the ratios of each round. */
 #include "tests/contract/guards/guard.h"

@@ -24,7 +24,7 @@ enum guard_outcome {
     GUARD_STALE,     /* the guard has seen a higher token */
     GUARD_UNCLAIMED, /* the table is protected, and the resource is not claimed */
     GUARD_INVALID,   /* no name, or no token */
-    GUARD_AGAIN,     /* another transaction was in the way: roll back, and begin anew */
+    GUARD_AGAIN,     /* another transaction was in the way: roll back, and restart */
     GUARD_GONE,      /* the connection ended, and it is not known if the call was done */
     GUARD_FAILED,
 };

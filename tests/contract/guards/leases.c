@@ -80,7 +80,7 @@ static int64_t grant(struct leases *leases, bool writes, uint64_t now_ms)
     return leases->counter;
 }
 
-/* Waits for a change, and no longer than @ms. */
+/* Waits for a change, for at most @ms. */
 static void wait_for_change(struct leases *leases, uint64_t ms)
 {
     struct timespec wake;

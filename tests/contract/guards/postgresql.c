@@ -1,4 +1,4 @@
-/* The guard for PostgreSQL: storage/guard/postgresql/pawl_guard.sql, in a server of its own. The
+/* The guard for PostgreSQL: storage/guard/postgresql/pawl_guard.sql, in its own server. The
  * connections are of a role that may call the guard, and write the two tables, and nothing more.
  * They lead to PostgreSQL 15, or 18, or to 15 through a PgBouncer that gives each transaction any
  * of the connections that it has. */

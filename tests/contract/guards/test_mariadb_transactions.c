@@ -152,7 +152,7 @@ struct holder {
 
 static _Atomic int64_t next_token = 1;
 
-/* Each statement of such a claim is a transaction of its own, and others come in between. */
+/* Each statement of such a claim is its own transaction, and others come in between. */
 static void *claim_many(void *arg)
 {
     struct holder *holder = arg;

@@ -41,7 +41,8 @@ static bool has_tokens(const struct fence_answer *answer)
     return answer->token > 0;
 }
 
-/* Where the lock may be, as far as it is known: another attempt may have taken its place here. */
+/* The masters that may have the lock, as far as it is known: another attempt may have taken its
+ * place here. */
 static uint32_t asked_by(struct answers *answers, uint64_t attempt)
 {
     const struct answers_attempt *sent = attempt_of(answers, attempt);

@@ -84,7 +84,7 @@ struct sim_reply sim_marker_rejoin(struct sim_master *master, const struct sim_r
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-/* What a server told it of its own position: later than the one it has. */
+/* What its own server told it position: later than the one it has. */
 static bool lost_writes(const struct sim_marker *marker)
 {
     struct fence_position own = {

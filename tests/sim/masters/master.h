@@ -102,7 +102,7 @@ bool sim_master_expire(struct sim_master *master, uint32_t resource);
  * its disk is @lost. Its settings are the usual ones. */
 void sim_master_restart(struct sim_master *master, uint32_t run, uint32_t lineage, bool lost);
 
-/* It restarts on its copy. Whether the new process knows that it was a replica. */
+/* It restarts on its copy. Reports whether the new process knows that it was a replica. */
 void sim_master_restore(struct sim_master *master, uint32_t run, uint32_t lineage,
                         bool was_replica);
 
@@ -121,10 +121,10 @@ void sim_master_flush(struct sim_master *master);
 /* The end of what an everysec master wrote reaches its disk. */
 void sim_master_save(struct sim_master *master);
 
-/* Its copy is made anew. */
+/* Its copy is created again. */
 void sim_master_copy(struct sim_master *master);
 
-/* Whether its marker says durable, and its settings no longer are. */
+/* Reports whether its marker says durable, and its settings no longer are. */
 bool sim_master_undurable(const struct sim_master *master);
 
 /* The locks that have run out go. */

@@ -66,7 +66,7 @@ static void number_reply(const struct fence_master_answer *answer,
     reply->remaining_ms = from->remaining_ms;
 }
 
-/* Whether a server may count on what @request wrote. */
+/* Reports whether a server may count on what @request wrote. */
 static bool has_written(const struct sim_lock_request *request, const struct sim_reply *reply)
 {
     switch (request->kind) {

@@ -11,8 +11,8 @@
 struct sim_world;
 struct sim_call;
 
-/* Whether @request, a TAKE or CONFIRM, is of an acquire. An extension that acquires again has no
- * label here. */
+/* Reports whether @request, a TAKE or CONFIRM, is of an acquire. An extension that acquires again
+ * has no label here. */
 bool sim_attempts_is_of_acquire(const struct fence_request *request);
 
 /* The acquire that @request, a TAKE or a CONFIRM, is sent for. */

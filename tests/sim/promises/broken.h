@@ -27,7 +27,7 @@ struct sim_broken {
 void sim_broken_begins(struct sim_check *check, uint32_t resource, uint32_t lock, int64_t token,
                        uint64_t now_us);
 
-/* Whether somebody did so with the grant of @lock with @token. */
+/* Reports whether somebody did so with the grant of @lock with @token. */
 bool sim_broken_is_begun(const struct sim_check *check, uint32_t resource, uint32_t lock,
                          int64_t token);
 

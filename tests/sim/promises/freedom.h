@@ -1,4 +1,4 @@
-/* When a lock was last in the way, as the world sees it: more than any server can know. Where a
+/* When a lock was last in the way, as the world sees it: more than any server can know. If a
  * lock went without its master being asked (a wipe, a restart, a clock that did anything), it
  * counts as there until its lease would have ended or its master is asked again. */
 #ifndef TESTS_SIM_PROMISES_FREEDOM_H
@@ -18,7 +18,7 @@ void sim_freedom_note(struct sim_world *world, unsigned machine, uint32_t resour
 /* Something happened to all that @machine has. */
 void sim_freedom_note_all(struct sim_world *world, unsigned machine);
 
-/* Whether @resource is locked at @machine now. */
+/* Reports whether @resource is locked at @machine now. */
 bool sim_freedom_is_held(const struct sim_world *world, unsigned machine, uint32_t resource);
 
 /* Since when server @s could have taken @resource: none was locked of a majority of those that it

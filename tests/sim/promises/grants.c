@@ -50,7 +50,8 @@ void sim_grants_begun(const struct sim_check *check, struct sim_call *call)
     }
 }
 
-/* Whether @call may have @resource by another call with its lock id, which came at the same time.
+/* Reports whether @call may have @resource by another call with its lock id, which came at the same
+ * time.
  */
 static bool has_twin(const struct sim_check *check, const struct sim_call *call, uint32_t resource)
 {
@@ -67,7 +68,7 @@ static bool has_twin(const struct sim_check *check, const struct sim_call *call,
     return false;
 }
 
-/* Where nothing is forgotten, a lock id that has a seat gets no second one when it asks again. */
+/* If nothing is forgotten, a lock id that has a seat gets no second one when it asks again. */
 static void check_one_seat(struct sim_check *check, const struct sim_call *call, uint32_t resource,
                            uint64_t now_us)
 {

@@ -1,4 +1,4 @@
-/* P2 at its root: a grant's validity lies within the leases that the masters gave. Where no clock
+/* P2 at its root: a grant's validity lies within the leases that the masters gave. If no clock
  * and no master is ever out of order, a majority must have the lock until the end of it. */
 #ifndef TESTS_SIM_PROMISES_LEASE_H
 #define TESTS_SIM_PROMISES_LEASE_H

@@ -18,8 +18,8 @@ static uint64_t local_us(const struct sim_world *world, unsigned machine)
     return sim_clock_read(&world->machines[machine].clock, world->now_us);
 }
 
-/* Whether the lock that was there is there still. One that was lost and taken again under the same
- * lock id was counted anew; so was one that is being confirmed, which is not meant. */
+/* Reports whether the lock that was there is there still. One that was lost and taken again under
+ * the same lock id was counted again; so was one that is being confirmed, which is not meant. */
 static bool is_same(const struct sim_world *world, unsigned machine, const struct sim_seen *seen,
                     const struct sim_lock *lock)
 {
@@ -121,7 +121,7 @@ void sim_listed_page(struct sim_world *world, const struct fence_listing_answer 
 
 /* ---- L1 -------------------------------------------------------------------------------------- */
 
-/* Whether master @i has had the lock of @resource under one lock id all the time. */
+/* Reports whether master @i has had the lock of @resource under one lock id all the time. */
 static bool is_kept(const struct sim_world *world, unsigned i, uint32_t resource,
                     uint32_t *ret_lock)
 {

@@ -11,7 +11,8 @@
 
 struct sim_world;
 
-/* Whether the lock that @request wants is free at @machine, which is about to execute it. */
+/* Reports whether the lock that @request wants is free at @machine, which is about to execute it.
+ */
 bool sim_next_is_free(const struct sim_world *world, unsigned machine,
                       const struct sim_lock_request *request);
 

@@ -11,11 +11,12 @@ struct sim_world;
  * To be asked after each act that changes a marker, and after each grant. */
 void sim_voters_check(struct sim_world *world);
 
-/* Whether member @i is what it should be, and will be so for now: active, by the process that runs
- * at its address, under the highest incarnation that anybody knows of. */
+/* Reports whether member @i is what it should be, and will be so for now: active, by the process
+ * that runs at its address, under the highest incarnation that anybody knows of. */
 bool sim_voters_is_in(const struct sim_world *world, unsigned i);
 
-/* Whether the fleet can do without member @i now: a majority must be left that remembers. */
+/* Reports whether the fleet can do without member @i now: a majority must be left that remembers.
+ */
 bool sim_voters_can_spare(const struct sim_world *world, unsigned i);
 
 #endif

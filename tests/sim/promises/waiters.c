@@ -38,8 +38,8 @@ static bool is_group(const struct sim_call *call)
     return call->set.count > 1 && call->mode == FENCE_MODE_PLAIN;
 }
 
-/* Whether @call, which comes, must not wait: of those that want several, some of the room is kept
- * for those that do not. Watches are half of those that wait, at the most. */
+/* Reports whether @call, which comes, must not wait: of those that want several, some of the room
+ * is kept for those that do not. Watches are half of those that wait, at the most. */
 static bool has_no_room(const struct sim_world *world, const struct sim_call *call)
 {
     uint32_t waiting = world->waiters.waiting[call->server];
@@ -85,7 +85,8 @@ static void check_turned_away(struct sim_world *world, const struct sim_call *ca
 
 /* ---- coming and going ------------------------------------------------------------------------ */
 
-/* Whether the server of @call, which comes, takes it not: then it keeps no place, either. */
+/* Reports whether the server of @call, which comes, takes it not: then it keeps no place, either.
+ */
 static bool is_turned_away(const struct sim_world *world, const struct sim_call *call)
 {
     const struct fence_core *core = world->servers[call->server].core;
@@ -127,7 +128,7 @@ void sim_waiters_come(struct sim_world *world, struct sim_call *call)
         sim_waking_first(world, call->server, line, true);
 }
 
-/* W4. Where masters may owe little, all wait. */
+/* W4. If masters may owe little, all wait. */
 static void check_asks_at_once(struct sim_world *world, const struct sim_call *call)
 {
     const struct sim_line *line = line_of(world, call);
@@ -176,8 +177,8 @@ static void count(struct sim_stats *stats, const struct sim_call *call, const st
     stats->hand_overs_by_timer += waited && call->error == 0 && !line->by_word;
 }
 
-/* Whether it need not wait for those before it: its attempt began when it was the first, or its
- * lock id may have the lock, as far as its server can know. */
+/* Reports whether it need not wait for those before it: its attempt began when it was the first, or
+ * its lock id may have the lock, as far as its server can know. */
 static bool may_overtake(const struct sim_world *world, const struct sim_line *line,
                          const struct sim_call *call)
 {
@@ -245,7 +246,7 @@ void sim_waiters_watch_goes(struct sim_world *world, const struct sim_call *call
 
 /* ---- W1 and W2: who asks --------------------------------------------------------------------- */
 
-/* Whether it is the turn of @call to ask. */
+/* Reports whether it is the turn of @call to ask. */
 static bool check_turn(struct sim_world *world, const struct sim_line *line,
                        const struct sim_call *call)
 {
@@ -260,7 +261,7 @@ static bool check_turn(struct sim_world *world, const struct sim_line *line,
     return first == call;
 }
 
-/* Whether @call stands before @later, and knows the seat @resource. */
+/* Reports whether @call stands before @later, and knows the seat @resource. */
 static bool has_turn_before(const struct sim_call *call, const struct sim_call *later,
                             uint32_t resource)
 {

@@ -24,7 +24,7 @@ static uint64_t longest_sleep_us(const struct sim_call *first)
     return 2 * fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, first->ttl_ms) + LOOK_US;
 }
 
-/* Where all goes well it sleeps until word comes or the lease ends: words are under way for less
+/* If all goes well it sleeps until word comes or the lease ends: words are under way for less
  * than an attempt, and its clock and a master's differ by no more than the drift of a lease. */
 static uint64_t calm_sleep_us(const struct sim_world *world, const struct sim_call *first)
 {
@@ -34,7 +34,7 @@ static uint64_t calm_sleep_us(const struct sim_world *world, const struct sim_ca
            FIRST_LOOK_US + LEASE_END_US + drift_us;
 }
 
-/* Where masters may owe little, the first of a line waits for all other calls as well. */
+/* If masters may owe little, the first of a line waits for all other calls as well. */
 static uint64_t admission_us(const struct sim_world *world)
 {
     const struct sim_plan *plan = &world->plan;

@@ -6,7 +6,7 @@
  *   at the end of the lease that it was told of, or after such a delay;
  *   in any case now and then (FENCE_LOOK_US), each with its spreads.
  *
- * So it sleeps no longer than that last one past the moment from which on a majority was free: that
+ * So it sleeps for at most that last one past the moment from which on a majority was free: that
  * is checked for itself, since it is the promise. Where all is calm it sleeps much less.
  *
  * Who wants several at once is bound by that last one alone.

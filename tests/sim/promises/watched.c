@@ -173,7 +173,7 @@ static unsigned had_since(const struct sim_world *world, const struct sim_call *
     return (unsigned)__builtin_popcount(members);
 }
 
-/* Whether a majority has had the lock under one lock id ever since @call came. */
+/* Reports whether a majority has had the lock under one lock id ever since @call came. */
 static bool was_held_throughout(const struct sim_world *world, const struct sim_call *call)
 {
     const uint32_t resource = call->set.resource[0];
@@ -192,7 +192,7 @@ static bool was_held_throughout(const struct sim_world *world, const struct sim_
     return false;
 }
 
-/* Where a machine was replaced, the server may have asked the old one. */
+/* If a machine was replaced, the server may have asked the old one. */
 static void check_truth(struct sim_world *world, const struct sim_call *call,
                         const struct fence_answer *answer)
 {

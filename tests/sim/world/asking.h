@@ -27,10 +27,10 @@ void sim_asking_release(struct sim_world *world, unsigned c);
 void sim_asking_break(struct sim_world *world, unsigned c, uint32_t resource, uint32_t lock,
                       int64_t token);
 
-/* Waits no longer. Its servers notice that sooner or later, or not at all. */
+/* Waits no longer. Its servers notice that sooner or later, or not. */
 void sim_asking_leave(struct sim_world *world, unsigned c);
 
-/* Whether the answer to @call, which leaves now, reaches its client. */
+/* Reports whether the answer to @call, which leaves now, reaches its client. */
 bool sim_asking_hears(struct sim_world *world, const struct sim_call *call);
 
 /* @call has its answer, or will have none: that is on its way to the client now, or that there was

@@ -8,8 +8,8 @@ static struct sim_master *master_at(struct sim_world *world, unsigned i)
     return &world->machines[world->address[i]];
 }
 
-/* Whether each server counts on all masters now, and may. Whoever does not could trust the disk of
- * one that comes back, where it should ask the others: for want of them. */
+/* Reports whether each server counts on all masters now, and may. Whoever does not could trust the
+ * disk of one that comes back, where it should ask the others: for want of them. */
 static bool all_are_active(const struct sim_world *world)
 {
     uint32_t all = (UINT32_C(1) << world->plan.masters) - 1;
@@ -31,8 +31,8 @@ static struct fence_position position_of_copy(struct sim_world *world, unsigned 
     };
 }
 
-/* Whether each other master was told of writes that the copy of master @i lacks. Then whoever has
- * to believe its disk for want of others hears of them, as it asks one of those. */
+/* Reports whether each other master was told of writes that the copy of master @i lacks. Then
+ * whoever has to believe its disk for want of others hears of them, as it asks one of those. */
 static bool all_were_told(struct sim_world *world, unsigned i)
 {
     for (unsigned j = 0; j < world->plan.masters; j++)
@@ -42,7 +42,7 @@ static bool all_were_told(struct sim_world *world, unsigned i)
     return true;
 }
 
-/* Whether a server knows of such writes, and nothing keeps it from telling. */
+/* Reports whether a server knows of such writes, and nothing keeps it from telling. */
 static bool one_can_tell(struct sim_world *world, unsigned i)
 {
     static const enum sim_fault hindrances[] = {
@@ -59,9 +59,9 @@ static bool one_can_tell(struct sim_world *world, unsigned i)
     return false;
 }
 
-/* Whether no server and no master knows of a write that the copy lacks: what was lost was seen by
- * nobody. Then its disk may be believed. A server that crashed may have seen a write, granted on
- * it, and died before it told anybody: nobody can know then. */
+/* Reports whether no server and no master knows of a write that the copy lacks: what was lost was
+ * seen by nobody. Then its disk may be believed. A server that crashed may have seen a write,
+ * granted on it, and died before it told anybody: nobody can know then. */
 static bool nobody_saw(struct sim_world *world, unsigned i)
 {
     const struct fence_position copy = position_of_copy(world, i);

@@ -261,7 +261,7 @@ void sim_client_act(struct sim_world *world, unsigned c)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Whether @client waits for @call; from here on it does so no more. */
+/* Reports whether @client waits for @call; from here on it does so no more. */
 static bool awaits(struct sim_client *client, uint32_t call)
 {
     for (unsigned k = 0; k < SIM_AWAITED_MAX; k++)

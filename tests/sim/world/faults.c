@@ -205,8 +205,8 @@ static bool keeps_all(struct sim_world *world, unsigned i, enum sim_fault fault)
            world->plan.kind != SIM_BLACKOUT && world->machines_count == world->plan.masters;
 }
 
-/* Whether a restart would hide that it forgot: then it may be trusted alone, for want of others.
- * That is no promise's to survive. */
+/* Reports whether a restart would hide that it forgot: then it may be trusted alone, for want of
+ * others. That is no promise's to survive. */
 static bool hides(const struct sim_master *master, enum sim_fault fault)
 {
     const struct sim_memory *kept =

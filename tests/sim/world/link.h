@@ -71,7 +71,7 @@ void sim_link_learn(struct sim_world *world, unsigned s, unsigned i, const struc
 void sim_link_looked(struct sim_world *world, unsigned s, unsigned i,
                      const struct sim_reply *reply);
 
-/* The server finds the connection of no use any more: it tells the core, and connects anew. */
+/* The server finds the connection of no use any more: it tells the core, and connects again. */
 void sim_link_fail(struct sim_world *world, unsigned s, unsigned i);
 
 /* What goes wrong with one. Half-open: the server is not told. */

@@ -65,7 +65,8 @@ static bool majority_has_it(const struct sim_world *world)
     return count >= fence_majority(world->plan.masters);
 }
 
-/* Whether a server is connected to a machine that was replaced, and keeps the lock on too few. */
+/* Reports whether a server is connected to a machine that was replaced, and keeps the lock on too
+ * few. */
 static bool some_are_misled(struct sim_world *world)
 {
     for (unsigned s = 0; s < world->plan.servers; s++)
@@ -116,7 +117,7 @@ void sim_maintain_go_on(struct sim_world *world)
         sim_server_call(world, call->server, call);
 }
 
-/* Where clocks run as they like, a lease may end on one master before the next extension. */
+/* If clocks run as they like, a lease may end on one master before the next extension. */
 static bool may_fail(const struct sim_world *world, const struct sim_call *call)
 {
     return !world->plan.sane && call->kind == FENCE_CALL_EXTEND;

@@ -1,7 +1,7 @@
 /* Maintenance, after healing: a lock is kept by extension, while each master in turn is replaced by
  * an empty one. Its holder must never hear that it is lost, or that nobody knows.
  *
- * That holds of a lock that all masters gave under its token or a lower number. Where one gave a
+ * That holds of a lock that all masters gave under its token or a lower number. If one gave a
  * higher number, the lock is had by fewer masters from the beginning, and may be by too few. */
 #ifndef TESTS_SIM_WORLD_MAINTAIN_H
 #define TESTS_SIM_WORLD_MAINTAIN_H

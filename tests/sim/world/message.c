@@ -314,7 +314,7 @@ struct sim_request sim_restamp_request(const struct fence_facts *seen)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* Whether it names a label, where it names one. */
+/* Reports whether it names a label, where it names one. */
 static bool is_labelled(const struct sim_request *request, const struct sim_reply *reply)
 {
     bool extends =

@@ -45,7 +45,8 @@ struct sim_network {
 
 void sim_network_init(struct sim_network *network);
 
-/* Whether server @s can ask master @i about locks: the handshake on the connection ended. */
+/* Reports whether server @s can ask master @i about locks: the handshake on the connection ended.
+ */
 bool sim_network_can_ask(struct sim_world *world, unsigned s, unsigned i);
 
 /* Sends @request from server @s to master @i, on the connection that stands. */
@@ -62,7 +63,8 @@ void sim_network_forget(struct sim_world *world, struct sim_link *link);
 /* The connection broke: some of what is on its way does not arrive. */
 void sim_network_cut_short(struct sim_world *world, struct sim_link *link);
 
-/* Whether a RECORD of a new incarnation of member @target is still on its way to anybody. */
+/* Reports whether a RECORD of a new incarnation of member @target is still on its way to anybody.
+ */
 bool sim_network_is_recording(const struct sim_network *network, unsigned target);
 
 /* The machine that @event happens to, which is a REQUEST. */
@@ -72,8 +74,8 @@ unsigned sim_network_machine(const struct sim_network *network, const struct sim
 void sim_network_act(struct sim_world *world, const struct sim_event *event);
 
 /* In some worlds that recover, one master says now and then, in place of its reply, that all others
- * were admitted again, until the world heals. Of the seed's random numbers it takes a stream of its
- * own: other worlds stay as they are. */
+ * were admitted again, until the world heals. Of the seed's random numbers it takes its own stream:
+ * other worlds stay as they are. */
 void sim_network_lie(struct sim_world *world, uint64_t seed);
 
 #endif

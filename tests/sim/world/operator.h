@@ -56,7 +56,7 @@ void sim_operators_init(struct sim_world *world, uint64_t seed);
 /* An operator begins. @goes_on: with a token floor; else it makes a new fleet. */
 void sim_operator_begin(struct sim_world *world, bool goes_on);
 
-/* Whether some operator has still to come to its end. */
+/* Reports whether some operator has still to come to its end. */
 bool sim_operators_are_busy(const struct sim_world *world);
 
 /* Acts on BOOTSTRAP. */

@@ -134,7 +134,7 @@ static void draw_faults(struct sim_plan *plan, struct sim_rng *rng)
         plan->permille[SIM_FAULT_VANISH] = plan->permille[SIM_FAULT_CLOCK_JUMP] = 0;
 }
 
-/* Where clients choose their lock ids, so that they have reason to ask again with them. */
+/* Histories in which clients choose their lock ids, so that they can retry with them. */
 static void draw_lost_answers(struct sim_plan *plan, struct sim_rng *rng)
 {
     const enum sim_fault fault = SIM_FAULT_ANSWER_LOST;
@@ -322,7 +322,7 @@ static void draw_turnover(struct sim_plan *plan, struct sim_rng *rng)
 
 /* Locks outlive what happens to the masters that granted them, and it takes long to take one back:
  * time for it, and for those that are read, to be wiped, rolled back or restarted, and for another
- * server to begin anew (faults.c). */
+ * server to restart (faults.c). */
 static void draw_haste(struct sim_plan *plan, struct sim_rng *rng)
 {
     draw_amnesia(plan, rng);

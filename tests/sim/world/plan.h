@@ -136,13 +136,13 @@ uint32_t sim_plan_draw_rate(const struct sim_plan *plan, struct sim_rng *rng);
 /* What a master of this world keeps of its memory. */
 enum sim_persistence sim_plan_draw_persistence(const struct sim_plan *plan, struct sim_rng *rng);
 
-/* Whether older copies of masters are kept, to be put back. */
+/* Reports whether older copies of masters are kept, to be put back. */
 bool sim_plan_copies(const struct sim_plan *plan);
 
-/* Whether all must be well in the end. */
+/* Reports whether all must be well in the end. */
 bool sim_plan_recovers(const struct sim_plan *plan);
 
-/* Whether all masters keep what they know as long as they should. */
+/* Reports whether all masters keep what they know as long as they should. */
 bool sim_plan_remembers(const struct sim_plan *plan);
 
 const char *sim_fault_name(enum sim_fault fault);

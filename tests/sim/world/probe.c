@@ -126,8 +126,8 @@ static void ask_again_soon(struct sim_world *world, uint32_t resource)
     sim_world_schedule(world, AGAIN_US, &event);
 }
 
-/* Whether a retry asks the masters that have it: no others, and none that a machine was replaced
- * of.
+/* Reports whether a retry asks the masters that have it: no others, and none that a machine was
+ * replaced of.
  */
 static bool all_ask_the_same(const struct sim_world *world)
 {

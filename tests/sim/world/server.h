@@ -21,7 +21,7 @@ struct sim_server {
     struct fence_effects effects;
 };
 
-/* Makes server @s anew for this world's plan. */
+/* Makes server @s again for this world's plan. */
 void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed);
 void sim_server_stop(struct sim_world *world, unsigned s);
 

@@ -1,6 +1,6 @@
 /* Makes a failing history short: fewer servers, clients and kinds of faults, then fewer faults.
  *
- * Each step is a plan with something less in it, played again. Where the same seed does not fail
+ * Each step is a plan with something less in it, played again. If the same seed does not fail
  * any more, others get a chance: what is kept is the violation, not the way to it. */
 #ifndef TESTS_SIM_WORLD_SHRINK_H
 #define TESTS_SIM_WORLD_SHRINK_H

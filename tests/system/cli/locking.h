@@ -37,7 +37,7 @@ int locking_shell(const char *script);
 /* Starts `pawl lock --ttl @ttl NAME -- sh -c @script`. Its process is pawl itself. */
 struct process *locking_start(const char *ttl, const char *name, const char *script);
 
-/* Kills pawld and starts it anew on the same port. */
+/* Kills pawld and starts it again on the same port. */
 void locking_restart_pawld(void);
 
 /* The text of the file @name in the folder of the case. The caller frees it. */

@@ -205,7 +205,7 @@ static void eight_at_once_end_within_a_second(void **state)
     fail_msg("the last of eight ended after %llu ms", (unsigned long long)took_ms);
 }
 
-/* Where pawl says that it has the lock, a full pipe holds it up past the validity. */
+/* If pawl says that it has the lock, a full pipe holds it up past the validity. */
 static void command_is_not_started_after_the_validity(void **state)
 {
     assert_int_equal(locking_shell("mkfifo pipe; exec 3<>pipe; head -c 65536 /dev/zero >&3; "

@@ -383,7 +383,7 @@ static void mistakes_are_one_sentence(void **state)
     }
 }
 
-/* Each has a sentence of its own, that names what is wrong. */
+/* Each has its own sentence, that names what is wrong. */
 static void wrong_server_and_wrong_key_are_told_apart(void **state)
 {
     expect_refused("--server ftp://x show a",

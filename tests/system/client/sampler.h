@@ -1,4 +1,4 @@
-/* Reads who has a lock on three masters, again and again, in a thread of its own and past every
+/* Reads who has a lock on three masters, again and again, in its own thread and past every
  * pawld. */
 #ifndef TESTS_SYSTEM_CLIENT_SAMPLER_H
 #define TESTS_SYSTEM_CLIENT_SAMPLER_H

@@ -107,8 +107,8 @@ static void end_fault(struct state *state, struct outage *outage)
     outage->next_ms = wait_now_ms() + sim_rng_below(&state->rng, BETWEEN_FAULTS_MS);
 }
 
-/* Whether the pawld @i goes on for long enough to have noticed what happened to masters: what it
- * says just after it was stopped is of before. */
+/* Reports whether the pawld @i goes on for long enough to have noticed what happened to masters:
+ * what it says just after it was stopped is of before. */
 static bool is_up_to_date(const struct state *state, unsigned i)
 {
     const struct outage *server = &state->server;

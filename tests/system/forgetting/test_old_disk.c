@@ -1,5 +1,5 @@
 /* The disk of one master is older than what that master answered, and the others cannot be asked:
- * they are silent, down, or older too. A master that lost nothing comes back all the same. */
+ * they are silent, down, or older too. A master that lost nothing comes back anyway. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"

@@ -47,7 +47,7 @@ static int write_under(const struct grant *grant)
     return call(ledger.port, "PUT", ACCOUNT, header, "{\"balance\":1}")->status;
 }
 
-/* The same holder goes on: under its token, or under a higher one if pawld granted it anew. */
+/* The same holder goes on: under its token, or under a higher one if pawld granted it again. */
 static void extend(uint16_t port, struct grant *grant, const char *body)
 {
     const struct http_response *response = call_extend(port, NAME, grant, body);

@@ -66,7 +66,7 @@ static unsigned count_heads(const char *answer)
     return heads;
 }
 
-/* One head, one body of the announced length, a problem of @status (0: any from 400 on). Where the
+/* One head, one body of the announced length, a problem of @status (0: any from 400 on). If the
  * next request would begin is not known, so that the connection ends. */
 static void check_answer(const char *name, const char *answer, size_t len, int status)
 {

@@ -1,5 +1,5 @@
 /* What the pages of other sites may have a browser do here: nothing that changes anything, and
- * nothing at all under a name that is not this service's (DNS rebinding). */
+ * nothing under a name that is not this service's (DNS rebinding). */
 #include "tests/lib/case.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"

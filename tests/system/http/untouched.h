@@ -12,7 +12,7 @@ int untouched_stop(void **state);
 /* The teardown of each case: fails it unless all is as it was. */
 int untouched_check(void **state);
 
-/* Where pawld listens, and its lock on "held" as a Lock-Id line with its "\r\n". */
+/* The address of pawld, and its lock on "held" as a Lock-Id line with its "\r\n". */
 uint16_t untouched_port(void);
 const char *untouched_lock_id(void);
 

@@ -17,7 +17,7 @@ enum {
     RATE_TRIES = 50,
     TRIES = 100,
     TTL_MAX_MS = 300000,
-    ROUNDS = 12, /* each on a connection of its own: all on one of three workers once in 10^5 */
+    ROUNDS = 12, /* each on its own connection: all on one of three workers once in 10^5 */
 };
 
 #define LONG_LEASE "{\"ttl_ms\": 300000}"

@@ -1,4 +1,4 @@
-/* Where pawld listens with and without keys, and how a key file is made and refused. */
+/* The listeners of pawld with and without keys, and how a key file is made and refused. */
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"

@@ -397,7 +397,7 @@ static void admin_key_may_call_all(void **state)
     walk_with_role(admin, ADMIN);
 }
 
-/* Whether the route is about names at all. */
+/* Reports whether the route is about names at all. */
 static bool is_named(const struct route *route)
 {
     return (strchr(route->path, '{') != NULL && route->right > NOBODY) || is_listing(route) ||

@@ -133,7 +133,7 @@ static void retry_and_take_several(struct client *client, unsigned round)
     char path[PATH_MAX_LEN];
     (void)snprintf(path, sizeof(path), "/v1/locks/retry/%u/%u", client->number, round);
     (void)ask(client, "acquire", "POST", path, NULL, body);
-    (void)ask(client, "acquire", "POST", path, NULL, body); /* found, as a rule */
+    (void)ask(client, "acquire", "POST", path, NULL, body); /* found, usually */
     (void)snprintf(body, sizeof(body), "{\"resources\": [\"s/%u/%u/a\", \"s/%u/%u/b\"]}",
                    client->number, round, client->number, round);
     (void)ask(client, "acquire_several", "POST", "/v1/locks", NULL, body);

@@ -49,7 +49,7 @@ void master_fixture_free(struct master_fixture *fixture);
  * stands finds that out by itself. */
 void master_fixture_make_anew(struct master_fixture *fixture);
 
-/* A case over a fixture of its own, which is in *@state. */
+/* A case over its own fixture, which is in *@state. */
 #define MASTER_DURABLE(name)                                                                       \
     cmocka_unit_test_setup_teardown(name, master_fixture_setup_durable, master_fixture_teardown)
 #define MASTER_VOLATILE(name)                                                                      \

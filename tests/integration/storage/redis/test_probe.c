@@ -191,7 +191,7 @@ static void probe_notices_that_the_master_was_admitted_anew(void **state)
     assert_false(fixture->facts.marked_durable);
 }
 
-/* It would begin anew each second, and would never end where it takes longer. */
+/* It would restart each second, and would never end where it takes longer. */
 static void probe_leaves_a_master_alone_that_this_server_takes_back(void **state)
 {
     struct master_fixture *fixture = *state;

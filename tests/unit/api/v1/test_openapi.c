@@ -204,7 +204,7 @@ static void operation_ids_are_unique(void **state)
     json_decref(ids);
 }
 
-/* Whether the operation has a parameter that is in "query". */
+/* Reports whether the operation has a parameter that is in "query". */
 static bool takes_query(const json_t *operation)
 {
     size_t i = 0;

@@ -57,7 +57,7 @@ static void never_clears_a_timer(void **state)
 }
 
 /* Against a plain array: the heap agrees with it after each of many changes. It is filled at random
- * and emptied from the front by turns, so that whatever lies deep comes to the front in the end. */
+ * and emptied from the front in turn, so that whatever lies deep comes to the front in the end. */
 static void earliest_is_right_after_any_changes(void **state)
 {
     uint64_t due_us[CAPACITY];

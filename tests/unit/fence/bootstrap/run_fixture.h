@@ -23,7 +23,7 @@ extern struct run {
     unsigned asked[FENCE_REJOIN_CLOSE + 1]; /* how often each step was */
 } run;
 
-/* The setup of a case: masters without a marker, each a server of its own. */
+/* The setup of a case: masters without a marker, each its own server. */
 int run_blank_masters(void **state);
 
 /* Master @i is a member that remembers all. */
@@ -39,7 +39,7 @@ void run_tell_outcome(enum fence_rejoin_outcome outcome);
 /* Does what it asks, or lets the time go by that it waits for. */
 void run_one(void);
 
-/* Whether it asks master @i for @step. */
+/* Reports whether it asks master @i for @step. */
 bool run_asks(enum fence_rejoin_step step, unsigned i);
 
 /* Goes on until it asks master @i for @step; or to its end. */

@@ -163,7 +163,7 @@ static void turn_of_a_seat_passes_to_the_next_that_knows_it(void **state)
     assert_answer(f, 2, 0);
 }
 
-/* Two holders have their leases renewed by turns, each just before it ends. */
+/* Two holders have their leases renewed in turn, each just before it ends. */
 static void leases_that_end_by_turns_are_looked_at_more_and_more_seldom(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);

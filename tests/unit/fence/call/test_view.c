@@ -1,4 +1,4 @@
-/* A master knows a newer view than the one that was named: what is begun anew, and what is not. */
+/* A master knows a newer view than the one that was named: what is begun again, and what is not. */
 #include "tests/unit/fence/core_fixture.h"
 
 enum {
@@ -137,7 +137,7 @@ static void what_one_master_says_of_others_that_vote_puts_none_out(void **state)
                      core_facts(0).view.incarnation[1]);
 }
 
-/* Nor does an attempt begin anew for a refusal that teaches nothing. */
+/* Nor does an attempt restart for a refusal that teaches nothing. */
 static void refusal_of_the_view_that_holds_is_one_refusal(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 5);

@@ -349,7 +349,7 @@ static void new_first_in_line_looks_soon(void **state)
     assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
 }
 
-/* pawld init made the fleet anew, with shorter leases, while somebody waited. */
+/* pawld init made the fleet again, with shorter leases, while somebody waited. */
 static void waiter_is_not_granted_a_longer_lease_than_the_fleet_allows_by_then(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, 60000);

@@ -20,7 +20,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* A master that nothing is wrong with, on a machine of its own, whose clock keeps step. */
+/* A master that nothing is wrong with, on its own machine, whose clock keeps step. */
 static struct fence_facts well(unsigned i)
 {
     struct fence_facts facts = {.durable = true, .persistence = "always"};

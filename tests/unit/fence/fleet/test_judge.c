@@ -265,8 +265,7 @@ static void intact_master_is_taken_back_by_the_others(void **state)
     assert_becomes(FENCE_MASTER_REJOIN, FENCE_REASON_RESTARTED);
 }
 
-/* A first replica changes the lineage too: nothing is lost by it, and it is taken back all the
- * same.
+/* A first replica changes the lineage too: nothing is lost by it, and it is taken back anyway.
  */
 static void changed_lineage_is_taken_back_by_the_others_though_intact(void **state)
 {

@@ -206,7 +206,8 @@ static void reply_is_held_against_its_own_connection_alone(void **state)
     assert_int_equal(fence_fleet_judge_all(&fleet, FLEET_NOW_US), 0);
 }
 
-/* The same while a connection is made anew: what is told may be of after its facts were read. */
+/* The same while a connection is created again: what is told may be of after its facts were read.
+ */
 static void master_that_votes_is_held_against_what_it_showed_alone(void **state)
 {
     struct fence_fleet fleet = fleet_active(3);

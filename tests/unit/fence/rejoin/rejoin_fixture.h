@@ -74,7 +74,7 @@ const struct fence_rejoin_request *assert_step(const struct core_fixture *f,
                                                enum fence_rejoin_step step, uint32_t masters);
 void assert_no_step(const struct core_fixture *f);
 
-/* The member was left alone, for @reason: its connection is opened anew. */
+/* The member was left alone, for @reason: its connection is opened again. */
 void assert_broken_off(const struct core_fixture *f, enum fence_reason reason);
 
 /* The member is being taken back no more, and is looked at again on the same connection. */

@@ -24,7 +24,7 @@ static void assert_merges(const struct core_fixture *f, unsigned source, const c
     assert_memory_equal(merge->page->bytes, bytes, merge->page->len);
 }
 
-/* All is recorded anew, by these masters, and nothing is asked of the member. */
+/* All is recorded again, by these masters, and nothing is asked of the member. */
 static void assert_begun_anew(const struct core_fixture *f, uint32_t masters)
 {
     const struct fence_rejoin_request *record = assert_step(f, FENCE_REJOIN_RECORD, masters);
@@ -268,7 +268,8 @@ static void source_that_knows_a_higher_incarnation_ends_the_try(void **state)
     assert_broken_off(f, FENCE_REASON_BLANK);
 }
 
-/* Source 1 refuses, so that all is recorded and read anew; the replies of before are still owed. */
+/* Source 1 refuses, so that all is recorded and read again; the replies of before are still owed.
+ */
 static struct core_fixture *importing_again(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);

@@ -2,7 +2,7 @@
 #include "fence/protocol/lease.h"
 #include "tests/unit/fence/rejoin/rejoin_fixture.h"
 
-/* Source 1 answers no page, and all is recorded and read anew. */
+/* Source 1 answers no page, and all is recorded and read again. */
 static void read_fails(struct core_fixture *f)
 {
     rejoin_reply(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_REFUSED});

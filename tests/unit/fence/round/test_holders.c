@@ -104,7 +104,7 @@ static void number_under_another_holder_does_not_count(void **state)
     assert_int_equal(fence_holders_token(&holders, 3), 0);
 }
 
-/* Where some masters were not heard, fewer need to agree; but then no others may say otherwise. */
+/* If some masters were not heard, fewer need to agree; but then no others may say otherwise. */
 static void token_is_not_told_where_two_numbers_have_enough(void **state)
 {
     struct fence_holders holders = {0};

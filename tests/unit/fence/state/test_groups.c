@@ -146,7 +146,7 @@ static void what_a_lost_master_owes_is_told_again_one_by_one(void **state)
     }
 }
 
-/* More than can be remembered are told all the same. */
+/* More than can be remembered are told anyway. */
 /* A group whose clean-up master 0 lost with its connection, which is back. */
 static struct core_fixture *fixture_with_cleanups(void **state)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The ledger of a case, in a folder of its own, and what the last call told. */
+/* The ledger of a case, in its own folder, and what the last call told. */
 static char *dir;
 static char path[256];
 static struct ledger ledger;

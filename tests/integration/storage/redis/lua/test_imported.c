@@ -135,7 +135,7 @@ static void imported_lock_gets_its_expiry_when_somebody_takes_it(void **state)
     expect_expiry_of("T " B ".1 7 30000 me", A ".1:7:2:5:me");
     expect_expiry_of("F " B ".1 7 30000 me a 0", A ".1:7:2:5:me");
     expect_expiry_of("G 1 a " B ".1 30000 me 7 0", A ".1:7:2:5:me");
-    expect_expiry_of("T " A ".1 7 30000 me", A ".1:1:2::me"); /* its own, counted anew */
+    expect_expiry_of("T " A ".1 7 30000 me", A ".1:1:2::me"); /* its own, counted again */
 }
 
 static void imported_lock_gets_its_expiry_when_it_is_confirmed(void **state)

@@ -62,7 +62,7 @@ static void nothing_acts_after_a_reset_though_much_was_received_since(void **sta
     assert_int_equal(acting_settle(), 0);
 }
 
-/* Another fleet's server, or a person, got that answer anew. */
+/* Another fleet's server, or a person, got that answer again. */
 static void nothing_acts_where_fewer_answers_were_counted_than_noted(void **state)
 {
     script_mark_active("1", "no");

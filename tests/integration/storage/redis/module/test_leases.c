@@ -86,7 +86,7 @@ static long long left_ms(struct scene *scene)
     return number(scene, "PAWL.LEFT " SCENE_KEY);
 }
 
-/* Whether the first request was answered with a number, as a take or a release is. */
+/* Reports whether the first request was answered with a number, as a take or a release is. */
 static bool does(struct scene *scene, const char *words)
 {
     redisReply *reply = answered(scene_call(scene, words, SCENE_KEY), words);

@@ -20,7 +20,7 @@ struct extension_fixture {
 int extension_fixture_setup(void **state);
 int extension_fixture_teardown(void **state);
 
-/* A case over a fixture of its own, which is in *@state. */
+/* A case over its own fixture, which is in *@state. */
 #define EXTENSION_CASE(name)                                                                       \
     cmocka_unit_test_setup_teardown(name, extension_fixture_setup, extension_fixture_teardown)
 

@@ -20,7 +20,7 @@ enum {
     RACER_WRITES = 40,
 };
 
-/* A guarded database in a folder of its own, with one table that is guarded: the log of writes. */
+/* A guarded database in its own folder, with one table that is guarded: the log of writes. */
 static char *dir;
 static char path[256];
 static sqlite3 *db;
@@ -164,7 +164,7 @@ static void refusals_by_and_of_readers_tell_the_token_that_refuses(void **state)
     assert_false(rejection.by_reader);
 }
 
-/* The write lock is another's, and all the same the reader goes on. */
+/* The write lock is another's, and anyway the reader goes on. */
 static void check_of_a_reader_that_claimed_takes_no_write_lock(void **state)
 {
     sqlite3 *other = open_database();
