@@ -194,7 +194,7 @@ static void check_asked_call(const struct fence_call *call)
         check_asked_group(call->group);
 }
 
-/* What is known of seats is kept for names alone that acquires stand in the queue of. */
+/* The knowledge of seats is kept for names alone that acquires stand in the queue of. */
 static bool lacks_room_for_seats(const struct fence_core *core, const struct fence_call *call)
 {
     char name[FENCE_RESOURCE_MAX + 1];
@@ -260,7 +260,7 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
     kinds[call->kind].begin(core, call, asked);
 }
 
-/* What a master answers after it lost writes counts for nothing. */
+/* An answer of a master that lost writes counts for nothing. */
 static struct fence_reply counted(struct fence_core *core, unsigned i,
                                   const struct fence_reply *reply)
 {
@@ -271,8 +271,8 @@ static struct fence_reply counted(struct fence_core *core, unsigned i,
     return (struct fence_reply){.kind = FENCE_REPLY_LOST, .tag = reply->tag, .locks = reply->locks};
 }
 
-/* This process may have stood still: the answer was there, and was not read. What a master refused
- * stays refused. */
+/* This process may have stood still: the answer was there, and was not read. A refusal of a master
+ * stays. */
 static bool answers_too_late(const struct fence_core *core, unsigned i, const struct call *call,
                              const struct fence_reply *reply)
 {
@@ -312,7 +312,7 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
     const struct fence_round_masters masters = core_round_masters(core);
     fence_round_end_trial(&masters, i, round, reply->kind);
     if (round == 0 || index >= core->config.calls || !is_in_round(&core->calls[index], round))
-        return; /* of a round that is over */
+        return; /* a reply of a round that is over */
     struct call *call = &core->calls[index];
     const struct fence_reply late = {
         .kind = FENCE_REPLY_LOST, .tag = reply->tag, .locks = reply->locks};

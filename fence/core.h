@@ -24,7 +24,7 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
  * after it this may still lie in the past: tick again. */
 uint64_t fence_core_deadline(const struct fence_core *core);
 
-/* What the core knows of the masters; for status pages, and for naming the view in scripts. Valid
+/* The core's view of the masters; for status pages, and for naming the view in scripts. Valid
  * until the next step. */
 const struct fence_fleet *fence_core_fleet(const struct fence_core *core);
 
@@ -36,7 +36,7 @@ unsigned fence_core_waiting(const struct fence_core *core);
 /* How many clean-ups are not yet acknowledged by all masters that may have to do them. */
 unsigned fence_core_cleanups(const struct fence_core *core);
 
-/* What the core did since it began; valid as long as the core. */
+/* Counts of the core since it began; valid as long as the core. */
 const struct fence_counts *fence_core_counts(const struct fence_core *core);
 
 /* Asserts the invariants of the whole core. O(calls): for tests, between two steps. */

@@ -193,7 +193,7 @@ FENCE_CHECKED static inline int storage_master_holders(struct storage_master *ma
 
 /* Uses @password (copied) from now on, where its own was not given with its address. A connection
  * that stands goes on, and what was asked on it is answered: the password is said there, too, and
- * @refused is called if the master does not take it. Where there is no connection the next try
+ * @refused is called if the master does not take it. If there is no connection the next try
  * comes at once. A kind of master without passwords does nothing. */
 static inline void storage_master_password(struct storage_master *master, const char *password,
                                            storage_refused_fn *refused, void *context)
@@ -208,7 +208,7 @@ static inline const char *storage_master_address(const struct storage_master *ma
     return master->ops->address(master);
 }
 
-/* What the last failure was, for people; "" if there was none. Valid until the loop goes on. */
+/* The last failure, for people; "" if there was none. Valid until the loop goes on. */
 static inline const char *storage_master_detail(const struct storage_master *master)
 {
     return master->ops->detail(master);

@@ -21,7 +21,7 @@
 
 enum {
     API_KEY_LINE_MAX = 4096,    /* bytes of a line of a key file */
-    API_KEY_PREFIXES_MAX = 16,  /* of one key */
+    API_KEY_PREFIXES_MAX = 16,  /* in one key */
     API_KEY_SUBJECT_MAX = 64,   /* bytes of a common name (RFC 5280, ub-common-name) */
     API_KEY_RATE_MAX = 1000000, /* calls a second, and calls of a burst */
     API_KEY_HELD_MAX = 10000,   /* locks held at once, where there is a cap */
@@ -38,7 +38,7 @@ struct api_key {
     uint32_t rate;                              /* calls a second; 0: no limit */
     uint32_t burst;                             /* calls at once; not 0 where rate is not */
     uint32_t held;                              /* locks at once; 0: no cap */
-    const char *subject;                        /* of a client certificate; NULL: none */
+    const char *subject;                        /* subject of a client certificate; NULL: none */
     struct api_usage *usage; /* what it used up; shared with its successor of the same id */
     char line[];             /* what the pointers point into */
 };

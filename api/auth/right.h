@@ -1,4 +1,4 @@
-/* What a caller may do. Each right holds those before it, so a role is the highest right that it
+/* The rights of a caller. Each right holds those before it, so a role is the highest right that it
  * has, and has its name. */
 #ifndef API_AUTH_RIGHT_H
 #define API_AUTH_RIGHT_H

@@ -33,7 +33,7 @@ struct api_key_text {
     char secret[API_SECRET_LEN + 1];
 };
 
-/* What is kept of a secret. */
+/* The stored form of a secret. */
 struct api_digest {
     unsigned char salt[API_SALT_BYTES];
     unsigned char hash[API_DIGEST_BYTES];

@@ -8,14 +8,14 @@
 #include <sys/random.h>
 
 enum {
-    LOCK_ID_BYTES = 21,        /* of random; 28 characters without padding */
+    LOCK_ID_BYTES = 21,        /* random bytes; 28 characters 28 characters without padding */
     CANCEL_PATIENCE_MS = 2000, /* for the release of what a cancelled acquisition left behind */
     RELEASE_AGAIN_MS = 50,
     READERS_MAX = 63,     /* seats that a fleet may have for a name */
-    WAIT_STEP_MS = 60000, /* what one request waits at the most: a stopped server is noticed then */
+    WAIT_STEP_MS = 60000, /* the longest wait of a request: a stopped server is noticed then */
 };
 
-/* What stays the same over the attempts. */
+/* The state that stays the same over the attempts. */
 struct acquisition {
     const struct pawl_request *request;
     char lock_id[PAWL_LOCK_ID_MAX + 1];

@@ -1,4 +1,4 @@
-/* What a client is made of: its options, and what the environment adds to them. */
+/* The parts of a client: its options, and what the environment adds to them. */
 #include "api/client/client.h"
 
 #include <assert.h>

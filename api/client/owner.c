@@ -28,7 +28,7 @@ void client_close(int fd)
         (void)close(fd);
 }
 
-/* What is read from there ends at once, and what is written goes nowhere. The number stays taken:
+/* Reads from there end at once, and writes go nowhere. The number stays taken:
  * libcurl may be in the middle of a message to it. */
 static void cut_off(int fd, int null_fd)
 {

@@ -6,7 +6,7 @@
 enum {
     ESCAPED_LEN = 4,  /* "\x9b" */
     SEQUENCE_MAX = 4, /* bytes of a character in UTF-8 */
-    TAIL_MASK = 0xc0, /* of the bytes behind the first */
+    TAIL_MASK = 0xc0, /* bits of the bytes behind the first */
     TAIL_MARK = 0x80,
 };
 

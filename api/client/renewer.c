@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    CALL_SHARE = 3,          /* of the time that is left, where another server may answer */
+    CALL_SHARE = 3,          /* share of the time that is left, where another server may answer */
     STOP_PATIENCE_MS = 1000, /* for a call that is under way */
     JOIN_STEP_NS = 250000000,
 };
@@ -25,8 +25,8 @@ struct pawl_renewer {
     pthread_t thread;
     int changed_fd; /* the holder's */
     int stop_fd;
-    int timer_fd;      /* of the boot clock */
-    _Atomic int state; /* what pawl_renewer_look() says */
+    int timer_fd;      /* uses the boot clock */
+    _Atomic int state; /* the answer of pawl_renewer_look() says */
 };
 
 static void signal_fd(int fd)
@@ -85,7 +85,7 @@ static void *renew(void *user)
                                   end_of_call(renewer, deadline_ms));
         if (state == PAWL_EUNAVAILABLE && renewer->lock->new_grant)
             state =
-                PAWL_NEW_GRANT; /* of one name; the holder is not to work on under its old token */
+                PAWL_NEW_GRANT; /* for one name; the holder is not to work on under its old token */
         if (state == 0) {
             pause_ms = CLIENT_PAUSE_LEAST_MS;
             next_ms = after_a_third(renewer->lock);

@@ -1,4 +1,4 @@
-/* What all calls that wait at a pawld have in common: attempts, and what gateways do to them. */
+/* The common rules of calls that wait at a pawld: attempts, and what gateways do to them. */
 #include "api/client/client.h"
 
 static int64_t end_of_wait(int64_t wait_ms)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    WATCH_STEP_MS = 50000, /* what one look waits at the most. Proxies cut after 60 s, commonly */
+    WATCH_STEP_MS = 50000, /* the longest wait of a look. Proxies cut after 60 s, commonly */
     QUERY_MAX = 64,        /* bytes, terminated */
 };
 

@@ -1,11 +1,11 @@
-/* Who may call what. A server does not know it by itself: the program says so through these
+/* The rights of callers. A server does not know it by itself: the program says so through these
  * callbacks (api/auth/auth.h has them for keys). A server without them serves everybody. */
 #ifndef API_HTTP_ACCESS_H
 #define API_HTTP_ACCESS_H
 
 #include "api/http/route.h"
 
-/* Who sent a request, as far as the program knows. */
+/* The sender of a request, as far as the program knows. */
 struct api_caller {
     const char *id;                          /* for logs and problems; NULL: nobody knows */
     void *key;                               /* the program's own */

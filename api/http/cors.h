@@ -25,7 +25,7 @@ bool api_cors_is_origin(const char *text);
  * byte. */
 bool api_cors_is_listed(const char *origin, const struct api_origins *origins);
 
-/* What a page may send, and read. */
+/* The rights of a page: to send, and read. */
 #define API_CORS_METHODS "GET, HEAD, POST, PUT, PATCH, DELETE"
 #define API_CORS_SENT                                                                              \
     "Authorization, Content-Type, Fencing-Token, If-Match, Last-Event-ID, Lock-Id, Waited-Ms"

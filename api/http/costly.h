@@ -21,22 +21,22 @@ enum {
     API_COSTLY_SERVED = 1,        /* at a time */
     API_COSTLY_BODY = 8 * 1024,   /* bytes of a body that cost nothing special, */
     API_COSTLY_PIECE = 16 * 1024, /* and of each further piece of it */
-    API_COSTLY_PIECE_US = 250,    /* what a piece counts as */
-    API_COSTLY_LOCK_US = 64,      /* what a lock of a group that may wait counts as: a master
+    API_COSTLY_PIECE_US = 250,    /* the weight of a piece */
+    API_COSTLY_LOCK_US = 64,      /* the weight of a lock of a group that may wait: a master
                                    * takes it, and Redis expires it later */
     API_COSTLY_REST_MAX_US =
         20000, /* whatever took longer waited for something, and did not work */
     API_COSTLY_OTHERS_US =
-        20000, /* who asked for something ordinary counts as being there for so long */
+        20000, /* a caller that asked for something ordinary counts as being there for so long */
     API_COSTLY_TURN_US = 1000, /* for one turn; the last of it may take longer */
 };
 
 struct api_costly {
-    struct api_request *first, *last;          /* who waits, in order */
-    bool released;                             /* no body is suspended any more */
-    unsigned served;                           /* whose handlers began, and who have no answer */
-    uint64_t others_until_us;                  /* others count as being there; CLOCK_MONOTONIC */
-    uint64_t rests_until_us;                   /* CLOCK_MONOTONIC */
+    struct api_request *first, *last; /* the waiters, in order */
+    bool released;                    /* no body is suspended any more */
+    unsigned served;                  /* requests whose handlers began, and who have no answer */
+    uint64_t others_until_us;         /* others count as being there; CLOCK_MONOTONIC */
+    uint64_t rests_until_us;          /* CLOCK_MONOTONIC */
     void (*left)(struct api_request *request); /* answers one whose client left in the line */
 };
 

@@ -72,7 +72,7 @@ static bool check_site(struct api_request *request)
 /* The path of a request, before it is answered. */
 struct way {
     enum api_found found;
-    const char *fault; /* of the path; NULL: none */
+    const char *fault; /* fault of the path; NULL: none */
     char allow[API_ALLOW_MAX];
 };
 

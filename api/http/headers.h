@@ -37,7 +37,7 @@ const char *api_header_name(enum api_header header);
 
 struct api_headers {
     const char *value[API_HEADERS]; /* the first of the name; NULL: not there */
-    size_t len[API_HEADERS];        /* of it, without the white space at its end */
+    size_t len[API_HEADERS];        /* length of it, without the white space at its end */
     bool repeated[API_HEADERS];
     bool bad_name; /* some line has a name that no header can have */
 };

@@ -1,10 +1,10 @@
-/* What the body of a request may be: bounds that its reader and its route share. */
+/* The limits of the body of a request: bounds that its reader and its route share. */
 #ifndef API_HTTP_LIMITS_H
 #define API_HTTP_LIMITS_H
 
 enum {
     API_BODY_MAX = 64 * 1024,         /* bytes of a request body; more is 413 */
-    API_HTTP_DRAIN_MAX = 1024 * 1024, /* of a body that is too large, so much is read and dropped,
+    API_HTTP_DRAIN_MAX = 1024 * 1024, /* for a body that is too large, so much is read and dropped,
                                        * so that the client gets to see its 413 */
 };
 

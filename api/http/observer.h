@@ -1,4 +1,4 @@
-/* Who is told of each request that was answered, once: for metrics and logs. One loop, one thread.
+/* Hears of each request that was answered, once: for metrics and logs. One loop, one thread.
  */
 #ifndef API_HTTP_OBSERVER_H
 #define API_HTTP_OBSERVER_H

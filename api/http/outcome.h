@@ -1,4 +1,4 @@
-/* What an answer comes to, in one word, for metrics and logs: what was done, or the problem. Pure.
+/* The result of an answer, in one word, for metrics and logs: what was done, or the problem. Pure.
  */
 #ifndef API_HTTP_OUTCOME_H
 #define API_HTTP_OUTCOME_H

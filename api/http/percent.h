@@ -2,13 +2,13 @@
 #ifndef API_HTTP_PERCENT_H
 #define API_HTTP_PERCENT_H
 
-/* What is wrong with an encoded text. */
+/* The fault of an encoded text. */
 enum api_percent {
     API_PERCENT_FINE,
     API_PERCENT_BARE,   /* a space or control character that is not encoded */
     API_PERCENT_DIGITS, /* a percent sign without two hex digits */
     API_PERCENT_NUL,    /* an encoded NUL */
-    API_PERCENT_UTF8,   /* what comes out is not UTF-8 */
+    API_PERCENT_UTF8,   /* the result is not UTF-8 */
 };
 
 /* Decodes @from to @to, both terminated. @to has room for as many bytes as @from. It may be @from

@@ -8,14 +8,14 @@ enum {
     API_STREAM_PIECE_MAX = 32 * 1024, /* bytes of one piece */
 };
 
-/* What became of a piece. */
+/* The fate of a piece. */
 enum api_sent {
     API_SENT_WHOLE, /* the kernel has it, and all that was sent before */
     API_SENT_KEPT,  /* it is taken, and a part of it is kept */
     API_SENT_NONE,  /* it is not taken. Of what was kept, the kernel took nothing */
 };
 
-/* Who has a stream, and must end it. */
+/* The owner of a stream, and must end it. */
 struct api_stream_owner {
     /* The client has gone. The owner calls api_stream_end() from within. */
     void (*left)(void *context, struct api_request *request);

@@ -37,7 +37,7 @@ const char *api_request_body(const struct api_request *request, size_t *ret_len)
 /* The id of the key that the request was sent with; "" where there is none. */
 const char *api_request_caller(const struct api_request *request);
 
-/* What the program knows of the caller; NULL: every caller may do everything (api/http/access.h).
+/* The caller as the program knows it; NULL: every caller may do everything (api/http/access.h).
  */
 struct api_caller *api_request_known(struct api_request *request);
 

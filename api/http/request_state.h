@@ -47,12 +47,12 @@ struct api_request {
     uint32_t note;                  /* the handler's own */
     uint64_t came_us;               /* when its head was complete; CLOCK_MONOTONIC */
     const struct api_observer *observer;
-    struct api_parking *parking;           /* where it can wait */
-    struct api_costly *line;               /* where it waits for its turn, if it is costly */
-    const struct api_served *served;       /* what its server serves */
-    const struct api_transport *transport; /* what brought it, */
+    struct api_parking *parking;     /* parks it */
+    struct api_costly *line;         /* the line in which it waits for its turn, if it is costly */
+    const struct api_served *served; /* the data of its server serves */
+    const struct api_transport *transport; /* the connection that brought it, */
     void *exchange;                        /* and that one's own */
-    const char *subject;                   /* of the client's certificate; stands behind the path */
+    const char *subject; /* subject of the client's certificate; stands behind the path */
     struct api_headers headers;
     struct api_match match;
     const struct api_access *access; /* NULL: everybody may call everything */
@@ -69,7 +69,7 @@ struct api_request {
     void (*batch_left)(struct api_batch *batch); /* the client of a batch has gone */
     struct api_stream_owner stream;              /* STREAMING: who has it */
     struct api_request *next;                    /* in its parking */
-    struct api_request **link;                   /* what points to this one there */
+    struct api_request **link;                   /* the pointer to this request there */
     char path[]; /* decoded in place; the headers' values stand behind it */
 };
 

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the requests of a server share. */
+/* The data that the requests of a server share. */
 struct api_requests {
     struct api_served served;
     struct api_parking parking;

@@ -33,7 +33,7 @@ enum {
  * and answers it exactly once later, from the same loop. @context is that of the table. */
 typedef void api_handler(struct api_request *request, void *context);
 
-/* What a request may bring beside its path and headers. What a route does not take is refused
+/* The parts of a request besides its path and headers. A part that a route does not take is refused
  * before its handler; a body that is empty or {} is none. */
 enum api_takes {
     API_TAKES_NOTHING,
@@ -41,7 +41,7 @@ enum api_takes {
     API_TAKES_QUERY,
 };
 
-/* What the caller of a route must be allowed to do, where the program knows its callers
+/* The right that the caller of a route needs, where the program knows its callers
  * (api/http/access.h). Each holds those before it. */
 enum api_right {
     API_RIGHT_NONE, /* everybody may call it, and without a key */
@@ -51,7 +51,7 @@ enum api_right {
     API_RIGHTS, /* how many there are */
 };
 
-/* What a call costs the service or its masters. */
+/* The cost of a call for the service or its masters. */
 enum api_cost {
     API_CHEAP,
     API_COSTLY,           /* stands in a line with its like (api/http/costly.h) */
@@ -92,7 +92,7 @@ enum api_found {
 /* Looks for the route that serves @method and @path in @tables; the first that matches wins.
  * API_FOUND: fills *@ret_match, and terminates the parameters in place in @path.
  * API_FOUND_OTHER_METHOD: writes what would do into @ret_allow ("GET, HEAD, POST").
- * What is not mentioned stays untouched. */
+ * A member that is not mentioned stays untouched. */
 enum api_found api_route_find(const struct api_routes *tables, size_t count, enum api_method method,
                               char *path, struct api_match *ret_match,
                               char ret_allow[static API_ALLOW_MAX]);

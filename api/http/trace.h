@@ -1,4 +1,4 @@
-/* What a client says to have its request found again in logs: X-Request-Id, and traceparent (W3C
+/* Marks by which a client finds its request again in logs: X-Request-Id, and traceparent (W3C
  * Trace Context, section 3.2). Pure. */
 #ifndef API_HTTP_TRACE_H
 #define API_HTTP_TRACE_H

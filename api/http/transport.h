@@ -1,6 +1,6 @@
-/* What a request needs of the connection that brought it: a table of functions. api/mhd fills it
- * for libmicrohttpd. A door of another kind (another library, another protocol) fills its own, and
- * serves the same routes. */
+/* The functions that a request needs of the connection that brought it: a table of functions.
+ * api/mhd fills it for libmicrohttpd. A door of another kind (another library, another protocol)
+ * fills its own, and serves the same routes. */
 #ifndef API_HTTP_TRANSPORT_H
 #define API_HTTP_TRANSPORT_H
 

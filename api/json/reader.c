@@ -60,7 +60,7 @@ static int read_string(const struct api_json_member *member, const json_t *value
     return 0;
 }
 
-/* What an array may have in it. */
+/* The members that an array may have. */
 static const char *plural_of(enum api_json_type type)
 {
     if (type == API_JSON_STRINGS)

@@ -35,7 +35,7 @@ struct api_json_member {
     int64_t min; /* least and greatest value of an integer, or number of bytes of a string, or of
                   * items in an array */
     int64_t max;
-    int64_t told_max; /* of an integer: what a refusal names as the greatest, where the caller
+    int64_t told_max; /* for an integer: the greatest value in a refusal, where the caller
                        * refuses what is above that by itself; 0: @max */
     int64_t *integer; /* targets: the one that @type names; */
     char *string;     /* a string needs max + 1 bytes */

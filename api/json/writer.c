@@ -19,7 +19,7 @@ static void put_char(struct api_writer *writer, char c)
     put_bytes(writer, &c, 1);
 }
 
-/* Of a sequence of at most three bytes. */
+/* Decodes a sequence of at most three bytes. */
 static unsigned code_point(const char *text, size_t len)
 {
     assert(len >= 1 && len <= 3);

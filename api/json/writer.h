@@ -16,7 +16,7 @@
 
 enum {
     API_WRITER_DEPTH_MAX = 8,
-    API_DIGITS_MAX = 24, /* of any 64-bit integer, with its sign, terminated */
+    API_DIGITS_MAX = 24, /* for any 64-bit integer, with its sign, terminated */
 };
 
 struct api_writer {
@@ -25,7 +25,7 @@ struct api_writer {
     size_t len; /* bytes written; the text is not terminated */
     unsigned depth;
     bool comma;                         /* something stands before the next value */
-    char closers[API_WRITER_DEPTH_MAX]; /* what ends each open object and array */
+    char closers[API_WRITER_DEPTH_MAX]; /* the ends of open objects and arrays */
 };
 
 void api_writer_init(struct api_writer *writer, char *buffer, size_t size);

@@ -53,7 +53,7 @@ uint64_t api_calls_count(const struct api_calls *calls, const char *call, enum a
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* What was counted under each name, where problems share some: at the first of that name. */
+/* The count under each name, where problems share some: at the first of that name. */
 struct totals {
     enum api_outcome named[API_OUTCOMES]; /* the first of the same name */
     uint64_t count[API_OUTCOMES];

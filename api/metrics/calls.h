@@ -12,7 +12,8 @@ enum {
 
 /* Made of counters alone. All zero to begin with. */
 struct api_call_counters {
-    struct api_counter answered[API_CALLS_MAX][API_OUTCOMES]; /* by route, in the order of tables */
+    struct api_counter answered[API_CALLS_MAX]
+                               [API_OUTCOMES]; /* indexed by route, in the order of tables */
     struct api_histogram took[API_CALLS_MAX];
     struct api_counter refused[API_OUTCOMES]; /* requests that reached no route */
 };
@@ -20,7 +21,7 @@ struct api_call_counters {
 /* Which routes are counted where; borrowed. */
 struct api_calls {
     const struct api_routes *tables;
-    size_t count; /* of tables; together they have at most API_CALLS_MAX routes */
+    size_t count; /* number of tables; together they have at most API_CALLS_MAX routes */
     struct api_call_counters *counters;
 };
 

@@ -10,7 +10,7 @@ enum {
     API_BUCKETS_MAX = 20, /* with the last, which has no bound */
 };
 
-/* What is measured. */
+/* The measured values. */
 enum api_scale {
     API_SCALE_TIME, /* microseconds, shown as seconds: 0.1 ms to 5 minutes */
     API_SCALE_SIZE, /* 1 to 1024, in powers of 2 */

@@ -13,7 +13,7 @@
 #define API_METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 enum {
-    API_LABELS_MAX = 3,        /* of one sample, without "le" */
+    API_LABELS_MAX = 3,        /* in one sample, without "le" */
     API_LABEL_VALUE_MAX = 128, /* bytes of a value, escaped; longer ones are cut */
 };
 

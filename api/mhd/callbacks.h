@@ -1,4 +1,4 @@
-/* What libmicrohttpd calls: reads the request of an exchange, has it served, and keeps its
+/* The callbacks of libmicrohttpd: read the request of an exchange, has it served, and keeps its
  * connection informed. @context is the struct api_shard. Private to api/mhd. */
 #ifndef API_MHD_CALLBACKS_H
 #define API_MHD_CALLBACKS_H

@@ -128,7 +128,7 @@ static ssize_t drain(const struct api_connection *connection)
     return got;
 }
 
-/* Who speaks no TLS is answered without. A session that failed has sent its alert. */
+/* A client without TLS is answered without TLS. A session that failed has sent its alert. */
 static void tell_fault(const struct api_connection *connection, enum api_problem problem,
                        const char *detail)
 {

@@ -25,12 +25,12 @@
 enum {
     API_CONNECTION_LINGER_MS = 1000, /* a refused client has so long to read why */
     API_CONNECTION_END_MS = 50, /* an answered client that is silent for so long may have ended */
-    API_CONNECTION_EVICT_MS = 1000,  /* where space is short, one may be ended whose head takes
+    API_CONNECTION_EVICT_MS = 1000,  /* if space is short, one may be ended whose head takes
                                       * longer, or that asked for nothing for so long */
     API_CONNECTION_EXPIRE_MAX = 512, /* connections ended in one turn */
 };
 
-/* What a connection has a limited time for. */
+/* The limited times of a connection. */
 enum api_connection_wait {
     API_CONNECTION_HEAD, /* also for its first byte */
     API_CONNECTION_BODY,
@@ -54,13 +54,13 @@ struct api_connection {
     bool fresh;        /* nothing came yet, but what is TLS's own */
     bool ended;        /* libmicrohttpd is told that the client has gone */
     bool greeting;     /* the session is that of a handshake's thread (api/mhd/greeting.h) */
-    bool local;        /* of the Unix domain */
+    bool local;        /* a socket of the Unix domain */
     struct api_framing framing;
 };
 
 struct api_connections {
     struct api_connection **by_fd;
-    size_t size; /* of by_fd */
+    size_t size; /* number of entries in by_fd */
     const struct api_observer *observer;
     struct {
         struct api_connection *first, *last; /* the longest wait first */

@@ -7,7 +7,7 @@
 struct api_tls;
 
 enum {
-    API_DOORS_MAX = 16, /* of one server */
+    API_DOORS_MAX = 16, /* in one server */
 };
 
 struct api_door {

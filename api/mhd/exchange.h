@@ -23,10 +23,10 @@
 
 #include <microhttpd.h>
 
-/* What all exchanges of a server share: the context of its shards. */
+/* The state that all exchanges of a server share: the context of its shards. */
 struct api_exchanges {
     struct api_requests requests;
-    int watch_fd; /* of api/mhd/watch.h */
+    int watch_fd; /* from api/mhd/watch.h */
 };
 
 enum api_exchange_state {
@@ -50,12 +50,12 @@ struct api_exchange {
     struct api_shard *shard;
     struct MHD_Connection *connection; /* NULL: GONE */
     struct MHD_Response *response;     /* NULL: not made */
-    unsigned status;                   /* of the response */
-    bool in_chunks;                    /* what is streamed: the client speaks HTTP/1.1 */
+    unsigned status;                   /* status of the response */
+    bool in_chunks;                    /* the answer is streamed: the client speaks HTTP/1.1 */
     bool ends;                         /* OPENING: the stream has no more to send */
-    char *unsent;                      /* of a piece that is streamed; NULL: nothing */
-    unsigned unsent_at, unsent_len;    /* what was sent of it, and how long it is */
-    struct api_request *request;       /* stands behind this struct */
+    char *unsent;                   /* the unsent rest of a piece that is streamed; NULL: nothing */
+    unsigned unsent_at, unsent_len; /* the part that was sent, and how long it is */
+    struct api_request *request;    /* stands behind this struct */
 };
 
 /* A new exchange with the request that @head begins; @head->exchange is set here. NULL if memory is

@@ -16,7 +16,7 @@
 
 enum {
     EVENTS_A_TURN = 64,
-    UNREAD_SIZE = 512, /* of what a client sent in place of a handshake */
+    UNREAD_SIZE = 512, /* bytes that a client sent in place of a handshake */
 };
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static void *serve_handshakes(void *context)
 {
     struct api_greetings *greetings = context;
     struct api_greeting *greeting;
-    /* Of this thread alone: in Linux each thread has a nice value (setpriority(2)). */
+    /* Lowers this thread alone: in Linux each thread has a nice value (setpriority(2)). */
     errno = 0;
     const int nice_now = getpriority(PRIO_PROCESS, (id_t)gettid());
     if (nice_now != -1 || errno == 0)

@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 
 enum {
-    API_GREETINGS_NICE = 10, /* of the thread, above that of the process */
+    API_GREETINGS_NICE = 10, /* nice value of the thread, */
 };
 
 /* A client whose handshake is under way. */

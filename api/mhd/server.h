@@ -26,14 +26,14 @@
 
 enum {
     API_HTTP_CONNECTIONS = 16384,      /* open at a time; more wait to be accepted */
-    API_HTTP_CONNECTIONS_MAX = 262144, /* what that can be set to */
+    API_HTTP_CONNECTIONS_MAX = 262144, /* the limit that the process may set */
     API_HTTP_IDLE_MAX_S = 3600,
     API_HTTP_IDLE_S = 75,       /* a connection that says nothing for so long is closed; one whose
                                  * request is parked is not idle */
     API_HTTP_WAIT_MS = 10000,   /* for the head of a request to come, from its first byte to its
                                  * last, and for its body; more is 408. A new connection has as
                                  * long for its first byte */
-    API_HTTP_WAIT_MIN_MS = 100, /* what the two can be set to */
+    API_HTTP_WAIT_MIN_MS = 100, /* the limits of both */
     API_HTTP_WAIT_MAX_MS = 3600 * 1000,
 };
 
@@ -45,14 +45,15 @@ struct api_http_config {
         holds; /* lets nobody in before api_http_let_in(): who knocks waits in the kernel's queue */
     const struct api_routes *routes; /* borrowed for the life of the server */
     size_t routes_count;
-    unsigned connections;            /* 0: API_HTTP_CONNECTIONS */
-    unsigned idle_s;                 /* 0: API_HTTP_IDLE_S */
-    uint32_t head_ms, body_ms;       /* 0: API_HTTP_WAIT_MS */
-    struct api_hosts hosts;          /* the service's names; borrowed */
-    struct api_origins origins;      /* of pages that may call; borrowed */
-    const struct api_access *access; /* who may call what; NULL: everybody everything; borrowed */
-    void (*log)(void *context, const char *message); /* what libmicrohttpd has to say; may be NULL.
-                                                      * It ends with a newline */
+    unsigned connections;       /* 0: API_HTTP_CONNECTIONS */
+    unsigned idle_s;            /* 0: API_HTTP_IDLE_S */
+    uint32_t head_ms, body_ms;  /* 0: API_HTTP_WAIT_MS */
+    struct api_hosts hosts;     /* the service's names; borrowed */
+    struct api_origins origins; /* origins of pages that may call; borrowed */
+    const struct api_access
+        *access; /* the rights of callers; NULL: everybody everything; borrowed */
+    void (*log)(void *context, const char *message); /* receives messages of libmicrohttpd; may be
+                                                      * NULL. It ends with a newline */
     void *log_context;
 
     /* The client of a parked request has gone: api_request_client() is its number. The request can
@@ -93,7 +94,7 @@ int api_http_timeout_ms(struct api_http *http);
 void api_http_turn(struct api_http *http);
 
 /* The same for answers alone: nothing is asked of the kernel about clients, which costs system
- * calls. What they sent still shows in the descriptor. */
+ * calls. Bytes that they sent still show in the descriptor. */
 void api_http_send(struct api_http *http);
 
 /* The same for clients that come, and those that leave while they wait. True: that was a turn, too.

@@ -24,7 +24,7 @@ struct api_connections;
 
 /* The part above the shards, which is told what happens in them. */
 struct api_shards_user {
-    struct api_connections *connections; /* of all connections */
+    struct api_connections *connections; /* the table of all connections */
     MHD_AccessHandlerCallback
         handle; /* libmicrohttpd's callbacks: each gets the struct api_shard */
     MHD_RequestCompletedCallback completed;

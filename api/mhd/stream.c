@@ -157,7 +157,7 @@ void api_mhd_stream_end(struct api_request *request)
         return; /* the head is on its way, and the end comes behind it */
     api_watch_remove(exchange->exchanges->watch_fd, api_shard_socket(exchange->connection));
     if (send_unsent(exchange) !=
-        API_SENT_WHOLE) /* what libmicrohttpd writes must not stand in the middle of it */
+        API_SENT_WHOLE) /* text of libmicrohttpd must not stand in the middle of it */
         (void)shutdown(api_shard_socket(exchange->connection), SHUT_RDWR);
     api_exchange_move(exchange, API_EXCHANGE_SENT);
     MHD_resume_connection(exchange->connection);

@@ -39,7 +39,7 @@ void api_waiting_look(struct api_exchange *exchange)
     api_watch_add(exchange->exchanges->watch_fd, api_shard_socket(exchange->connection), exchange);
 }
 
-/* What can be done with an answer outside of a look. */
+/* Operations on an answer outside of a look. */
 static void answer_waiting(struct api_exchange *exchange)
 {
     exchange->shard->due = API_SHARD_ANSWER_ROUNDS;

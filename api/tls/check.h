@@ -6,7 +6,7 @@
 #include "fence/protocol/error.h"
 
 /* Reads the file @path and says whether it may be used: FENCE_EINVAL where it cannot be read, or
- * looks half written. @what it is begins the sentence @ret_why. FENCE_ENOMEM. */
+ * looks half written. The text @what begins the sentence @ret_why. FENCE_ENOMEM. */
 FENCE_CHECKED int api_tls_check_file(const char *what, const char *path,
                                      char ret_why[static API_TLS_WHY_MAX]);
 

@@ -20,7 +20,7 @@ struct api_tls {
 
 /* ---- one reading ----------------------------------------------------------------------------- */
 
-/* What the chain's first certificate says about now. */
+/* The state of the chain's first certificate now. */
 static const char *find_date_fault(gnutls_x509_crt_t cert)
 {
     const time_t now = time(NULL);

@@ -16,7 +16,7 @@ struct api_tls_session;
 enum api_tls_state {
     API_TLS_BEGINS, /* nothing came yet, or the handshake is under way */
     API_TLS_STANDS,
-    API_TLS_PLAIN,  /* what came is no TLS at all */
+    API_TLS_PLAIN,  /* the bytes are not TLS */
     API_TLS_FAILED, /* the handshake, or a record */
 };
 

@@ -1,4 +1,5 @@
-/* What the calls need from the program that runs them. The program puts a core behind it. */
+/* The functions that the calls need from the program that runs them. The program puts a core behind
+ * it. */
 #ifndef API_V1_BACKEND_H
 #define API_V1_BACKEND_H
 
@@ -6,11 +7,11 @@
 #include "fence/fleet/fleet.h"
 #include "fence/protocol/message.h"
 
-/* What the program knows of a connection to a master. Valid until the loop goes on. */
+/* The program's view of a connection to a master. Valid until the loop goes on. */
 struct api_master_status {
     const char *address;      /* as people know it, without credentials */
     const char *last_failure; /* for people; "" if there was none */
-    uint64_t round_trip_us;   /* of its last answer; 0 before the first */
+    uint64_t round_trip_us;   /* time of its last answer; 0 before the first */
     uint64_t state_for_us;    /* since it came into its state, or since the program started */
     bool returns;             /* @returns_in_us is known */
     uint64_t returns_in_us;   /* until the master should vote again */
@@ -24,7 +25,7 @@ union api_worker_counters;
 struct api_backend {
     void *context;
 
-    /* How far the end of the process is. Whoever fills this in may change them between two turns.
+    /* How far the end of the process is. The owner may change them between two turns.
      */
     bool leaving;  /* /readyz says so */
     bool draining; /* nothing more is granted; extend and release are served */
@@ -53,13 +54,13 @@ struct api_backend {
     const struct fence_fleet *fleet;
     const struct fence_audit *audit;
 
-    /* What each worker of the process counts (api/v1/metrics.h): it goes on counting. */
+    /* The counts of each worker of the process (api/v1/metrics.h): it goes on counting. */
     const union api_worker_counters *const *counters;
     unsigned workers;
 
-    const struct api_routes *routes; /* of the server: the calls that are counted */
+    const struct api_routes *routes; /* routes of the server: the calls that are counted */
     size_t routes_count;
-    const char *version; /* of the program */
+    const char *version; /* version of the program */
 };
 
 #endif

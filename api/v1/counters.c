@@ -91,8 +91,8 @@ static enum api_problem problem_of_counter(int error)
     return error == FENCE_ENOENT ? API_PROBLEM_NO_COUNTER : api_problem_of(error);
 }
 
-/* What the table says of a lock, or cannot know, as it depends on the name. "": the table's will
- * do. */
+/* The table's entry for a lock, or for an unknown one, as it depends on the name. "": the table's
+ * will do. */
 static void explain_counter(const struct fence_answer *answer,
                             char ret_detail[static API_DETAIL_MAX])
 {

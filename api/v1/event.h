@@ -17,10 +17,10 @@
 enum api_event_kind {
     API_EVENT_GRANTED, /* @token, @owner, @validity_ms; also an extension that became a new grant */
     API_EVENT_EXTENDED, /* @token, @validity_ms */
-    API_EVENT_RELEASED, /* by its holder */
+    API_EVENT_RELEASED, /* released by its holder */
     API_EVENT_EXPIRED,  /* the lease ended, and no release or extension came to this server */
     API_EVENT_LOST,     /* its holder was told so; @reason: "lock-lost" or "lock-broken" */
-    API_EVENT_BROKEN,   /* by an operator; @token is that of the grant */
+    API_EVENT_BROKEN,   /* broken by an operator; @token is that of the grant */
     API_EVENT_WAITING,  /* an acquire began to wait; @owner */
     API_EVENT_REFUSED,  /* an acquire; @owner, @reason, and where held @holder */
     API_EVENT_MASTER,   /* @master, @address, @state, @reason */

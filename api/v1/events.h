@@ -11,7 +11,7 @@
 
 struct api_events_call {
     struct api_request *request;
-    const char *prefix; /* of the names of locks; "": all. Borrowed for the call */
+    const char *prefix; /* prefix of the names of locks; "": all. Borrowed for the call */
     const char *after;  /* the id of the last event that the client has; "": none. Borrowed */
 };
 

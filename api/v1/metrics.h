@@ -15,7 +15,7 @@ enum api_grant_path {
     API_GRANT_PATHS,     /* how many there are */
 };
 
-/* Of one worker. All zero to begin with, and made of counters alone. */
+/* The counters of one worker. All zero to begin with, and made of counters alone. */
 struct api_worker_metrics {
     struct api_call_counters calls;
 
@@ -24,12 +24,12 @@ struct api_worker_metrics {
     struct api_counter extensions, regrants;             /* under the old token, and a new one */
     struct api_counter exhausted, lost;                  /* answers to an extension */
     struct api_counter broken;                           /* grants that an operator gave free */
-    struct api_counter events_missed, event_readers_cut; /* of streams of events */
+    struct api_counter events_missed, event_readers_cut; /* for streams of events */
     struct api_histogram acquire;                        /* granted without waiting */
-    struct api_histogram wait;                           /* of acquires that waited, to their end */
-    struct api_histogram hold;                           /* from a grant to its release, of some */
-    struct api_histogram round_trip[FENCE_MASTERS_MAX];  /* of a script call, by master */
-    struct api_histogram requests;                       /* in a script call */
+    struct api_histogram wait; /* time of acquires that waited, to their end */
+    struct api_histogram hold; /* from a grant to its release, of some */
+    struct api_histogram round_trip[FENCE_MASTERS_MAX]; /* time of a script call, by master */
+    struct api_histogram requests;                      /* in a script call */
 
     /* As it was at the end of the worker's last turn. */
     struct api_counter calls_now, waiting, connections, parked, cleanups;

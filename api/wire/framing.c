@@ -9,7 +9,7 @@ enum state {
     METHOD,
     TARGET,
     VERSION,
-    LINE_BEGIN, /* of a header, or of the empty line that ends the head */
+    LINE_BEGIN, /* start of a header, or of the empty line that ends the head */
     NAME,
     VALUE_BLANKS, /* in front of a value */
     VALUE,
@@ -36,7 +36,7 @@ enum {
     VERSION_LEN = 8, /* "HTTP/1.1" */
 };
 
-/* What becomes of a byte. */
+/* The fate of a byte. */
 enum fate {
     KEEP,
     DROP,
@@ -127,7 +127,7 @@ static bool word_end(struct api_framing *framing)
     return true;
 }
 
-/* Of a line that ends with CR LF or LF: true at the LF. A CR is noted. */
+/* Ends a line with CR LF or LF: true at the LF. A CR is noted. */
 static bool ends_line(struct api_framing *framing, unsigned char c)
 {
     framing->cr = c == '\r';
@@ -315,7 +315,7 @@ static uint32_t cookie_cost(unsigned char c)
     return c == ';' || c == ',' ? API_HTTP_FIELD_COST + 1 : 1;
 }
 
-/* Of the two headers that frame the body. White space behind a value is no part of it (RFC 9110,
+/* Reads the two headers that frame the body. White space behind a value is no part of it (RFC 9110,
  * section 5.5). It is dropped, since libmicrohttpd refuses a length with it. White space within the
  * value is refused: dropping it would change what it means. */
 static enum fate in_framing_value(struct feeding *feeding, unsigned char c)
@@ -530,7 +530,7 @@ const struct api_fault *api_framing_feed(struct api_framing *framing, char *byte
 {
     struct feeding feeding = {.framing = framing};
     size_t kept = 0;
-    size_t whole = 0; /* of what is kept: the requests that came to their end */
+    size_t whole = 0; /* the complete requests: those that came to their end */
     for (size_t i = 0; i < len && framing->state != LOST;) {
         const uint32_t completed = framing->completed;
         size_t run = 0;

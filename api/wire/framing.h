@@ -3,10 +3,10 @@
  *
  * libmicrohttpd 0.9.75 fails on much that a client may send. It spins on a chunk-size line longer
  * than its buffer. It answers nothing when its memory is full. Its own error pages have two heads.
- * It hides what follows a NUL. So each byte passes here first. What libmicrohttpd cannot read is
- * refused. Chunk extensions, trailers, and empty lines before a request are taken out.
+ * It hides what follows a NUL. So each byte passes here first. Input that libmicrohttpd cannot read
+ * is refused. Chunk extensions, trailers, and empty lines before a request are taken out.
  *
- * Where the head itself contradicts itself about the body (two lengths, an unknown coding), the
+ * If the head itself contradicts itself about the body (two lengths, an unknown coding), the
  * head goes through, and api/http/headers.h refuses it. Nothing after it goes through. */
 #ifndef API_WIRE_FRAMING_H
 #define API_WIRE_FRAMING_H
@@ -22,7 +22,7 @@ enum {
     API_FRAMING_METHOD_MAX = 24,
     API_FRAMING_WORD_MAX = 24,          /* bytes kept of a header's name, and of its value */
     API_FRAMING_BODY_MAX = 1024 * 1024, /* bytes of a body in chunks; more is a fault */
-    API_HTTP_FIELD_COST = 64, /* what a header, a cookie or a query parameter costs, beside
+    API_HTTP_FIELD_COST = 64, /* the cost of a header, a cookie or a query parameter, beside
                                * its bytes */
     API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning */
 };
@@ -43,25 +43,25 @@ enum api_framing_phase {
     API_FRAMING_IDLE, /* between two requests */
     API_FRAMING_HEAD,
     API_FRAMING_BODY,
-    API_FRAMING_LOST, /* where the next request begins is not known; nothing more goes through */
+    API_FRAMING_LOST, /* the start of the next request is not known; nothing more goes through */
 };
 
 /* One connection; all zero at its beginning. Private. */
 struct api_framing {
     uint8_t state;
     bool cr;            /* the byte before was a CR, and LF has to follow */
-    bool in_query;      /* of the target */
+    bool in_query;      /* in the query of the target */
     bool gap;           /* white space came behind the value so far */
     bool is_head;       /* the method is HEAD */
     bool is_1_0;        /* HTTP/1.0 */
     bool has_length;    /* Content-Length came */
     bool has_coding;    /* Transfer-Encoding came */
     bool distrusted;    /* the framing contradicts itself */
-    uint8_t header;     /* of the field that comes in */
+    uint8_t header;     /* index of the field that comes in */
     uint8_t word_len;   /* in word; more than fits: API_FRAMING_WORD_MAX + 1 */
     uint16_t line_len;  /* bytes of blanks; of a target: whether there are any */
     uint16_t taken_out; /* bytes of the chunk-size lines so far */
-    uint32_t cost;      /* of the head, and of the trailers */
+    uint32_t cost;      /* cost of the head, and of the trailers */
     uint32_t completed; /* requests that came whole; wraps */
     uint64_t left;      /* bytes of the body, or of the chunk */
     uint64_t body;      /* bytes of the chunks so far */

@@ -74,7 +74,7 @@ static int open_at(const struct addrinfo *info, bool reuse_port, bool both)
         return -1;
     const int on = 1;
     const int off = 0;
-    const int buffer = API_HTTP_SEND_BUFFER; /* of each connection that is accepted there */
+    const int buffer = API_HTTP_SEND_BUFFER; /* for each connection that is accepted there */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) < 0 ||
         (both && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||

@@ -94,11 +94,11 @@ int api_wire_setsockopt(int fd, int level, int name, const void *value, socklen_
 {
     void *socket = level == IPPROTO_TCP ? find_socket(fd) : NULL;
     if (socket != NULL && current.calls->is_local(socket))
-        return 0; /* what it would delay, or send at once, leaves at once there */
+        return 0; /* output that it would delay, or send at once, leaves at once there */
     return (int)syscall(SYS_setsockopt, fd, level, name, value, size);
 }
 
-/* What is not fetched stays with the kernel, which keeps the descriptor readable. */
+/* Unread bytes stay with the kernel, which keeps the descriptor readable. */
 int api_wire_epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms)
 {
     if (current.calls == NULL)

@@ -1,7 +1,7 @@
-/* What a library asks of the kernel about sockets, led to the owner of its connections. The library
- * calls recv(2), send(2) and their like, and has no hook there. The linker gives an executable
- * these names for the functions below (api/CMakeLists.txt), and the dynamic linker finds an
- * executable's names before those of the C library. README.md says why each one is needed.
+/* The calls of a library to the kernel about sockets, led to the owner of its connections. The
+ * library calls recv(2), send(2) and their like, and has no hook there. The linker gives an
+ * executable these names for the functions below (api/CMakeLists.txt), and the dynamic linker finds
+ * an executable's names before those of the C library. README.md says why each one is needed.
  *
  * Outside of a round (api_socket_calls_begin()), and for a socket that is not the owner's, each
  * function is the system call of its name. One round at a time on a thread. */
@@ -35,7 +35,7 @@ struct api_socket_calls {
     /* Nothing more is written to an encrypted connection. */
     void (*end)(void *socket);
 
-    /* Of the Unix domain. */
+    /* A socket of the Unix domain. */
     bool (*is_local)(const void *socket);
 };
 

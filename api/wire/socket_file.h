@@ -14,7 +14,7 @@ enum {
 
 struct api_socket_file {
     char path[API_SOCKET_PATH_MAX];
-    dev_t device; /* of the file that was made */
+    dev_t device; /* device of the file that was made */
     ino_t inode;
 };
 

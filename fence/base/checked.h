@@ -1,4 +1,4 @@
-/* What the compiler is told of functions whose result counts. */
+/* Attributes for the compiler, for functions whose result counts. */
 #ifndef FENCE_BASE_CHECKED_H
 #define FENCE_BASE_CHECKED_H
 

@@ -11,8 +11,9 @@
 struct fence_pool {
     uint32_t capacity;
     uint32_t used;
-    uint32_t free;  /* the first free slot; FENCE_POOL_NONE: all are taken */
-    uint32_t *next; /* of each free slot: the one behind it. Of a taken one: a mark */
+    uint32_t free; /* the first free slot; FENCE_POOL_NONE: all are taken */
+    uint32_t
+        *next; /* the index after each free slot: the one behind it. For a taken slot: a mark */
 };
 
 /* All @capacity slots are free, 0 first. False: no memory. Precondition: @capacity > 0. */

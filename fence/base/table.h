@@ -9,9 +9,9 @@
 #define FENCE_TABLE_NONE UINT32_MAX
 
 struct fence_table {
-    uint32_t capacity; /* of slots, and of chains */
+    uint32_t capacity; /* number of slots, and of chains */
     uint32_t *chains;  /* the first slot of each; FENCE_TABLE_NONE: it is empty */
-    uint32_t *next;    /* of each slot in a chain */
+    uint32_t *next;    /* next slot after each slot in a chain */
 };
 
 /* For slots 0 .. @capacity - 1, a power of two; none is in it. False: no memory. */

@@ -29,7 +29,7 @@ void fence_timers_set(struct fence_timers *timers, uint32_t slot, uint64_t due_u
 /* When the earliest is due; FENCE_NEVER if none is set. */
 uint64_t fence_timers_next_us(const struct fence_timers *timers);
 
-/* Whose it is. Precondition: one is set. */
+/* The owner of the timer. Precondition: one is set. */
 uint32_t fence_timers_first(const struct fence_timers *timers);
 
 /* Reports whether @slot has one. */

@@ -84,7 +84,7 @@ static void begin_admitting(struct fence_bootstrap *bootstrap,
     ask_step(bootstrap, FENCE_REJOIN_ADMIT, effect);
 }
 
-/* Of this fleet, and of one that it follows. */
+/* For this fleet, and for one that it follows. */
 static uint32_t longest_lease_ms(const struct fence_bootstrap *bootstrap)
 {
     uint32_t from_ms = bootstrap->params.from_ttl_max_ms;

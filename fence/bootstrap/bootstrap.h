@@ -45,7 +45,7 @@ enum fence_bootstrap_event_kind {
 
 struct fence_bootstrap_event {
     enum fence_bootstrap_event_kind kind;
-    uint64_t now_us; /* of a clock that never goes back and counts while the machine sleeps */
+    uint64_t now_us; /* time on a clock that never goes back and counts while the machine sleeps */
     unsigned master;
     const struct fence_facts *facts;        /* FACTS */
     const struct fence_rejoin_reply *reply; /* REPLY */

@@ -41,8 +41,8 @@ bool fence_bootstrap_knows_all_leases(const struct fence_bootstrap *bootstrap);
 void fence_bootstrap_note_lease(struct fence_bootstrap *bootstrap, uint32_t left_ms,
                                 uint64_t now_us);
 
-/* What the closed masters tell: no token of the fleet is above it. False: no floor fits above
- * that. */
+/* The knowledge of the closed masters: no token of the fleet is above it. False: no floor fits
+ * above that. */
 FENCE_CHECKED bool fence_bootstrap_set_closing_floor(struct fence_bootstrap *bootstrap);
 
 #endif

@@ -1,4 +1,5 @@
-/* What a run of a bootstrap is given, what it knows, and how it ends (fence/bootstrap/bootstrap.h).
+/* The input, the knowledge and the end of a run of a bootstrap is given, what it knows, and how it
+ * ends (fence/bootstrap/bootstrap.h).
  */
 #ifndef FENCE_BOOTSTRAP_RUN_H
 #define FENCE_BOOTSTRAP_RUN_H
@@ -21,7 +22,7 @@ enum {
     FENCE_BOOTSTRAP_WATCH_US = 1000 * 1000, /* between two looks at the claims, in WAITING */
 };
 
-/* Where a run ends that does not fail. */
+/* The states in which a run ends that does not fail. */
 enum fence_bootstrap_until {
     FENCE_BOOTSTRAP_ALL_DONE,
     FENCE_BOOTSTRAP_ALL_LOOKED_AT, /* and judged; nothing is written */
@@ -36,11 +37,11 @@ struct fence_bootstrap_params {
     uint32_t ttl_max_ms; /* 0: that of the survivors, or else FENCE_TTL_MAX_DEFAULT_MS */
     uint32_t readers;    /* seats of readers for each name; 0: as the survivors have it, or else
                           * FENCE_READERS_DEFAULT */
-    uint32_t extensions_max; /* of one grant; 0: as the survivors have it, or else
+    uint32_t extensions_max; /* for one grant; 0: as the survivors have it, or else
                               * FENCE_EXTENSIONS_DEFAULT */
     enum fence_bootstrap_until until;
 
-    /* Of a move (fence/bootstrap/closing.h). */
+    /* For a move (fence/bootstrap/closing.h). */
     bool closes;     /* the fleet of these masters is closed for ever; @goes_on is false */
     bool is_known;   /* somebody answers for @seen: a majority need not remember */
     bool was_closed; /* @goes_on: an earlier run closed the fleet it follows, for @fleet_id */
@@ -81,7 +82,7 @@ enum fence_bootstrap_failure {
     FENCE_BOOTSTRAP_MOVED,        /* its fleet was moved to other masters */
     FENCE_BOOTSTRAP_OTHER_SIZE,   /* its fleet has another number of masters */
     FENCE_BOOTSTRAP_NO_FLEET,     /* closes: no master is of any fleet */
-    FENCE_BOOTSTRAP_FORGOTTEN,    /* of a move: fewer than a majority, @count, remember */
+    FENCE_BOOTSTRAP_FORGOTTEN,    /* in a move: fewer than a majority, @count, remember */
     FENCE_BOOTSTRAP_OTHER_MOVE,   /* closes: it was closed for another fleet than this run's */
     /* ---- */
     FENCE_BOOTSTRAP_FLOOR,      /* no floor fits above @seen */
@@ -90,7 +91,7 @@ enum fence_bootstrap_failure {
     FENCE_BOOTSTRAP_TAKEN_OVER, /* it is claimed no more: wiped, or claimed by another run */
 };
 
-/* What goes wrong first. */
+/* The first failure. */
 struct fence_bootstrap_outcome {
     enum fence_bootstrap_failure failure;
     enum fence_bootstrap_state state; /* in which it failed */
@@ -109,12 +110,12 @@ struct fence_bootstrap {
     unsigned at; /* the master that is asked now */
     struct fence_facts seen[FENCE_MASTERS_MAX];
 
-    char fleet_id[FENCE_ID_HEX_LEN + 1]; /* what the marker of each master is to say */
+    char fleet_id[FENCE_ID_HEX_LEN + 1]; /* the fields for the marker of each master is to say */
     uint32_t ttl_max_ms;
     uint32_t readers;
     uint32_t extensions_max;
-    struct fence_view known;    /* what survivors know */
-    struct fence_view admitted; /* what the fleet goes on under */
+    struct fence_view known;    /* the knowledge of survivors */
+    struct fence_view admitted; /* the terms under which the fleet goes on under */
     unsigned survivors;
     unsigned closed;                       /* closes: masters that an earlier run has closed, */
     char closed_for[FENCE_ID_HEX_LEN + 1]; /* and the fleet that follows */

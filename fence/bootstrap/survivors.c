@@ -168,9 +168,9 @@ static bool judge_loss(struct fence_bootstrap *bootstrap)
     return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_NOTHING_LOST, 0);
 }
 
-/* What the new incarnation is above, where survivors know @known. Survivors may know nothing of an
- * earlier floor, but servers that run do. Each floor is named to the next run. So the number itself
- * tells how many there were at most. */
+/* The bound that the new incarnation exceeds, where survivors know @known. Survivors may know
+ * nothing of an earlier floor, but servers that run do. Each floor is named to the next run. So the
+ * number itself tells how many there were at most. */
 static int64_t incarnation_before(const struct fence_bootstrap_params *params, int64_t known)
 {
     assert(known >= 0);

@@ -1,4 +1,5 @@
-/* What a bootstrap makes of the masters that it looked at. Only fence/bootstrap includes this. */
+/* The decision of a bootstrap about the masters that it looked at. Only fence/bootstrap includes
+ * this. */
 #ifndef FENCE_BOOTSTRAP_SURVIVORS_H
 #define FENCE_BOOTSTRAP_SURVIVORS_H
 
@@ -9,7 +10,7 @@
  * outcome says why. Precondition: all masters were looked at. */
 FENCE_CHECKED bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap);
 
-/* Reports whether each server itself may vote. What its marker says is judged later. */
+/* Reports whether each server itself may vote. The words of its marker are judged later. */
 FENCE_CHECKED bool fence_bootstrap_judge_servers(struct fence_bootstrap *bootstrap);
 
 /* Decides the incarnations that the members get. False: one leaves no room for higher ones. */

@@ -1,5 +1,5 @@
-/* The attempts of a call: what masters are sent, first and later, and when. What follows from an
- * attempt that is over is its caller's. */
+/* The attempts of a call: what masters are sent, first and later, and when. The consequences of a
+ * finished attempt are those of its caller's. */
 #ifndef FENCE_CALL_ATTEMPTS_H
 #define FENCE_CALL_ATTEMPTS_H
 
@@ -11,7 +11,7 @@ struct core_group_call *core_group_of(const struct fence_core *core, const struc
 /* Begins an attempt of @call, and asks. It has FAILED where too few can be asked. */
 void core_attempt_begin(struct fence_core *core, struct call *call);
 
-/* What its round does (fence/call/rounds.h), but for the conclusion, which is the caller's: the
+/* The steps of its round (fence/call/rounds.h), but for the conclusion, which is the caller's: the
  * attempt may be WON or FAILED then. */
 struct fence_tally *core_attempt_tally(struct call *call);
 void core_attempt_count(struct fence_core *core, struct call *call, unsigned i,

@@ -1,4 +1,4 @@
-/* Breaking a grant: two rounds, then the answer. What they mean: fence/round/breaking.h. */
+/* Breaking a grant: two rounds, then the answer. The meanings are in fence/round/breaking.h. */
 #ifndef FENCE_CALL_BREAK_H
 #define FENCE_CALL_BREAK_H
 

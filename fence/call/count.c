@@ -23,7 +23,7 @@ static bool is_first(const struct fence_core *core, const struct call *call)
     return core_wait_queues_before(&core->counting, me) == FENCE_NOBODY;
 }
 
-/* Who becomes the first by it has its turn at once. */
+/* A call that becomes the first by it has its turn at once. */
 static void leave_counter(struct fence_core *core, const struct call *call)
 {
     uint32_t next = core_wait_queues_leave(&core->counting, core_index(core, call));
@@ -31,8 +31,9 @@ static void leave_counter(struct fence_core *core, const struct call *call)
         core_wake_at(core, &core->calls[next], core->now_us);
 }
 
-/* Of those behind the first: how many its round counts for. A reading is never put with calls that
- * count, as what they meet is not what it would meet. They get no replies of their own. */
+/* The number of calls behind the first for which its round counts. A reading
+ * is never put with calls that count, as what they meet is not what it would meet. They get no
+ * replies of their own. */
 static void gather(struct fence_core *core, struct call *call)
 {
     call->count.batch = 1;
@@ -105,7 +106,7 @@ static void end_batch(struct fence_core *core, struct call *call, int error, int
 
 static void begin_round(struct fence_core *core, struct call *call);
 
-/* What has masters that are behind answer the highest number so far. */
+/* Has masters that are behind answer the highest number so far. */
 static int64_t hint_to_count(const struct call *call)
 {
     int64_t before = call->counter.highest - call->count.sum;

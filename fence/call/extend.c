@@ -24,7 +24,7 @@ static void ask_to_extend(struct fence_core *core, const struct call *call, uint
         core_ask(core, call, set, &request);
 }
 
-/* What they answer from here on says nothing of how long they take. */
+/* Later answers say nothing of how long they take. */
 static void join_masters(struct fence_core *core, struct call *call, uint32_t set)
 {
     const struct fence_quorum_call *vote = &call->vote;
@@ -44,8 +44,8 @@ static void join_masters(struct fence_core *core, struct call *call, uint32_t se
     core_ask(core, call, set, &request);
 }
 
-/* What a round joined is the holder's only if the round succeeds. It goes by the tag of the round:
- * by the lock id it would take what another round extended. */
+/* A lock that joined in a round is the holder's only if the round succeeds. It goes by the tag of
+ * the round: by the lock id it would take what another round extended. */
 static void undo_joins(struct fence_core *core, const struct call *call, uint32_t masters)
 {
     const struct fence_taken taken = {
@@ -79,7 +79,8 @@ static int extend_error(const struct fence_core *core, const struct call *call,
     }
 }
 
-/* What was acquired again stands for as long as was found, also where it could not be extended. */
+/* A lock that was acquired again stands for as long as was found, also where it could not be
+ * extended. */
 static bool stands_anew(const struct fence_core *core, const struct call *call,
                         enum fence_verdict verdict)
 {

@@ -51,7 +51,7 @@ static void try_again_or_answer(struct fence_core *core, struct call *call)
     answer_unknown(core, call, fence_error_is_obstacle(error) ? error : FENCE_ENOQUORUM);
 }
 
-/* What was found may be about to end. The round that follows extends it, or has it join. */
+/* A lock that was found may be about to end. The round that follows extends it, or has it join. */
 static void keep_reacquired(struct fence_core *core, struct call *call)
 {
     assert(call->taking.attempt.state == FENCE_ATTEMPT_WON);

@@ -8,7 +8,7 @@
 
 #include "fence/state/state.h"
 
-/* What a kind of round does of its own. */
+/* The steps of a kind of round. */
 struct core_round_kind {
     /* The tally of the round under way. */
     struct fence_tally *(*tally)(struct call *call);

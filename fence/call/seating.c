@@ -114,7 +114,7 @@ static uint64_t awaited_seats(const struct fence_core *core, const struct call *
     return call->mode == FENCE_MODE_READ ? core_seats_of(call) : turns_of(core, call);
 }
 
-/* Of the seats in @set, which has one. */
+/* The hint of the seat in @set whose lease ends first. */
 static struct core_holder_hint *first_to_end_of(struct core_seats_known *known, uint64_t set)
 {
     struct core_holder_hint *first = NULL;
@@ -125,7 +125,7 @@ static struct core_holder_hint *first_to_end_of(struct core_seats_known *known, 
     return first;
 }
 
-/* Of a reader that the gate turns away, the gate. */
+/* The gate that turns a reader away. */
 struct core_holder_hint *core_seat_first_to_end(const struct fence_core *core,
                                                 const struct call *call)
 {

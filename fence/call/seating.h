@@ -51,7 +51,7 @@ uint64_t core_seats_pass_turns(struct fence_core *core, const struct call *call)
 bool core_seats_has_turn(const struct fence_core *core, const struct call *call);
 bool core_seat_has_turn(const struct fence_core *core, const struct call *call);
 
-/* What is known of the seat that @call asks for; and of that whose lease ends first, of all seats
+/* The knowledge of the seat that @call asks for; and of that whose lease ends first, of all seats
  * that it knows, and of those that it has the turn of. */
 struct core_holder_hint *core_seat_hint(const struct fence_core *core, const struct call *call);
 struct core_holder_hint *core_seat_first_to_end(const struct fence_core *core,
@@ -112,7 +112,7 @@ void core_seat_found_held(struct fence_core *core, const struct call *call, unsi
 const struct fence_group *core_seat_with_gate(struct fence_core *core, const struct call *call,
                                               int64_t hint);
 
-/* What is known of the gate that @call, a reader, met. And it met a holder of it, whom its hint
+/* The knowledge of the gate that @call, a reader, met. And it met a holder of it, whom its hint
  * names now. */
 struct core_holder_hint *core_seat_gate_hint(const struct fence_core *core,
                                              const struct call *call);

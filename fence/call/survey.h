@@ -1,4 +1,4 @@
-/* A survey asks a majority who holds each seat, in one round, and takes nothing. What it finds are
+/* A survey asks a majority who holds each seat, in one round, and takes nothing. The findings are
  * hints: the attempt for a seat decides. Two kinds of calls make a survey:
  *
  * A call under the client's own lock id, before its first attempt. A client repeats an acquire
@@ -20,7 +20,7 @@ bool core_survey_due(const struct call *call);
  * is over. */
 void core_survey_begin(struct fence_core *core, struct call *call);
 
-/* What its round does (fence/call/rounds.h), but for the conclusion, which is the caller's. */
+/* The steps of its round (fence/call/rounds.h), but for the conclusion, which is the caller's. */
 struct fence_tally *core_survey_tally(struct call *call);
 void core_survey_count(struct fence_core *core, struct call *call, unsigned i,
                        const struct fence_reply *reply);

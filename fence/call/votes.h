@@ -1,4 +1,4 @@
-/* What extend, release and inspect have in common: masters vote in one round
+/* The common part of extend, release and inspect: masters vote in one round
  * (fence/round/quorum_call.h). */
 #ifndef FENCE_CALL_VOTES_H
 #define FENCE_CALL_VOTES_H
@@ -10,7 +10,7 @@
 void core_vote_begin(struct fence_core *core, struct call *call, enum fence_call_kind kind,
                      uint32_t first, uint32_t spare);
 
-/* What the round does (fence/call/rounds.h). */
+/* The steps of the round (fence/call/rounds.h). */
 struct fence_tally *core_vote_tally(struct call *call);
 void core_vote_count(struct fence_core *core, struct call *call, unsigned i,
                      const struct fence_reply *reply);

@@ -12,9 +12,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* What a look found. */
+/* The result of a look. */
 struct look {
-    uint64_t serial; /* of its round */
+    uint64_t serial; /* serial of its round */
     int error;       /* 0, or why nothing is known */
     bool held;
     bool kept;     /* it is held for nobody (fence/round/holders.h) */

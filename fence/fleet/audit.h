@@ -15,7 +15,7 @@ enum fence_finding {
     FENCE_FINDINGS_OF_SERVER = 16,
     FENCE_FINDING_REPLICAS = FENCE_FINDINGS_OF_SERVER, /* attached, and could be promoted */
     FENCE_FINDING_CLOCK,                               /* its clock moved against our boot clock */
-    FENCE_FINDING_SAME_HOST, /* of the fleet: some masters are one machine */
+    FENCE_FINDING_SAME_HOST, /* a finding about the fleet: some masters are one machine */
     FENCE_FINDINGS,
 };
 
@@ -34,7 +34,7 @@ struct fence_audited {
     char host[FENCE_HOST_MAX + 1];                                   /* "" likewise */
 
     struct fence_clock_reading clock; /* the last that was quick */
-    int64_t strayed_us;               /* what the last wrong one was off by */
+    int64_t strayed_us;               /* the error of the last wrong measurement */
     uint64_t strayed_until_us;        /* on show until then */
 };
 

@@ -20,8 +20,9 @@ struct fence_clock_reading {
     uint64_t after_us;
 };
 
-/* By how much, at the least, their clock moved more (positive) or less (negative) than ours between
- * two readings. The second reading began after the first ended. 0: it stayed within the bounds. */
+/* The least difference by which their clock moved more (positive) or less (negative) than ours
+ * between two readings. The second reading began after the first ended. 0: it stayed within the
+ * bounds. */
 int64_t fence_clock_strayed_us(const struct fence_clock_reading *first,
                                const struct fence_clock_reading *second);
 

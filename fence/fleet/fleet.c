@@ -218,9 +218,9 @@ bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct 
     uint64_t before = fleet->generation;
     struct fence_view *known = &fleet->master[i].facts.view;
     const int64_t own = known->incarnation[i];
-    /* The last number of a master counts, even if it is lower than an earlier one. What it knows
-     * only rises, so the earlier one was wrong. Its own number is in its marker, with the writes
-     * that it counted under that number: only a handshake tells both. */
+    /* The last number of a master counts, even if it is lower than an earlier one. A position only
+     * rises, so the earlier one was wrong. Its own number is in its marker, with the writes that it
+     * counted under that number: only a handshake tells both. */
     *known = *view;
     known->incarnation[i] = own;
     merge_views(fleet);
@@ -294,7 +294,7 @@ void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks,
     assert(i < fleet->n);
     struct fence_master *master = &fleet->master[i];
     if (master->in_flight == 0)
-        return; /* of a connection that was given up meanwhile */
+        return; /* a reply of a connection that was given up meanwhile */
     master->in_flight--;
     master->progress_us = now_us;
     master->lag_us = 0;

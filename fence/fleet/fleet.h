@@ -33,22 +33,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a handshake found out about one master. The room in storage/ that knows such servers judges
+/* The results of a handshake with one master. The room in storage/ that knows such servers judges
  * their settings, in its own words: static strings that are never freed. */
 struct fence_facts {
     char server_id[FENCE_ID_HEX_LEN + 1]; /* a server has a new one at each start */
-    char server[FENCE_SERVER_MAX + 1];    /* what it calls itself: "redis", "valkey"; "": unknown */
+    char server[FENCE_SERVER_MAX + 1];    /* its name for itself: "redis", "valkey"; "": unknown */
     char version[FENCE_SERVER_MAX + 1];   /* its own; "": unknown */
     bool module;                          /* a module of the server answers requests about locks */
-    char lineage[FENCE_LINEAGE_MAX + 1];  /* what its data descend from: another after anything that
+    char lineage[FENCE_LINEAGE_MAX + 1];  /* the lineage of its data: another after anything that
                                            * may have taken writes back or dropped keys */
     const struct fence_words *unfit;      /* why this server may not vote, with any data;
                                            * NULL: it may */
     bool replica;                         /* it follows another server */
     bool intact;  /* its run or its lineage is not the marker's, but it seems to have everything:
                    * its disk kept it, or its memory was not touched */
-    bool durable; /* what it answered is on its disk, by all of its settings */
-    const struct fence_words *undurable; /* what to do where it no longer is; NULL: no more than
+    bool durable; /* its answers are on its disk, by all of its settings */
+    const struct fence_words *undurable; /* the action if it no longer is; NULL: no more than
                                           * FENCE_REASON_UNDURABLE says */
     char persistence[16]; /* how it keeps writes, in the server's own word; or "unknown" */
 
@@ -78,11 +78,12 @@ struct fence_facts {
     int64_t progress; /* joining: rises while its leader gets on */
     uint32_t ttl_max_ms;
     uint32_t readers;             /* seats of readers; 0: the marker names none */
-    uint32_t extensions_max;      /* of one grant; 0: the marker is of before it could be set */
-    int64_t writes;               /* of its position */
+    uint32_t extensions_max;      /* for one grant; 0: the marker is of before it could be set */
+    int64_t writes;               /* the count in its position */
     struct fence_positions heard; /* positions that servers told it */
     bool exclusive;         /* no other server can reach it: none can know more of its position */
-    uint32_t other_members; /* of its fleet, where these are not as many as this fleet's; else 0 */
+    uint32_t other_members; /* number in its fleet, where these are not as many as this fleet's;
+                               else 0 */
     struct fence_view view;
 
     bool closed; /* it was of a fleet that was moved away, and has not voted in another since: */
@@ -152,13 +153,13 @@ struct fence_master {
     bool connected; /* @facts are of the connection that stands */
     bool known;     /* @facts are the last that a handshake found, and were refused meanwhile */
     struct fence_facts facts;
-    struct fence_view named; /* what requests to it name: the fleet's view, and what this one alone
-                              * says of members that cannot vote now */
+    struct fence_view named; /* the names in requests to it: the fleet's view, and what this one
+                              * alone says of members that cannot vote now */
     uint32_t in_flight;      /* requests sent and not yet answered or lost */
     uint32_t locks;          /* that these are about, */
     uint32_t group_locks;    /* and of them, in requests for several */
     uint64_t progress_us;    /* when it last answered, or was first asked after a rest */
-    uint64_t lag_us;         /* of this process since then: that time is no silence */
+    uint64_t lag_us;         /* delay of this process since then: that time is no silence */
     uint64_t gone_us;        /* since when it is not connected; 0: it is */
     int64_t meant;           /* the incarnation that this server last meant it to get; 0: none */
     int64_t believed;        /* its incarnation in the fleet's view when @facts were found */
@@ -179,7 +180,7 @@ struct fence_fleet {
     uint32_t readers;                    /* seats of readers for each name; 0 until then */
     uint32_t readers_named;              /* the same; 0: its markers name none */
     uint32_t extensions_max;             /* the fleet's; 0: it names none */
-    struct fence_view view;              /* what is believed */
+    struct fence_view view;              /* the trusted value */
     struct fence_positions known;        /* the last that each member is known to have had */
     uint64_t judged_us;                  /* when its masters were judged last */
     uint64_t generation; /* counts changes of @view, and of what masters are named */
@@ -223,9 +224,9 @@ FENCE_CHECKED bool fence_fleet_shows(struct fence_fleet *fleet, unsigned i, int6
  * due. */
 void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason);
 
-/* Judges all masters that are connected, except those in RESTAMP or REJOIN. What is learnt of one
- * master can change what another may do. Returns the set (bit i: master i) that became RESTAMP,
- * REJOIN or REFUSED by it. */
+/* Judges all masters that are connected, except those in RESTAMP or REJOIN. News of one master can
+ * change what another may do. Returns the set (bit i: master i) that became RESTAMP, REJOIN or
+ * REFUSED by it. */
 uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
 
 /* How long after it was asked an answer counts. A far master may take longer. */
@@ -256,7 +257,7 @@ uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master
 uint32_t fence_fleet_active(const struct fence_fleet *fleet);
 unsigned fence_fleet_active_count(const struct fence_fleet *fleet);
 
-/* How many locks the quickest majority owes answers for: what each of its masters owes at most. Of
+/* How many locks the quickest majority owes answers for: what each of its masters owes at most. For
  * requests for several, if @groups. 0 where no majority is active. */
 uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups);
 
@@ -279,14 +280,14 @@ uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
  * admitted. */
 bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i);
 
-/* What is to be told of master @i: its reason, or one that says more about how it came to that. A
+/* The text about master @i: its reason, or one that says more about how it came to that. A
  * higher incarnation that was learnt since the last probe is no sign yet of another machine. */
 enum fence_reason fence_fleet_told(const struct fence_fleet *fleet, unsigned i);
 
 /* Reports whether some master is in the middle of a pawld init. */
 bool fence_fleet_initialising(const struct fence_fleet *fleet);
 
-/* What is wrong with master @i, by its facts. They must fit member @i of this fleet, its view and
+/* The fault of master @i, by its facts. They must fit member @i of this fleet, its view and
  * its maximum TTL. FENCE_REASON_NONE: it may vote. */
 enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i);
 

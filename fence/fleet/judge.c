@@ -23,7 +23,7 @@ static bool same_server_elsewhere(const struct fence_fleet *fleet, unsigned i)
     return false;
 }
 
-/* What is wrong with the server itself, and not with its data. */
+/* The fault of the server itself, and not with its data. */
 static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;

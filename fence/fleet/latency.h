@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of one master. Times are microseconds. All zero: nothing is known. */
+/* For one master. Times are microseconds. All zero: nothing is known. */
 struct fence_latency {
     uint64_t mean_us;
     uint64_t deviation_us;

@@ -28,7 +28,7 @@ bool fence_facts_lost_writes(const struct fence_facts *facts, unsigned i)
 }
 
 /* Reports whether a restart should find this position again. A master that is joining has written
- * nothing yet under the incarnation that it is to get. What a master writes under weaker settings
+ * nothing yet under the incarnation that it is to get. A write of a master under weaker settings
  * than its marker says counts for nothing, and may be lost. */
 static bool is_kept(const struct fence_facts *facts)
 {

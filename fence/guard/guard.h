@@ -20,7 +20,7 @@
  * An equal token is allowed: one holder writes many times under one grant. */
 FENCE_CHECKED int fence_guard_judge(int64_t highest, int64_t token, int64_t *ret_highest);
 
-/* What a guard of a read-write lock has seen of a resource. 0: none yet. */
+/* The highest tokens that a guard of a read-write lock has seen of a resource. 0: none yet. */
 struct fence_guard {
     /* The highest token of a writer. */
     int64_t writer;
@@ -51,7 +51,7 @@ int64_t fence_guard_refusing(const struct fence_guard *seen, int64_t token, bool
 /* The variant without order: a write is accepted only while @lock_id is the one that claimed last.
  * Returns 0 or FENCE_ESTALE.
  *
- * What it cannot do: tell an older claim from a newer one. A holder that slept before its claim
+ * Its limit: it cannot tell an older claim from a newer one. A holder that slept before its claim
  * takes the resource from its successor, whose next write is then refused. No update is lost, since
  * each writer read after its claim, but the rightful holder is the one turned away. Use it only
  * where no ordered token is to be had. */

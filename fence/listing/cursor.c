@@ -13,7 +13,7 @@ enum {
     HEX_MAX = 16, /* digits of a number */
 };
 
-/* Of all that the listing depends on, its text so far included. */
+/* A digest of everything that the listing depends on, its text so far included. */
 static unsigned long sum_of(const char *text, enum fence_listing_kind kind, const char *prefix)
 {
     return fence_hash(prefix, strlen(prefix), fence_hash(text, strlen(text), FORM + kind));

@@ -16,7 +16,7 @@ struct fence_listing_names {
     struct fence_lock_name *name;
     struct fence_listing_holders {
         uint64_t on[FENCE_MASTERS_MAX]; /* fence_found.holders; 0: nobody, or not known */
-    } * holder;                         /* of each name */
+    } * holder;                         /* holder of each name */
 };
 
 /* Takes the names out of what a scan found, in their order, each once; nobody's yet. @names has

@@ -11,7 +11,7 @@
  *               are walked, one after the other, in as many pages as it takes.
  *   SIFTING     A lock that stands on two of these is listed with the first: a name is passed over
  *               where a master walked before names the same holder for it as the one being walked.
- *               Where those cannot be asked it is not passed over.
+ *               If those cannot be asked it is not passed over.
  *   INSPECTING  The core's FENCE_CALL_INSPECT; its answers say whether a lock is held.
  *   ANSWERED    The page was answered, but some of what was asked is still to come.
  *
@@ -40,9 +40,9 @@
 #include "fence/protocol/listing_message.h"
 
 enum {
-    FENCE_LISTING_STEPS = 16,      /* of a scan, for a page */
-    FENCE_LISTING_CALLS = 64,      /* of inspection, that a page makes at a time */
-    FENCE_LISTING_EFFECTS_MAX = 2, /* of one step: the answer, and a last question */
+    FENCE_LISTING_STEPS = 16,      /* steps in a scan, for a page */
+    FENCE_LISTING_CALLS = 64,      /* calls for inspection, that a page makes at a time */
+    FENCE_LISTING_EFFECTS_MAX = 2, /* effects in one step: the answer, and a last question */
 
     /* For the answers of masters that are at work: the longer of this, and so many deadlines of
      * masters. */
@@ -95,7 +95,7 @@ enum fence_listing_effect_kind {
 
 struct fence_listing_effect {
     enum fence_listing_effect_kind kind;
-    enum fence_listing_kind listed; /* what the names are of */
+    enum fence_listing_kind listed; /* the kind of names */
     uint32_t masters;               /* a set: bit i is master i. Each was active a moment ago */
     union {
         struct {
@@ -109,7 +109,7 @@ struct fence_listing_effect {
         } names;
         struct fence_listing_answer answer;
     };
-    char next_cursor[FENCE_LISTING_CURSOR_MAX]; /* of the answer, which points here */
+    char next_cursor[FENCE_LISTING_CURSOR_MAX]; /* cursor for the answer, which points here */
 };
 
 struct fence_listing_effects {
@@ -131,7 +131,7 @@ struct fence_listing {
     enum fence_listing_phase phase;
     unsigned owed;        /* answers of masters and of the core */
     uint32_t asked;       /* set of masters that owe one */
-    uint64_t deadline_us; /* of the next TICK: to go on with, or the end of the patience */
+    uint64_t deadline_us; /* time of the next TICK: to go on with, or the end of the patience */
     int error;            /* the first */
     enum fence_part parts[FENCE_MASTERS_MAX];
 
@@ -149,7 +149,7 @@ struct fence_listing {
     bool lost;  /* the connection ended before the answer */
     bool split; /* the page ends within it */
     struct fence_listing_names names;
-    size_t inspected; /* of them, or being so */
+    size_t inspected; /* names that are inspected, or being so */
 
     /* The page so far. */
     struct fence_listed *locks;

@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* What keeps the id's own lock from being extended, or YES. What was imported proves something only
- * where a majority had it. */
+/* The reason that keeps the id's own lock from being extended, or YES. An imported lock proves
+ * something only where a majority had it. */
 static enum fence_reply_kind judge_own(const struct fence_turn *turn,
                                        const struct fence_stored_lock *lock,
                                        const struct fence_request *request)
@@ -52,7 +52,7 @@ static void lengthen(struct fence_turn *turn, const struct fence_request *reques
     answer->reply.number = lock->extensions;
 }
 
-/* Where the lock is not the id's: NO if it may join. A tombstone may stand for its lock, so it says
+/* If the lock is not the id's: NO if it may join. A tombstone may stand for its lock, so it says
  * nothing. */
 static enum fence_reply_kind judge_lacking(struct fence_turn *turn,
                                            const struct fence_request *request,

@@ -18,7 +18,7 @@ bool fence_stored_lock_is_attempts(const struct fence_stored_lock *lock,
 bool fence_stored_lock_is_ids(const struct fence_stored_lock *lock,
                               const struct fence_request *request);
 
-/* What is left of its lease, without its delay; 0: it is in its delay, and its own lock id may
+/* The rest of its lease, without its delay; 0: it is in its delay, and its own lock id may
  * still extend it or take it again. */
 uint64_t fence_stored_lock_lease_ms(const struct fence_turn *turn,
                                     const struct fence_stored_lock *lock);

@@ -20,7 +20,7 @@ static bool is_active_member(const struct fence_turn *turn, const char *fleet_id
            strcmp(marker->fleet_id, fleet_id) == 0;
 }
 
-/* Of itself a master knows best, and of others no more than is named. */
+/* A master knows itself best, and of others no more than is named. */
 static bool view_stands(const struct fence_turn *turn, const struct fence_view *named)
 {
     const struct fence_view *known = &turn->marker.view;
@@ -67,7 +67,7 @@ static bool is_as_seen(const struct fence_turn *turn, const struct fence_facts *
            memcmp(&marker->view, &seen->view, sizeof(marker->view)) == 0;
 }
 
-/* What it recorded of others is not forgotten, and its own incarnation stays what it was. */
+/* Its records of others are kept, and its own incarnation stays what it was. */
 static bool mark_joining(struct fence_turn *turn, const struct fence_rejoin_request *request)
 {
     struct fence_stored_marker *marker = &turn->marker;
@@ -97,7 +97,7 @@ static bool mark_joining(struct fence_turn *turn, const struct fence_rejoin_requ
     return true;
 }
 
-/* What it still holds counts no more. If it seems to have kept all it knew, its locks stay, as
+/* Its remaining locks count no more. If it seems to have kept all it knew, its locks stay, as
  * imported ones that no master had: they stand in the way in case the import never ends. */
 static bool clear_locks(struct fence_turn *turn, const struct fence_rejoin_request *request,
                         uint64_t *ret_cursor)

@@ -1,4 +1,4 @@
-/* What makes a master a member of a fleet, and the steps of a rejoin
+/* The facts that make a master a member of a fleet, and the steps of a rejoin
  * (fence/protocol/rejoin_message.h): the rules of storage/redis/lua/view.lua, mark.lua, clear.lua,
  * install.lua, admit.lua and restamp.lua. Each is wholly done or not. */
 #ifndef FENCE_MASTER_MARKER_H
@@ -7,7 +7,7 @@
 #include "fence/fleet/fleet.h"
 #include "fence/master/store.h"
 
-/* What stands in the way of acting for a fleet under a view. */
+/* The obstacles to acting for a fleet under a view. */
 enum fence_refusal {
     FENCE_REFUSAL_NONE,
     FENCE_REFUSAL_GONE,   /* no marker, or not that member's */

@@ -56,7 +56,7 @@ static bool is_same_lock(const struct fence_stored_lock *lock, const struct fenc
     return strcmp(lock->lock_id, read->lock_id) == 0 && !fence_stored_lock_is_tombstone(read);
 }
 
-/* What is left of a lease is told in whole milliseconds. */
+/* The rest of a lease is told in whole milliseconds. */
 static uint64_t expiry_of(const struct fence_turn *turn, uint64_t left_ms)
 {
     uint64_t longest_ms = turn->marker.ttl_max_ms;

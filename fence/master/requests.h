@@ -1,4 +1,4 @@
-/* What a master does on a request about locks (fence/protocol/message.h): the rules of
+/* The acts of a master on a request about locks (fence/protocol/message.h): the rules of
  * storage/redis/lua/locks.lua and rare/. */
 #ifndef FENCE_MASTER_REQUESTS_H
 #define FENCE_MASTER_REQUESTS_H

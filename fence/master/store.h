@@ -1,5 +1,5 @@
-/* What one master keeps, as its rules see it. The rules read and write through a table of
- * functions. Whoever runs the rules has the data: in a file, or in a few arrays.
+/* The data of one master, as its rules see it. The rules read and write through a table of
+ * functions. The runner of the rules has the data: in a file, or in a few arrays.
  *
  * A turn is some requests that the master answers together. The caller fills in struct fence_turn,
  * calls the rules, and then keeps the marker where the turn changed it. A function of the table
@@ -96,8 +96,8 @@ struct fence_master_store {
      * all. */
     uint64_t (*clear)(void *context, bool disowns, uint64_t cursor);
 
-    /* The page that @request asks for, a READ: sets the page and the cursor of @reply. What the
-     * page borrows is the caller's. False: no memory. */
+    /* The page that @request asks for, a READ: sets the page and the cursor of @reply. Memory that
+     * the page borrows is the caller's. False: no memory. */
     bool (*read_page)(void *context, const struct fence_rejoin_request *request,
                       struct fence_rejoin_reply *reply);
 
@@ -109,11 +109,11 @@ struct fence_master_store {
 struct fence_turn {
     const struct fence_master_store *store;
     void *context;         /* of @store */
-    unsigned members;      /* of the fleet, and */
+    unsigned members;      /* members of the fleet, and */
     unsigned me;           /* which of them this is, from 0 */
-    bool durable;          /* what it answers survives a crash, as it keeps its writes now */
+    bool durable;          /* its answers survive a crash, as it keeps its writes now */
     bool keeps_nothing;    /* it keeps no writes now: no marker of a durable master stands */
-    const char *server_id; /* of its process, */
+    const char *server_id; /* id of its process, */
     const char *lineage;   /* and what its data descend from */
     uint64_t now_ms;
     struct fence_stored_marker marker;

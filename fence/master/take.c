@@ -39,7 +39,7 @@ static bool lock_anew(struct fence_turn *turn, const struct fence_request *reque
     return true;
 }
 
-/* What was found grants no more than what is left of its lease. */
+/* A lock that was found grants no more than what is left of its lease. */
 static void limit(const struct fence_turn *turn, const struct fence_stored_lock *lock,
                   struct fence_reply *reply)
 {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* What stands for a lock id where only equality counts. Clients choose lock ids, so the hash is
+/* A hash for a lock id where only equality counts. Clients choose lock ids, so the hash is
  * keyed: without the key nobody finds two lock ids that count as one. It is of this process alone,
  * and nothing of it may be kept or sent. */
 uint64_t fence_lock_id_hash(const char *lock_id);

@@ -1,4 +1,4 @@
-/* What clients may call things: resources, lock ids, labels of owners. */
+/* The names that clients give: resources, lock ids, labels of owners. */
 #ifndef FENCE_PROTOCOL_NAME_H
 #define FENCE_PROTOCOL_NAME_H
 

@@ -23,7 +23,7 @@ struct fence_position {
     int64_t writes;      /* 0 .. FENCE_TOKEN_MAX */
 };
 
-/* Of each member. */
+/* For each member. */
 struct fence_positions {
     struct fence_position of[FENCE_MASTERS_MAX];
 };

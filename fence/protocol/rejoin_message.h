@@ -1,4 +1,4 @@
-/* What is said to a master, and by it, while it is taken back (fence/rejoin/rejoin_state.h), or
+/* Messages to a master, and by it, while it is taken back (fence/rejoin/rejoin_state.h), or
  * made a member of a fleet (fence/bootstrap/bootstrap.h). */
 #ifndef FENCE_PROTOCOL_REJOIN_MESSAGE_H
 #define FENCE_PROTOCOL_REJOIN_MESSAGE_H
@@ -41,14 +41,14 @@ enum fence_mark {
     FENCE_MARK_FLOOR,  /* a bootstrap of a fleet that did */
 };
 
-/* What is read of a master, in this order. */
+/* The questions to a master, in this order. */
 enum fence_rejoin_part {
     FENCE_REJOIN_COUNTERS,
     FENCE_REJOIN_LOCKS,
     FENCE_REJOIN_PARTS,
 };
 
-/* What is borrowed lives until the effects were acted on. */
+/* Borrowed memory lives until the effects were acted on. */
 struct fence_rejoin_request {
     enum fence_rejoin_step step;
     uint64_t tag;         /* comes back in the reply */

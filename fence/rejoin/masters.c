@@ -42,7 +42,7 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
     struct fence_fleet *fleet = &core->fleet;
     uint32_t changed = fence_fleet_judge_all(fleet, core->now_us);
     bool some_are_back = fence_fleet_active(fleet) & ~active_before;
-    bool renamed = fence_fleet_name_views(fleet); /* what was told before may be refused */
+    bool renamed = fence_fleet_name_views(fleet); /* earlier calls may be refused */
     if (some_are_back || renamed)
         core_cleanups_tell_again(&core->cleanups);
 

@@ -1,4 +1,4 @@
-/* What the core learns of masters: handshakes, lost connections, silence, newer views. Rejoins
+/* The core's news of masters: handshakes, lost connections, silence, newer views. Rejoins
  * under way only get a note. They act on it at the end of the step, so that no rejoin changes while
  * its own code runs. */
 #ifndef FENCE_REJOIN_MASTERS_H

@@ -164,7 +164,7 @@ void core_rejoin_reply(struct fence_core *core, unsigned i, const struct fence_r
     if (member >= core->fleet.n)
         return;
     if (reply->tag >> REJOIN_SERIAL_SHIFT != core->rejoins[member].serial)
-        return; /* of a round that is over */
+        return; /* a reply of a round that is over */
     if (!fence_fleet_shows(&core->fleet, i, reply->writes) || records_too_late(core, member)) {
         lost(core, member, i, reply);
         return;

@@ -36,7 +36,7 @@
  * read there. Otherwise that master refuses the act. A master among the q that forgot itself was
  * taken back by the same rule.
  *
- * What is imported only stands in the way. A lock counts for its holder's extension only where q
+ * Imported data only stand in the way. A lock counts for its holder's extension only where q
  * masters had it. Its number counts for nothing. Locks of two ids for one name become a tombstone,
  * which is nobody's, and which its time alone ends.
  *
@@ -70,21 +70,21 @@ enum core_rejoin_state {
 
 /* One of the masters that are read. */
 struct core_source {
-    enum fence_rejoin_part part;          /* being read; FENCE_REJOIN_PARTS: all was */
-    bool reading;                         /* it owes a page */
-    bool broken;                          /* the rest of it will not be read */
-    bool unreadable;                      /* since it answers no page, though it is there */
-    uint64_t cursor;                      /* of the next page */
-    unsigned number;                      /* of the last request for a page; part of its tag */
-    unsigned tries;                       /* of the next page that a lost connection ended */
-    uint64_t away_us;                     /* since when no connection to it is of use; 0: one is */
+    enum fence_rejoin_part part; /* being read; FENCE_REJOIN_PARTS: all was */
+    bool reading;                /* it owes a page */
+    bool broken;                 /* the rest of it will not be read */
+    bool unreadable;             /* since it answers no page, though it is there */
+    uint64_t cursor;             /* cursor of the next page */
+    unsigned number;             /* number of the last request for a page; part of its tag */
+    unsigned tries;              /* tries for the next page that a lost connection ended */
+    uint64_t away_us;            /* since when no connection to it is of use; 0: one is */
     unsigned merging[FENCE_REJOIN_PARTS]; /* its pages that the member has not acknowledged */
 };
 
 struct core_rejoin {
     enum core_rejoin_state state;
     bool beaten;            /* the last try met a higher incarnation than its own */
-    uint64_t serial;        /* of the round under way; part of the tag */
+    uint64_t serial;        /* serial of the round under way; part of the tag */
     uint64_t due_us;        /* when the state ends or times out */
     uint64_t asked_us;      /* when others were asked to record last */
     uint64_t sign_us;       /* when the member was last told to merge something */
@@ -94,7 +94,7 @@ struct core_rejoin {
     uint32_t asked;         /* set of masters in this round of ASKING or RECORDING, */
     uint32_t answered;      /* and of those that did it */
     uint32_t sources;       /* IMPORTING: set of those that are read */
-    unsigned rounds;        /* of ASKING and RECORDING */
+    unsigned rounds;        /* rounds in ASKING and RECORDING */
     unsigned stuck;         /* times that locks could not be read, over all tries */
     struct fence_view view; /* named to all of those, the new incarnation in it, */
     struct fence_view named[FENCE_MASTERS_MAX]; /* but for what each alone is named */

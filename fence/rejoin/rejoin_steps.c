@@ -37,7 +37,7 @@ void core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_
     core_give_up(core, fence_set_of(member), reason);
 }
 
-/* The member cannot be taken back now. What is wrong with it stays on show until the next
+/* The member cannot be taken back now. A fault of it stays on show until the next
  * handshake. */
 static void put_rejoin_off(struct fence_core *core, unsigned member)
 {

@@ -15,10 +15,10 @@
  * each grant held the lock from its TAKE to its last word of agreement. So one of the two came
  * wholly first. It left the counter at its token or higher before the other was given a number.
  *
- * Several resources are one attempt: a master locks all of them or none. What is said here of
- * numbers and tokens holds for each resource by itself. A retry of an acquire may find a lock under
- * its own lock id, since an earlier answer was lost. Such a lock gives the number it has. It was
- * held there ever since, so the argument stands.
+ * Several resources are one attempt: a master locks all of them or none. This text about numbers
+ * and tokens applies to each resource by itself. A retry of an acquire may find a lock under its
+ * own lock id, since an earlier answer was lost. Such a lock gives the number it has. It was held
+ * there ever since, so the argument stands.
  *
  * Three rules carry that argument. A majority is of all N masters, never of those that answered.
  * The frozen set never grows: a later number proves nothing, since the lock may have changed hands
@@ -53,11 +53,11 @@ struct fence_attempt {
     bool stale; /* a master knows a newer view than the one named: another attempt may do better */
     struct fence_token_votes votes;
     struct fence_tally tally;
-    struct fence_holders holders;     /* who is in the way: one holder, or a split vote */
+    struct fence_holders holders;     /* the holders in the way: one holder, or a split vote */
     struct fence_obstacles obstacles; /* and what */
 };
 
-/* Whom an attempt asks, out of @n masters. */
+/* The masters that an attempt asks, out of @n masters. */
 struct fence_attempt_masters {
     unsigned n;
     uint32_t first; /* set of those that it asks, */

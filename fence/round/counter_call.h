@@ -48,7 +48,8 @@ bool fence_counter_call_wants_more(const struct fence_counter_call *round);
 /* The round is over: masters that owe an answer count as timed out. */
 void fence_counter_call_give_up(struct fence_counter_call *round);
 
-/* What is certain by now. Never OPEN once nobody owes an answer and nobody is spare. AGREED:
+/* The facts that are certain by now. Never OPEN once nobody owes an answer and nobody is spare.
+ * AGREED:
  * *@ret_number is the number; untouched otherwise. */
 enum fence_count_verdict fence_counter_call_verdict(const struct fence_counter_call *round,
                                                     int64_t *ret_number);

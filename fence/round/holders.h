@@ -9,8 +9,8 @@ struct fence_holders {
     uint32_t named;   /* set of masters that named a holder */
     unsigned top;     /* a master that named the holder with the most votes; valid if votes > 0 */
     unsigned votes;   /* how many named that holder */
-    unsigned blocked; /* of a group: the index of a lock that it has */
-    uint64_t hash[FENCE_MASTERS_MAX]; /* of the lock id */
+    unsigned blocked; /* for a group: the index of a lock that it has */
+    uint64_t hash[FENCE_MASTERS_MAX]; /* hash of the lock id */
     int64_t number[FENCE_MASTERS_MAX];
     uint64_t remaining_ms[FENCE_MASTERS_MAX];
     char owner[FENCE_OWNER_MAX + 1]; /* the label that came with that holder */

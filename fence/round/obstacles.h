@@ -20,7 +20,7 @@ enum fence_obstacle {
 struct fence_obstacles {
     unsigned met; /* masters that named one */
     unsigned count[FENCE_OBSTACLES];
-    unsigned blocked[FENCE_OBSTACLES]; /* of a group: the index of the lock that was named last */
+    unsigned blocked[FENCE_OBSTACLES]; /* for a group: the index of the lock that was named last */
 };
 
 void fence_obstacles_begin(struct fence_obstacles *obstacles);

@@ -64,8 +64,8 @@ uint32_t fence_quorum_call_join(struct fence_quorum_call *vote, uint32_t late, u
 void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
                              const struct fence_reply *reply);
 
-/* What is certain by now. Never OPEN once nobody owes an answer, nobody is spare and nobody can
- * join; or after fence_quorum_call_give_up(). */
+/* The facts that are certain by now. Never OPEN once nobody owes an answer, nobody is spare and
+ * nobody can join; or after fence_quorum_call_give_up(). */
 enum fence_verdict fence_quorum_call_verdict(const struct fence_quorum_call *vote);
 
 /* The round is over: masters that owe an answer count as timed out, and nobody can join any more.

@@ -8,9 +8,8 @@
  * This is as safe as asking all. A master that is not asked is one whose request was lost, and a
  * master that is asked later is one whose request was late.
  *
- * A round that keeps to a view asks no more masters once the fleet has another view. What the
- * answers mean is the affair of the call: each kind of call has its own verdict over the
- * tally. */
+ * A round that keeps to a view asks no more masters once the fleet has another view. The meaning of
+ * the answers is the affair of the call: each kind of call has its own verdict over the tally. */
 #ifndef FENCE_ROUND_ROUND_H
 #define FENCE_ROUND_ROUND_H
 
@@ -19,7 +18,7 @@
 #include "fence/protocol/ask.h"
 #include "fence/round/tally.h"
 
-/* What a round knows of the masters, at one moment. */
+/* The knowledge of a round about the masters, at one moment. */
 struct fence_round_masters {
     const struct fence_fleet *fleet;
     struct fence_latency *latencies; /* one a master */
@@ -29,7 +28,7 @@ struct fence_round_masters {
 
 struct fence_round {
     uint64_t serial;     /* names the round in the tags of its requests; 0: none is under way */
-    uint64_t generation; /* of the view that the round began with */
+    uint64_t generation; /* generation of the view that the round began with */
     uint64_t asked_us;   /* when the first masters were asked */
     uint64_t timeout_us; /* how long the round may take */
     uint64_t ends_us;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the masters voted about one counter: their numbers, and the token made of them. */
+/* The votes of the masters about one counter: their numbers, and the token made of them. */
 struct fence_counter_votes {
     int64_t token; /* 0 until the set is frozen */
     int64_t numbers[FENCE_MASTERS_MAX];

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct core_clients {
-    struct fence_table table; /* of calls, by their clients */
-    uint64_t *client;         /* of each call in it */
+    struct fence_table table; /* indexes calls, by their clients */
+    uint64_t *client;         /* hash of the client of each call */
 };
 
 /* For calls numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */

@@ -13,7 +13,7 @@
 struct core_counter_hint {
     int64_t number;      /* 0: none */
     uint32_t in_step;    /* set of masters whose counter is at it, as far as is known */
-    uint32_t generation; /* of the views when it was learnt, its lower bits */
+    uint32_t generation; /* generation of the views when it was learnt, its lower bits */
 };
 
 struct core_counter_hints {
@@ -28,7 +28,7 @@ void core_counter_hints_fini(struct core_counter_hints *hints);
 void core_counter_hints_learn(struct core_counter_hints *hints, uint16_t slot, uint64_t generation,
                               int64_t number, uint32_t set);
 
-/* What to tell the masters in @set; 0: nothing, as all of them are in step. */
+/* The positions to tell the masters in @set; 0: nothing, as all of them are in step. */
 int64_t core_counter_hints_for(const struct core_counter_hints *hints, uint16_t slot,
                                uint64_t generation, uint32_t set);
 

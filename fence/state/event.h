@@ -1,4 +1,4 @@
-/* What the core is told, and what it tells: its configuration, events, effects and counts. */
+/* The inputs and outputs of the core: its configuration, events, effects and counts. */
 #ifndef FENCE_STATE_EVENT_H
 #define FENCE_STATE_EVENT_H
 
@@ -52,7 +52,7 @@ struct fence_event {
         struct fence_taken declined;
         struct {
             const char *resource;
-            const char *lock_id; /* of who gave it up */
+            const char *lock_id; /* lock id of the call that gave it up */
         } released;
         struct fence_reply reply;
         struct fence_facts facts;
@@ -102,7 +102,7 @@ struct fence_effects {
     struct fence_effect items[FENCE_EFFECTS_MAX];
 };
 
-/* What the core did since it began. */
+/* The counts of the core since it began. */
 struct fence_counts {
     uint64_t attempts;  /* to take a lock, or several at once; a call may need more than one */
     uint64_t contended; /* attempts that failed since contenders split the masters */

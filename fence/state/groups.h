@@ -18,7 +18,7 @@ enum {
 struct core_group_call {
     uint64_t
         slots[CORE_GROUP_SLOT_WORDS]; /* a bit for each slot of its resources, some share one */
-    uint32_t call;                    /* whose it is */
+    uint32_t call;                    /* its owner */
     uint32_t place;                   /* in the list of those in use */
     unsigned blocked;                 /* the index of the lock that was in the way last */
     struct core_holder_hint seen;     /* of that one */

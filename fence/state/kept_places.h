@@ -23,8 +23,8 @@ struct core_kept_place {
     uint64_t lock;     /* hash of the resource and the lock id */
     uint64_t key;      /* hash of the id of the caller's key */
     uint64_t rank;     /* in the queue: a lower one stands before a higher one */
-    int64_t ticket;    /* of the first waiter (fence/master/next.h); 0: it is not known */
-    uint64_t until_us; /* of a place whose waiters are all away: when it is dropped */
+    int64_t ticket;    /* ticket of the first waiter (fence/master/next.h); 0: it is not known */
+    uint64_t until_us; /* for a place whose waiters are all away: when it is dropped */
     uint32_t present;  /* waiters that stand in the queue */
     bool granted;      /* to one of them */
     uint32_t older;    /* of those whose waiters are away, by when the last waiter left */

@@ -1,4 +1,4 @@
-/* What the parts of the core share: effects, requests, answers. */
+/* The parts that the files of the core share: effects, requests, answers. */
 #ifndef FENCE_STATE_OUTPUT_H
 #define FENCE_STATE_OUTPUT_H
 

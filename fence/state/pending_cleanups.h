@@ -17,12 +17,12 @@
 
 struct core_cleanup {
     uint64_t serial;        /* 0: this slot is free */
-    uint64_t attempt;       /* what to undo */
+    uint64_t attempt;       /* the part to undo */
     uint64_t expires_us;    /* the lock is gone by itself */
     uint32_t owed;          /* set of masters that have not acknowledged */
     uint32_t told;          /* those of them that were told on a connection that still stands */
     uint32_t alone;         /* masters that were told again, of this one and not of its group */
-    uint64_t generation;    /* of the views that were named when it was told last */
+    uint64_t generation;    /* generation of the views that were named when it was told last */
     uint32_t next_of_group; /* told together with this one; CORE_NO_CLEANUP: the last, or alone */
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char resource[FENCE_RESOURCE_MAX + 1];

@@ -1,6 +1,6 @@
-/* What is known of the seats of a name, while calls of this server want one. All calls for one name
- * stand in one wait queue, which has one of these. It spares the masters a question for each seat
- * that is held: only the masters grant. */
+/* The knowledge about the seats of a name, while calls of this server want one. All calls for one
+ * name stand in one wait queue, which has one of these. It spares the masters a question for each
+ * seat that is held: only the masters grant. */
 #ifndef FENCE_STATE_SEATS_H
 #define FENCE_STATE_SEATS_H
 

@@ -17,10 +17,10 @@ struct core_wait_queue {
     uint32_t first;
     uint32_t last;
     uint32_t length;
-    uint32_t askers;  /* those in it that do not wait; the caller counts them */
-    uint32_t own_ids; /* and those with a lock id of the client's own */
-    uint32_t seats; /* what is known of the seats of @resource (fence/state/seats.h); FENCE_NOBODY:
-                     * it has none. The caller's */
+    uint32_t askers;      /* those in it that do not wait; the caller counts them */
+    uint32_t own_ids;     /* and those with a lock id of the client's own */
+    uint32_t seats;       /* the knowledge about the seats of @resource (fence/state/seats.h);
+                           * FENCE_NOBODY:       it has none. The caller's */
     int64_t first_number; /* the first number of a holder that was learnt, ... */
     int64_t number;       /* ... and the highest; 0: none was. The caller's */
     struct core_holder_hint seen;
@@ -28,10 +28,10 @@ struct core_wait_queue {
 };
 
 struct core_wait_queues {
-    uint32_t capacity;        /* of places, and so of queues */
+    uint32_t capacity;        /* number of places, and so of queues */
     uint64_t seed[2];         /* clients choose names */
     struct fence_pool pool;   /* of queues, */
-    struct fence_table table; /* by their resources */
+    struct fence_table table; /* indexes them by their resources */
     struct core_wait_queue *queues;
     struct core_wait_place {
         uint32_t queue;
@@ -46,17 +46,17 @@ FENCE_CHECKED int core_wait_queues_init(struct core_wait_queues *queues, uint32_
                                         uint64_t seed);
 void core_wait_queues_fini(struct core_wait_queues *queues);
 
-/* @who, who stands in no queue, joins that of @resource, behind all callers whose rank is no higher
- * than @rank. Returns that queue. O(1) for a rank that is the lowest or the highest; else as far as
- * the nearer end of the queue. */
+/* Call @who, who stands in no queue, joins that of @resource, behind all callers whose rank is no
+ * higher than @rank. Returns that queue. O(1) for a rank that is the lowest or the highest; else as
+ * far as the nearer end of the queue. */
 struct core_wait_queue *core_wait_queues_join(struct core_wait_queues *queues, uint32_t who,
                                               const char *resource, uint64_t rank);
 
-/* @who leaves its queue. Returns who has become first by it, FENCE_NOBODY if @who was not first or
- * the queue is gone. */
+/* Call @who leaves its queue. Returns who has become first by it, FENCE_NOBODY if @who was not
+ * first or the queue is gone. */
 uint32_t core_wait_queues_leave(struct core_wait_queues *queues, uint32_t who);
 
-/* Who stands before @who, FENCE_NOBODY if it is the first; and behind it, if it is the last. */
+/* The call before @who, or FENCE_NOBODY if it is the first; and behind it, if it is the last. */
 uint32_t core_wait_queues_before(const struct core_wait_queues *queues, uint32_t who);
 uint32_t core_wait_queues_behind(const struct core_wait_queues *queues, uint32_t who);
 

@@ -323,7 +323,7 @@ pawl_client *cli_client(const struct cli_globals *globals)
     return error < 0 ? NULL : client;
 }
 
-/* Where the key that is sent comes from. NULL: none is sent. */
+/* The source of the key that is sent. NULL: none is sent. */
 static const char *key_source(const struct cli_globals *globals)
 {
     const char *variable = getenv("PAWL_KEY");

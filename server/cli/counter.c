@@ -13,7 +13,7 @@ enum {
 
 struct counter_options {
     struct cli_globals *globals;
-    const char *word[2]; /* what to do, and the name */
+    const char *word[2]; /* the act, and the name */
     size_t words;
     int64_t count;
 };

@@ -18,7 +18,7 @@ bool cli_descendants_visible(void);
 void cli_descendants_adopt(void);
 
 /* Sends @signal to every descendant that can be seen, but to @spared and what came from it (0:
- * none). What forks meanwhile may be missed: repeat. */
+ * none). Forks in between may be missed: repeat. */
 void cli_descendants_signal(int signal, pid_t spared);
 
 /* Takes the exit status of children that ended, other than @kept (0: none). False: no child is

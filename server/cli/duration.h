@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    CLI_DURATION_BYTES = 32, /* of a text, terminated */
+    CLI_DURATION_BYTES = 32, /* for a text, terminated */
 };
 
 /* Reads "500ms", "30s", "5m", "2h" or "0". False: it is none, and *@ret_ms is untouched. */

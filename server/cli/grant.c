@@ -35,8 +35,8 @@ char *cli_grant_tokens(const pawl_lock *lock)
     return text;
 }
 
-/* A name has no character that a shell would read otherwise within single quotes. What an earlier
- * grant left in the environment does not stay. */
+/* A name has no character that a shell would read otherwise within single quotes. Variables of an
+ * earlier grant are removed from the environment. */
 static void print_shell(const pawl_lock *lock)
 {
     char *text = cli_grant_tokens(lock);

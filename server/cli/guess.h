@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* What stands behind "pawl ": what @word is another program's name for, or the one of @verbs that
+/* The word after "pawl "; if @word is another program's name for, or the one of @verbs that
  * it is but for a slip of the keys. NULL: neither. */
 const char *cli_guess(const char *word, const char *const *verbs, size_t count);
 

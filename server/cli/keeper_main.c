@@ -20,10 +20,10 @@
 
 enum {
     KILL_AGAIN_MS = 20,   /* between two looks for what was forked meanwhile */
-    UNKILLABLE_MS = 2000, /* of another user, say: then the keeper gives up */
+    UNKILLABLE_MS = 2000, /* a process of another user, say: then the keeper gives up */
 };
 
-/* Where the command stands. It moves downward only. */
+/* The state of the command. It moves downward only. */
 enum stage {
     STAGE_RUNS,
     STAGE_ASKED,  /* it got its signal */
@@ -37,7 +37,7 @@ struct keeper {
     int child_fd;
     pid_t child;
     bool child_ended;
-    int status;   /* of the child, when it ended */
+    int status;   /* status of the child, when it ended */
     bool expired; /* asked because of the deadline, and not by an order */
     enum stage stage;
     int64_t deadline_ms;
@@ -83,7 +83,7 @@ static void ask_to_end(struct keeper *keeper)
         return;
     enter_stage(keeper, STAGE_ASKED, &keeper->asked_ms);
     signal_command(keeper, keeper->command->signal);
-    signal_command(keeper, SIGCONT); /* what is stopped takes no signal */
+    signal_command(keeper, SIGCONT); /* a stopped process takes no signal */
 }
 
 static void kill_all(struct keeper *keeper)
@@ -162,7 +162,8 @@ static void take_order(struct keeper *keeper)
     }
 }
 
-/* What the command left running is asked to end, too: the lock is given back after that. */
+/* Processes that the command left running are asked to end, too: the lock is given back after that.
+ */
 static void take_exit(struct keeper *keeper)
 {
     assert(keeper->child > 0);
@@ -226,7 +227,8 @@ _Noreturn void cli_keeper_main(const struct cli_command *command, int fd)
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
     keeper.child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    (void)setpgid(0, 0); /* what ends the group of `pawl lock` leaves the keeper to clean up */
+    (void)setpgid(
+        0, 0); /* a signal that ends the group of `pawl lock` leaves the keeper to clean up */
     cli_descendants_adopt();
     int error = keeper.timer_fd < 0 || keeper.child_fd < 0 ? EMFILE : 0;
     if (error == 0)

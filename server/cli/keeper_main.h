@@ -1,4 +1,4 @@
-/* What the forked process runs. */
+/* The program of the forked process. */
 #ifndef SERVER_CLI_KEEPER_MAIN_H
 #define SERVER_CLI_KEEPER_MAIN_H
 

@@ -1,4 +1,4 @@
-/* What `pawl lock` and its keeper say to each other, over a socket that keeps records apart. */
+/* The messages between `pawl lock` and its keeper, over a socket that keeps records apart. */
 #ifndef SERVER_CLI_KEEPER_WIRE_H
 #define SERVER_CLI_KEEPER_WIRE_H
 
@@ -18,7 +18,7 @@ struct cli_order {
 enum cli_event_kind {
     CLI_STARTED,   /* value: the command's process id */
     CLI_NOT_FOUND, /* value: errno of execvp(3); ENOENT, EACCES, ... */
-    CLI_STOPPED,   /* by a signal, the value: job control */
+    CLI_STOPPED,   /* stopped by a signal, the value: job control */
     CLI_ENDED,     /* value: its wait status; all that came from it has ended too */
     CLI_EXPIRED,   /* as CLI_ENDED, and the keeper ended it since the deadline came near */
     CLI_GONE,      /* the keeper itself was killed */

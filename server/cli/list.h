@@ -9,8 +9,8 @@
 
 struct cli_listing {
     const char *path;   /* "/v1/locks" */
-    const char *member; /* of a page: "locks" */
-    const char *prefix; /* of the names; NULL: all */
+    const char *member; /* member of a page: "locks" */
+    const char *prefix; /* prefix of the names; NULL: all */
     size_t columns;
     const char *const *heading;
     void (*add_row)(struct cli_table *table, const json_t *entry);

@@ -40,7 +40,7 @@ enum {
     OPTION_AT_LEAST,
 };
 
-/* What `pawl rwlock` begins with, in place of a mode. */
+/* The first words of `pawl rwlock`, in place of a mode. */
 #define MODE_UNSAID ((enum pawl_mode)(PAWL_WRITE + 1))
 
 struct options {
@@ -54,7 +54,7 @@ struct options {
     int64_t at_least_ms;
     int64_t kill_after_ms;
     int64_t not_acquired; /* exit code */
-    int64_t permits;      /* of the semaphore; 0: it is a lock, or --permits is still to come */
+    int64_t permits; /* permits of the semaphore; 0: it is a lock, or --permits is still to come */
     enum pawl_mode mode;
     const char *verb;
     const char *why;
@@ -68,7 +68,7 @@ struct options {
     int ended_by; /* the signal that ended the wait; 0: none */
 };
 
-/* What both verbs take. */
+/* The options of both verbs. */
 #define SHARED_OPTIONS                                                                               \
     {"wait", 'w', "TIME", 0, "Maximum wait (default: forever)", 0},                                  \
         {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                                \

@@ -30,7 +30,7 @@ struct runner {
     struct cli_keeper keeper;
     pawl_renewer *renewer;
     pid_t command;
-    int renewal; /* what the renewer said last */
+    int renewal; /* the last state of the renewer */
     bool over;
     enum cli_run_end end;
     int code;
@@ -92,7 +92,8 @@ static void take_stop(struct runner *runner, int signal)
     cli_keeper_signal(&runner->keeper, SIGCONT);
 }
 
-/* The kernel killed the command with its keeper. What came from it is an orphan, and comes here. */
+/* The kernel killed the command with its keeper. A child of it becomes an orphan, and comes here.
+ */
 static void take_gone(struct runner *runner)
 {
     (void)cli_say("the process that kept the command was killed, and the command with it");

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What the C library calls SIGCANCEL and SIGSETXID, and lets no program block. */
+/* Signals that the C library calls SIGCANCEL and SIGSETXID, and lets no program block. */
 static const int kept[CLI_SIGNALS_KEPT] = {32, 33};
 
 /* The kernel's struct sigaction begins with the handler; zeros are fine for all that follows. */

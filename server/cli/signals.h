@@ -13,7 +13,7 @@
 #include <sys/signalfd.h>
 
 enum {
-    CLI_SIGNALS_KEPT = 2, /* by the C library */
+    CLI_SIGNALS_KEPT = 2, /* kept by the C library */
 };
 
 struct cli_signals {
@@ -30,7 +30,8 @@ struct cli_signals {
 int cli_signals_block(struct cli_signals *ret_signals) __attribute__((warn_unused_result));
 
 /* Reads the next signal that concerns this process, from another one or from the kernel. False:
- * none is left. What this process did itself, such as a write to a closed pipe, does not count. */
+ * none is left. An error of this process itself, such as a write to a closed pipe, does not count.
+ */
 bool cli_signals_next(const struct cli_signals *signals, struct signalfd_siginfo *ret_info);
 
 /* True where @signal ends a process that does nothing about it. A signal that is ignored (nohup)

@@ -46,7 +46,8 @@ static void *keep_reading(void *user)
     struct watch *watch = user;
     struct pollfd fds[] = {{.fd = watch->stop_fd, .events = POLLIN},
                            {.fd = watch->signals->fd, .events = POLLIN}};
-    (void)cli_descendants_reap(0); /* who ended before this process was `pawl` sends nothing */
+    (void)cli_descendants_reap(
+        0); /* a child that ended before this process was `pawl` sends nothing */
     for (;;) {
         const bool over = watch->ended_by != 0;
         (void)poll(fds, over ? 1 : 2, over ? INTERRUPT_AGAIN_MS : -1);

@@ -10,7 +10,7 @@ enum {
     LEDGER_TABLES = 3, /* of routes */
 };
 
-/* What the ledger serves, and what it counts. The caller's memory. */
+/* The routes and counts of the ledger. The caller's memory. */
 struct ledger_metrics {
     struct api_routes tables[LEDGER_TABLES];
     struct api_calls calls;

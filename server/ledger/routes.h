@@ -10,8 +10,8 @@
  * The name of an account, for the prefixes of a key, is accounts/{id}. Accounts of other names
  * than those of the key are left out, and so is what was refused on them.
  *
- * Each is answered before its handler returns, and may wait for the disk. What failed in the
- * database is logged here. */
+ * Each is answered before its handler returns, and may wait for the disk. Failures in the database
+ * are logged here. */
 #ifndef SERVER_LEDGER_ROUTES_H
 #define SERVER_LEDGER_ROUTES_H
 

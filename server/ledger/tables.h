@@ -35,7 +35,7 @@ struct ledger_account {
     int64_t balance;
     char memo[LEDGER_MEMO_MAX + 1];
     int64_t version; /* 1 when created, one more with each write */
-    int64_t token;   /* of the last write; 0 where it brought none (unguarded only) */
+    int64_t token;   /* token of the last write; 0 where it brought none (unguarded only) */
 };
 
 /* The caller's memory; @db is open between init and fini, and NULL otherwise. */
@@ -71,7 +71,7 @@ struct ledger_write {
     int64_t balance;
     const char *memo;         /* replaced like the balance; "" for none */
     int64_t token;            /* 0 for none: unguarded only */
-    int64_t expected_version; /* of the account as the caller read it; 0: do not compare */
+    int64_t expected_version; /* version of the account as the caller read it; 0: do not compare */
 };
 
 struct ledger_written {

@@ -13,7 +13,7 @@ enum {
     DETAIL_MAX = 256, /* bytes of what went wrong with a connection */
 };
 
-/* What came from a master since the run began. */
+/* Bytes from a master since the run began. */
 struct line {
     bool up; /* its handshake ended well */
     struct fence_facts facts;
@@ -28,7 +28,7 @@ struct run {
     bool timed_out;
     struct storage_master *masters[FENCE_MASTERS_MAX];
     struct line lines[FENCE_MASTERS_MAX];
-    uint64_t tag; /* of the step under way */
+    uint64_t tag; /* tag of the step under way */
     bool answered;
     struct fence_rejoin_reply reply;
     bool told; /* that it waits */
@@ -222,7 +222,7 @@ static void draw_params(const struct server_bootstrap_config *config,
     randombytes_buf(ret_params->random, sizeof(ret_params->random));
 }
 
-/* What is wrong with the connection to master @i. */
+/* The fault of the connection to master @i. */
 static void describe_line(const struct run *run, unsigned i, char ret_detail[static DETAIL_MAX])
 {
     const char *detail = storage_master_detail(run->masters[i]);

@@ -90,7 +90,7 @@ static const struct server_lease *end_lease(struct server_event_source *source,
                                         : NULL;
 }
 
-/* What the lease of the lock adds to @event. */
+/* The lease of the lock adds this to @event. */
 static void note_lease(struct server_event_source *source, const struct server_happened *happened,
                        struct api_event *event)
 {
@@ -114,7 +114,7 @@ static void note_lease(struct server_event_source *source, const struct server_h
     event->owner = lease->owner;
 }
 
-/* What the answer adds to @event. @holder: memory for a label. */
+/* The answer adds this to @event. @holder: memory for a label. */
 static void note_answer(const struct fence_answer *answer, struct api_event *event,
                         char holder[static FENCE_OWNER_MAX + 1])
 {

@@ -1,4 +1,4 @@
-/* What becomes an event of GET /v1/events: what happens to locks through this worker, and how the
+/* Makes the events of GET /v1/events: what happens to locks through this worker, and how the
  * masters and the fleet are. */
 #ifndef SERVER_LOOP_EVENT_SOURCE_H
 #define SERVER_LOOP_EVENT_SOURCE_H
@@ -17,7 +17,7 @@ struct server_event_source {
     char server[API_EVENT_SERVER_MAX]; /* the name of this server in events */
     struct server_leases *leases;      /* that it granted or extended; NULL: none yet */
     bool tells_fleet;                  /* one of several workers is enough */
-    bool knows_fleet;                  /* what follows was told */
+    bool knows_fleet;                  /* later events were told */
     bool ready;
     struct {
         enum fence_master_state state;

@@ -16,7 +16,7 @@
 #include <uv.h>
 
 enum {
-    SERVER_EVENTS_READERS = 1024,              /* of a process; one more is refused (429) */
+    SERVER_EVENTS_READERS = 1024,              /* for a process; one more is refused (429) */
     SERVER_EVENTS_BACKLOG = 8192,              /* events, */
     SERVER_EVENTS_PATIENCE_US = 1000 * 1000,   /* for so long, */
     SERVER_EVENTS_STUCK_US = 30 * 1000 * 1000, /* or whatever there is to read */

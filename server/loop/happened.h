@@ -1,4 +1,4 @@
-/* What happened to a lock, as the answer to a call says it: the one place that turns answers into
+/* The fate of a lock, as the answer to a call says it: the one place that turns answers into
  * happenings. The audit log and the events of clients listen, and each says it in its own words. */
 #ifndef SERVER_LOOP_HAPPENED_H
 #define SERVER_LOOP_HAPPENED_H

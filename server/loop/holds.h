@@ -19,7 +19,7 @@ struct server_holds {
     } places[SERVER_HOLDS];
 };
 
-/* What stands for a lock id and a resource; never 0. */
+/* A hash for a lock id and a resource; never 0. */
 uint64_t server_hold_key(const char *lock_id, const char *resource);
 
 void server_holds_granted(struct server_holds *holds, const char *lock_id, const char *resource,

@@ -41,8 +41,9 @@ FENCE_CHECKED int server_http_loop_init(struct server_http_loop *glue, uv_loop_t
  * one turn for all answers of this iteration. */
 void server_http_loop_answered(struct server_http_loop *glue);
 
-/* Has @before_sleep called with @context before each sleep of the loop, after the HTTP turn. What
- * requests made necessary in this iteration can then be sent all at once. It may answer requests.
+/* Has @before_sleep called with @context before each sleep of the loop, after the HTTP turn.
+ * Requests that became necessary in this iteration can then be sent all at once. It may answer
+ * requests.
  */
 void server_http_loop_before_sleep(struct server_http_loop *glue,
                                    void (*before_sleep)(void *context), void *context);

@@ -29,7 +29,7 @@ struct server_leases {
     struct server_lease each[SERVER_LEASES];
 };
 
-/* What is known of a lease. */
+/* The knowledge about a lease. */
 struct server_lease_terms {
     int64_t token;
     const char *owner; /* "": not known, as it was before */

@@ -92,7 +92,7 @@ static int tell_why(const char *address, int error)
 
 /* ---- sockets --------------------------------------------------------------------------------- */
 
-/* What one address asks for. */
+/* Descriptors for one address. */
 struct wanted {
     const char *name; /* that it was looked up for; "" */
     bool speaks_tls;
@@ -222,7 +222,7 @@ static int open_found(struct server_listeners *listeners, const struct addrinfo 
     return status;
 }
 
-/* Once, at the start. What the name leads to later is for the next start. */
+/* Once, at the start. A later meaning of the name is for the next start. */
 static int open_name(struct server_listeners *listeners, const char *address,
                      const struct wanted *wanted)
 {

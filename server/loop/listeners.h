@@ -1,4 +1,4 @@
-/* Where a program listens: from what its operator wrote to the sockets of each of its workers.
+/* The addresses of a program: from what its operator wrote to the sockets of each of its workers.
  *
  *     127.0.0.1:7380  [::1]:7380  :7380  localhost:7380   see api/wire/listen.h
  *     locks.example.com:7380   looked up once, at the start: all addresses of the name
@@ -18,12 +18,12 @@
 #include <stdbool.h>
 
 enum {
-    SERVER_LISTENS_MAX = 8,        /* of each kind; a name can have several addresses */
+    SERVER_LISTENS_MAX = 8,        /* for each kind; a name can have several addresses */
     SERVER_LISTEN_MAX = 320,       /* bytes of one, terminated */
-    SERVER_LISTENERS_WORKERS = 64, /* of one program */
+    SERVER_LISTENERS_WORKERS = 64, /* for one program */
 };
 
-/* What the operator wrote; borrowed. */
+/* The operator's text; borrowed. */
 struct server_listens {
     const char *address[SERVER_LISTENS_MAX];
     unsigned address_count;
@@ -38,7 +38,7 @@ struct server_listener {
     char name[SERVER_LISTEN_MAX]; /* as the log tells it */
     bool metrics_only;
     bool speaks_tls;
-    bool is_file; /* of the Unix domain, and made here */
+    bool is_file; /* a socket of the Unix domain, and made here */
     struct api_socket_file file;
     unsigned sockets;                 /* distinct ones: those of the first so many workers */
     int fd[SERVER_LISTENERS_WORKERS]; /* a socket for each worker; -1: it has it */
@@ -67,7 +67,7 @@ FENCE_CHECKED int server_listeners_open(const struct server_listens *listens, st
 FENCE_CHECKED int server_listeners_check(const struct server_listens *listens,
                                          const struct api_tls *tls);
 
-/* What is spoken at a listener. */
+/* The protocol at a listener. */
 struct server_listener_kind {
     bool speaks_tls;
     bool metrics_only;

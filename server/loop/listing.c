@@ -13,7 +13,7 @@ struct listing {
     uv_timer_t timer; /* the machine's deadline */
     struct fence_listing page;
 
-    /* What the machine has borrowed. */
+    /* The machine's borrowed parts. */
     struct fence_listed *locks; /* NULL: it has answered */
     struct fence_listing_names room;
 };
@@ -90,7 +90,7 @@ void server_listings_answer(struct server_listings *listings, const struct fence
 
 /* ---- effects --------------------------------------------------------------------------------- */
 
-/* What stands for the answer of a master that could not be asked: as of one whose connection has
+/* Facts for a master that could not be asked: as of one whose connection has
  * just ended. */
 static struct fence_found unasked(int error)
 {

@@ -19,7 +19,7 @@ struct server_addresses {
     bool refuses_module; /* scripts carry requests, also where a master has the module */
 };
 
-/* What on a master makes it a member of a fleet, for people. */
+/* The keys that make a master a member of a fleet, for people. */
 #define SERVER_MASTERS_MARKER "the key pawl:fleet"
 
 /* Reports whether requests are to be held back for a moment, so that more of them share a call

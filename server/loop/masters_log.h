@@ -1,4 +1,4 @@
-/* What the log says of the masters: which of them vote, in which order they belong, and what their
+/* The log's lines about the masters: which of them vote, in which order they belong, and what their
  * fleet was made with.
  *
  * A warning is something to act on. A master that restarts, or that pawld has not reached yet, most
@@ -52,7 +52,7 @@ void server_masters_log_votes(struct server_masters_log *log, const struct fence
 uint64_t server_masters_log_since_us(const struct server_masters_log *log, unsigned i);
 
 /* Says where @fleet was made with other terms than the options @ttl_max_ms and @extensions_max
- * (0: not given). What was set when a fleet was made holds until it is moved. Once for each fleet.
+ * (0: not given). Terms of the start of a fleet hold until it is moved. Once for each fleet.
  */
 void server_masters_log_terms(struct server_masters_log *log, const struct fence_fleet *fleet,
                               uint32_t ttl_max_ms, uint32_t extensions_max);

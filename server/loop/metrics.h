@@ -1,4 +1,4 @@
-/* What each worker counts, for all of them to see. A worker counts what happens at once, and
+/* The counts of each worker, for all of them to see. A worker counts what happens at once, and
  * publishes how busy it is at the end of a turn. The worker that is asked adds up those of all.
  * Nothing is locked, so a sum is of moments that lie a turn apart, and nothing may be decided by
  * it. */

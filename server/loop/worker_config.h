@@ -1,4 +1,4 @@
-/* What a worker is made of, and its bounds. */
+/* The parts of a worker, and its bounds. */
 #ifndef SERVER_LOOP_WORKER_CONFIG_H
 #define SERVER_LOOP_WORKER_CONFIG_H
 
@@ -16,7 +16,7 @@
 
 enum {
     SERVER_WORKERS_MAX = SERVER_LISTENERS_WORKERS,
-    SERVER_LEAD_MS = 0, /* by default; both have the bound of SERVER_ENDS_MAX_MS */
+    SERVER_LEAD_MS = 0, /* the default; both have the bound of SERVER_ENDS_MAX_MS */
     SERVER_DRAIN_MS = 10 * 1000,
     SERVER_ENDS_MAX_MS = 600 * 1000,
 };
@@ -30,7 +30,7 @@ struct server_worker_ends {
 /* All is borrowed for the worker's life, but the URLs of @addresses only for the call. */
 struct server_worker_config {
     unsigned index;                     /* 0 .. workers - 1 */
-    unsigned workers;                   /* of the process */
+    unsigned workers;                   /* number in the process */
     struct server_listeners *listeners; /* it takes its own */
     const struct server_http_options *http;
     struct api_keyring *keys; /* NULL: everybody may call everything */
@@ -47,9 +47,9 @@ struct server_worker_config {
     uint32_t ttl_max_ms;              /* that the operator says the fleet has; 0: nothing is said */
     uint32_t extensions_max;          /* the same */
     struct server_metrics *metrics;   /* one for each worker */
-    const char *version;              /* of the program */
+    const char *version;              /* version of the program */
     struct server_line_writer *audit; /* NULL: no audit log; borrowed */
-    struct server_event_ring *events; /* of the process; borrowed */
+    struct server_event_ring *events; /* events of the process; borrowed */
     struct server_worker_ends ends;
     const atomic_uint *others; /* workers on other threads that run: this one ends after them.
                                 * NULL: it waits for none */

@@ -22,7 +22,7 @@ static void tell_waiters(struct server_worker *worker)
     server_http_loop_answered(&worker->http_loop); /* there may be more: the next turn comes soon */
 }
 
-/* What a master owes may be a lock that no call holds, and its clean-up. If the process ended
+/* A debt of a master may be a lock that no call holds, and its clean-up. If the process ended
  * first, the clean-up might never be sent, and the lock would be in the way until its lease ends. A
  * master that votes answers within its deadline, or votes no more. */
 static bool masters_owe(const struct server_worker *worker)

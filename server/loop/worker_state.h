@@ -40,7 +40,7 @@ struct server_worker {
     bool handed_over; /* another process has its listeners */
     uv_timer_t phase_timer;
     struct api_backend backend;
-    const union api_worker_counters *counters[SERVER_WORKERS_MAX]; /* of all workers */
+    const union api_worker_counters *counters[SERVER_WORKERS_MAX]; /* the counts of all workers */
     struct api_routes routes[SERVER_ROUTES];
     struct api_calls calls;
     struct server_audit_log audit_log;

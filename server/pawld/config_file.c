@@ -11,7 +11,7 @@
 #include <ini.h>
 
 enum {
-    TAKEN = 1, /* what a handler of libinih returns */
+    TAKEN = 1, /* the result of a handler of libinih */
     REFUSED = 0,
     NAME_SHOWN_MAX = 64, /* bytes of an unknown name that are told */
 };
@@ -77,7 +77,7 @@ static bool is_of_another_command(const char *name)
     return setting && !setting->only_option;
 }
 
-/* What libinih calls for each line with a name. */
+/* libinih calls this for each line with a name. */
 static int take_line_of_config(void *context, const char *section, const char *name,
                                const char *value)
 {
@@ -147,7 +147,7 @@ error_t pawld_settings_of_file(const char *path, enum pawld_command command,
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-/* Of a list each word is an item. */
+/* In a list each word is an item. */
 static error_t take_variable(const struct pawld_setting *setting, struct pawld_options *options,
                              const char *variable, char *value)
 {

@@ -10,7 +10,7 @@
 
 struct fleet_move {
     const struct pawld_options *options;
-    struct fence_bootstrap from; /* what was found, or done, last */
+    struct fence_bootstrap from; /* the last state */
     struct fence_bootstrap to;
     bool waited;
     char

@@ -86,7 +86,7 @@ static int make_target(struct move *move)
         .addresses = {.n = options->masters_count, .urls = options->masters},
         .params.goes_on = true,
         .params.seen = move->highest,
-        .params.from = "in the file", /* of no master, so that it is for people alone */
+        .params.from = "in the file", /* belongs to no master, so that it is for people alone */
         .params.readers = move->file.readers,
         .params.extensions_max = file_extensions_max(move),
         .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : move->file.ttl_max_ms,

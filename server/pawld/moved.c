@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Looks at masters, and writes nothing. False: not all could be looked at. What is wrong with them
- * is told by the run that moves. */
+/* Looks at masters, and writes nothing. False: not all could be looked at. A fault of these is told
+ * by the run that moves. */
 static bool look_at(const struct server_bootstrap_config *config, struct fence_bootstrap *ret_seen)
 {
     char why[SERVER_BOOTSTRAP_WHY_MAX];

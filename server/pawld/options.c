@@ -33,7 +33,7 @@ enum {
     CORES_A_WORKER = 2, /* the masters' connections and the kernel's part keep the other busy */
 };
 
-/* What a command line said, until weaker places were read. */
+/* The options of a command line, until weaker places were read. */
 struct command_line {
     enum pawld_command command;
     struct pawld_options *options;

@@ -16,7 +16,7 @@ void pawld_password_hide(char *url);
 
 /* Gives each master of @options without a password the first line of the file that they name. If
  * they name none it is the value of PAWLD_PASSWORD_VARIABLE, which is wiped; where that is not set
- * nothing is given. What server_options_error() returns, after its sentence: the file cannot be
+ * nothing is given. The result of server_options_error(), after its sentence: the file cannot be
  * read, or it has no password; or a URL has a user, and there is no password for it. */
 error_t pawld_password_give(struct pawld_options *options);
 
@@ -35,7 +35,7 @@ void pawld_password_fini(struct pawld_password *password);
  * log says why, and the password that was read before stays. */
 bool pawld_password_reload(struct pawld_password *password, const char *path);
 
-/* What was read last, for explicit_bzero(). After a reload that succeeded. */
+/* The last text that was read, for explicit_bzero(). After a reload that succeeded. */
 void pawld_password_copy(struct pawld_password *password,
                          char ret_text[static STORAGE_SECRET_MAX + 1]);
 

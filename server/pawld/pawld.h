@@ -21,7 +21,7 @@ enum {
 
 #define PAWLD_CONFIG_VARIABLE "PAWL_CONFIG"
 
-/* Where a setting came from. */
+/* The source of a setting. */
 struct pawld_given {
     int layer;                         /* enum pawld_layer */
     char label[PAWLD_GIVEN_LABEL_MAX]; /* for people; may be cut */
@@ -32,14 +32,14 @@ struct pawld_options {
     bool checks;                                   /* serve: only check the settings */
     bool samples;                                  /* serve: only print a sample of the file */
     bool routes;                                   /* serve: only print the routes */
-    struct pawld_given given[PAWLD_SETTINGS_ROOM]; /* of each row of the table of settings */
+    struct pawld_given given[PAWLD_SETTINGS_ROOM]; /* for each row of the table of settings */
     struct server_http_options http;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
     unsigned masters_count;
     struct storage_redis_url from[FENCE_MASTERS_MAX]; /* move: masters of the fleet that is moved */
     unsigned from_count;
-    const char *data;                   /* folder of the embedded master; NULL: there are masters */
-    const char *password_file;          /* of masters whose URLs have no password; NULL: none */
+    const char *data;          /* folder of the embedded master; NULL: there are masters */
+    const char *password_file; /* password of masters whose URLs have no password; NULL: none */
     struct storage_tls_files tls_files; /* for rediss:// */
     struct storage_tls
         *tls;             /* made of these where a master needs it; lives as long as the process */

@@ -1,4 +1,4 @@
-/* What SIGHUP has a running pawld read again. Each part has a name and a function; the parts are
+/* SIGHUP has a running pawld read these again. Each part has a name and a function; the parts are
  * added at the start, and reloaded in that order.
  *
  *     struct pawld_reloads reloads = {.count = 0};

@@ -37,7 +37,7 @@ enum {
 
 struct service;
 
-/* What the thread of a worker gets. */
+/* The argument of the thread of a worker. */
 struct other {
     struct service *service;
     struct server_worker *worker;
@@ -51,7 +51,7 @@ struct service {
     struct api_keyring *keys; /* NULL: everybody may call everything */
     struct server_passed passed;
     struct server_listeners listeners;
-    bool listeners_are_lent; /* by a predecessor that serves on, until it is told to leave */
+    bool listeners_are_lent; /* lent by a predecessor that serves on, until it is told to leave */
     unsigned made;           /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
     struct server_metrics *metrics; /* one for each worker */
@@ -59,7 +59,7 @@ struct service {
     atomic_uint others; /* workers that run on those threads */
     uv_signal_t signals[SIGNALS];
     struct pawld_reloads reloads;
-    struct pawld_password password;   /* of masters, where a file has it */
+    struct pawld_password password;   /* password of masters, where a file has it */
     struct server_line_writer *audit; /* NULL: no audit log */
     struct server_event_ring *events;
     struct pawld_supervisor supervisor;

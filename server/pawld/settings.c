@@ -443,7 +443,7 @@ const struct pawld_setting *pawld_setting_find(const char *name, enum pawld_comm
     return NULL;
 }
 
-/* Of a character that the name of a setting may have. */
+/* Tests a character of the name of a setting. */
 static char of_variable(char character)
 {
     static const char of_setting[] = "abcdefghijklmnopqrstuvwxyz-";

@@ -40,13 +40,13 @@ struct pawld_setting {
     const char *help;     /* sentences; the default is told behind them */
     const char *usual;    /* the default, as people write it; NULL: the help tells */
     enum pawld_kind kind;
-    unsigned commands; /* of enum pawld_command */
+    unsigned commands; /* bits of enum pawld_command */
     bool only_option;  /* it is for one run: neither in the file nor in the environment */
     int64_t min, max;
     size_t at, count_at;      /* offsets in struct pawld_options */
     const char *const *words; /* PAWLD_WORD: NULL at the end */
     bool (*fits)(const char *text);
-    const char *must; /* what fits() wants: "a name such as ..., " */
+    const char *must; /* the requirement of fits(): "a name such as ..., " */
 };
 
 enum {
@@ -54,7 +54,7 @@ enum {
     PAWLD_VARIABLE_MAX = 64,                  /* bytes of the name of a variable, terminated */
     PAWLD_KEPT_MAX = 64 * 1024,  /* bytes of the texts that a file and the environment give */
     PAWLD_LABEL_MAX = 64 + 4096, /* bytes of where a setting is, terminated */
-    PAWLD_MISTAKES_MAX = 20,     /* of a file that are told */
+    PAWLD_MISTAKES_MAX = 20,     /* mistakes in a file that are told */
 };
 
 /* The sources of settings, the weakest first. */
@@ -77,13 +77,13 @@ void pawld_setting_variable(const struct pawld_setting *setting,
                             char ret_variable[static PAWLD_VARIABLE_MAX]);
 
 /* Sets @setting to @text, as @layer says it at @label ("--max-waiters", "pawld.conf:7:
- * max-waiters"). What it borrows of @text must stay. 0, or an error after one sentence on stderr;
- * nothing is set then. A URL's password is wiped from @text either way. */
+ * max-waiters"). The borrowed parts of @text must stay. 0, or an error after one sentence on
+ * stderr; nothing is set then. A URL's password is wiped from @text either way. */
 error_t pawld_setting_set(const struct pawld_setting *setting, struct pawld_options *options,
                           enum pawld_layer layer, const char *label, char *text);
 
-/* Sets all that the file at @path, or the environment, says for @command. The same errors. Of a
- * file each mistake is told, at most PAWLD_MISTAKES_MAX. */
+/* Sets all that the file at @path, or the environment, says for @command. The same errors. Reports
+ * each mistake in a file, at most PAWLD_MISTAKES_MAX. */
 error_t pawld_settings_of_file(const char *path, enum pawld_command command,
                                struct pawld_options *options);
 error_t pawld_settings_of_environment(enum pawld_command command, struct pawld_options *options);

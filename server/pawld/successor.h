@@ -46,7 +46,7 @@ struct pawld_successor {
     bool asked;    /* it has the sockets */
     bool leaving;  /* it was told so */
     bool speaking; /* the handle is in use, or not yet closed */
-    dev_t device;  /* of the file at the path */
+    dev_t device;  /* device of the file at the path */
     ino_t inode;
     uv_poll_t knocks, speaks;
 };

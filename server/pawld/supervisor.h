@@ -1,6 +1,7 @@
-/* What pawld tells a service manager (server/system/notify.h): that it serves, reads settings
- * again, or ends. And the watchdog: the manager is told that pawld lives only while the loop of
- * every worker turns. If one is stuck the manager hears nothing more, and restarts the service.
+/* The messages of pawld to a service manager (server/system/notify.h): that it serves, reads
+ * settings again, or ends. And the watchdog: the manager is told that pawld lives only while the
+ * loop of every worker turns. If one is stuck the manager hears nothing more, and restarts the
+ * service.
  *
  * Its timer belongs to the loop of the first worker, and so do all of these functions. */
 #ifndef SERVER_PAWLD_SUPERVISOR_H
@@ -23,7 +24,7 @@ struct pawld_supervisor {
     uv_timer_t timer;
     struct server_worker *const *workers; /* borrowed */
     unsigned count;
-    uint64_t turns[SERVER_WORKERS_MAX]; /* of each at the last look */
+    uint64_t turns[SERVER_WORKERS_MAX]; /* turns of each at the last look */
     uint64_t watchdog_ms;               /* between two looks; 0: nobody wants to know */
     bool turned;                        /* all loops have, once */
     bool ready;                         /* and that was told */

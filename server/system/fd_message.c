@@ -75,7 +75,7 @@ int server_fd_listen(const char *path, int *ret_fd)
     return 0;
 }
 
-/* Whoever may replace us could end us as well: the same user, and root. */
+/* A process that may replace us could end us as well: the same user, and root. */
 static bool is_trusted(int fd, pid_t *ret_pid)
 {
     struct ucred peer = {.pid = 0};

@@ -24,7 +24,7 @@ struct server_line_writer {
     const char *path, *what;
     int fd; /* -1: the file is not made yet */
     pthread_t thread;
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* guards all members that follow */
     pthread_cond_t more;
     char *adding; /* SERVER_LINES_MAX bytes, that lines are added to ... */
     size_t len;
@@ -75,7 +75,7 @@ static size_t write_note(char note[static NOTE_MAX], uint64_t dropped)
     return len > 0 && len < NOTE_MAX ? (size_t)len : 0;
 }
 
-/* What is lost is counted, and told before the next lines. A torn line gets its end first.
+/* Lost lines are counted, and told before the next lines. A torn line gets its end first.
  * Returns the lines that were lost, and whether the last one is torn. */
 static uint64_t write_lines(struct server_line_writer *writer, size_t len, uint64_t dropped,
                             bool *torn)

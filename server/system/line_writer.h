@@ -20,8 +20,8 @@ enum {
 struct server_line_writer;
 
 /* Opens @path for appending, and starts the thread. "-" is stderr. A file that is not there is not
- * made yet; but its folder has to let it be made. @what names the lines in the log. FENCE_EIO:
- * errno says why. FENCE_ENOMEM. @what and @path are borrowed. */
+ * made yet; but its folder has to let it be made. The word @what names the lines in the log.
+ * FENCE_EIO: errno says why. FENCE_ENOMEM. Both @what and @path are borrowed. */
 FENCE_CHECKED int server_line_writer_new(const char *path, const char *what,
                                          struct server_line_writer **ret_writer);
 

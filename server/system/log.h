@@ -1,4 +1,4 @@
-/* What the programs tell their operator: lines on stderr, plain or in JSON.
+/* The messages of the programs to their operator: lines on stderr, plain or in JSON.
  *
  *     2026-11-20T12:04:05.123Z info pawl-ledger: listening on 127.0.0.1:7381 */
 #ifndef SERVER_SYSTEM_LOG_H
@@ -16,7 +16,7 @@ enum {
 void server_log_configure(enum server_log_form form, enum server_log_level least);
 
 /* Writes one line: lines of several threads do not mix. If stderr takes none, as the reader of a
- * pipe stands still, it is lost. The next line that is written says how many were. What came from
+ * pipe stands still, it is lost. The next line that is written says how many were. Text from
  * outside must neither forge lines nor move a terminal's cursor: see server/system/printable.h. Any
  * thread. */
 void server_log(enum server_log_level level, const char *format, ...)

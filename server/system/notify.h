@@ -28,7 +28,8 @@ struct server_notify {
  * address, that is logged as well. Before other threads run. */
 void server_notify_open(struct server_notify *notify);
 
-/* Sends lines, without the last newline. What cannot be sent is logged, and lost. One thread. */
+/* Sends lines, without the last newline. A message that cannot be sent is logged, and lost. One
+ * thread. */
 void server_notify_send(const struct server_notify *notify, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

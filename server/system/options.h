@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is said of a file whose last line does not end. */
+/* The message about a file whose last line does not end. */
 #define SERVER_HALF_WRITTEN                                                                        \
     "the last line does not end: the file may be half written; write a new file, end its last "    \
     "line, and rename it over this one"

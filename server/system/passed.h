@@ -25,7 +25,7 @@ struct server_passed {
 FENCE_CHECKED int server_passed_sockets(struct server_passed *ret_passed);
 
 /* The address of the listening socket @fd: "127.0.0.1:7380", "[::1]:7380", "unix:/path",
- * "unix:@name". What does not fit is cut. */
+ * "unix:@name". Text that does not fit is cut. */
 void server_socket_name(int fd, char *ret_name, size_t size);
 
 #endif

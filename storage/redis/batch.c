@@ -272,7 +272,7 @@ static void read_array(const redisReply *answer, const struct storage_expected *
         read_extended(answer, reply, text);
 }
 
-/* Of a lock without a label, or what else an extension comes to. */
+/* Reads the result of an extension: a lock without a label, or a refusal. */
 static void read_extension(long long value, struct fence_reply *reply)
 {
     enum {
@@ -312,7 +312,7 @@ static void read_integer_reply(const struct storage_expected *expected, long lon
     }
 }
 
-/* What the script says of one request that met what Pawl did not write: a sign, and for a group the
+/* The script's answer to one request that met what Pawl did not write: a sign, and for a group the
  * index of the lock. */
 static void read_error(const redisReply *answer, const struct storage_expected *expected,
                        struct fence_reply *reply)
@@ -404,7 +404,7 @@ const char *storage_reply_words(const redisReply *reply)
 
 bool storage_reply_changed(const redisReply *reply, const char **ret_why)
 {
-    static const char *const signs[] = {"PAWLGONE ", "PAWLFORGOT "}; /* of our own scripts */
+    static const char *const signs[] = {"PAWLGONE ", "PAWLFORGOT "}; /* errors of our own scripts */
     if (reply->type != REDIS_REPLY_ERROR)
         return false;
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {

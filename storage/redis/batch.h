@@ -18,7 +18,7 @@ enum {
     STORAGE_SHA_LEN = 40,
 };
 
-/* What is remembered of a batch until its reply comes. */
+/* The memory of a batch until its reply comes. */
 struct storage_batch {
     struct storage_batch *next;
     void *owner;       /* the owner's to use, ... */
@@ -35,7 +35,7 @@ struct storage_batch {
     } expected[STORAGE_BATCH_MAX];
 };
 
-/* Where a batch is written. Keys and arguments grow apart, as Redis wants all keys first. */
+/* The buffer of a batch. Keys and arguments grow apart, as Redis wants all keys first. */
 struct storage_batch_writer {
     size_t keys_len;
     size_t args_len;
@@ -59,10 +59,11 @@ bool storage_batch_fits(const struct storage_batch *batch, const struct storage_
 void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
                        const struct storage_request *request);
 
-/* What a script call says of its sender's knowledge; the master refuses it if it knows otherwise.
+/* The meaning of a script call for its sender's knowledge; the master refuses it if it knows
+ * otherwise.
  */
 struct storage_batch_terms {
-    const char *sha;  /* of the script, STORAGE_SHA_LEN digits; NULL: the module does it */
+    const char *sha;  /* digest of the script, STORAGE_SHA_LEN digits; NULL: the module does it */
     const char *view; /* as text */
     const char *fleet_id;
     unsigned member; /* 1 .. n */
@@ -82,8 +83,8 @@ redisReply *storage_reply_take(redisReply *reply);
  * are released then as ever, and have to be, since that makes room. */
 bool storage_reply_unwilling(const redisReply *reply);
 
-/* The error that @reply is, in words for people. Of a script as a whole, or of a command on the
- * fleet's own key. */
+/* The error that @reply is, in words for people. Reads the error of a script as a whole, or of a
+ * command on the fleet's own key. */
 const char *storage_reply_words(const redisReply *reply);
 
 /* Reports whether @reply is an error that says that this master is not the one that shook hands.
@@ -93,7 +94,7 @@ bool storage_reply_changed(const redisReply *reply, const char **ret_why);
 /* True if some answer in the script's reply says so. *@ret_why is then its text. */
 bool storage_batch_unwilling(const redisReply *reply, const char **ret_why);
 
-/* What the reader of replies lends its strings and numbers from. */
+/* The buffers that the reader of replies lends for its strings and numbers. */
 struct storage_reply_text {
     char holder[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
@@ -101,8 +102,8 @@ struct storage_reply_text {
 };
 
 /* The reply to the @i-th request of @batch. @reply is the whole script's: NULL means that it will
- * never come. An answer that the script does not give counts as refused. What the reply points to
- * is in @text. */
+ * never come. An answer that the script does not give counts as refused. The reply points to @text.
+ */
 struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsigned i,
                                        const redisReply *reply, struct storage_reply_text *text);
 

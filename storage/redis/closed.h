@@ -1,4 +1,4 @@
-/* What a master of a fleet that was moved tells: the field "closed" of its hash. */
+/* The word of a master whose fleet was moved: the field "closed" of its hash. */
 #ifndef STORAGE_REDIS_CLOSED_H
 #define STORAGE_REDIS_CLOSED_H
 

@@ -27,10 +27,10 @@ enum storage_link {
     STORAGE_LINK_CONNECTING,
     STORAGE_LINK_HANDSHAKE,
     STORAGE_LINK_READY,
-    STORAGE_LINK_CLOSED, /* by its owner: the last callbacks are on their way */
+    STORAGE_LINK_CLOSED, /* closed by its owner: the last callbacks are on their way */
 };
 
-/* What a connection tells its owner. */
+/* The callbacks from a connection to its owner. */
 struct storage_connection_events {
     void *context;
 
@@ -44,8 +44,8 @@ struct storage_connection_events {
     /* It failed: BACKOFF has begun, and nothing is closed yet. */
     void (*failed)(void *context, enum fence_reason reason);
 
-    /* What was on its way is answered with NULL. What the owner has in hand for this connection
-     * ends here, before the next one begins. */
+    /* Requests on their way are answered with NULL. The owner's requests on this connection end
+     * here, before the next one begins. */
     void (*ended)(void *context);
 
     /* The last callback, after storage_connection_close(): its memory may go. */
@@ -63,9 +63,9 @@ struct storage_connection {
     enum storage_link link;     /* only connection.c moves it */
     redisAsyncContext *context; /* NULL unless CONNECTING, HANDSHAKE or READY */
     uint64_t ready_ns;          /* when the last handshake ended well */
-    uint64_t round_trip_us;     /* of the last script call or probe; 0 before the first */
+    uint64_t round_trip_us;     /* time of the last script call or probe; 0 before the first */
     bool reset_wanted;
-    char detail[STORAGE_DETAIL_MAX]; /* of the last failure; "" if there was none */
+    char detail[STORAGE_DETAIL_MAX]; /* text of the last failure; "" if there was none */
 
     /* Of connection.c. */
     uv_timer_t timer; /* the backoff, the handshake's deadline, or what is done every so often */
@@ -114,8 +114,8 @@ void storage_connection_handshake(struct storage_connection *connection);
 /* The handshake ended well. */
 void storage_connection_ready(struct storage_connection *connection);
 
-/* What made it fail may be mended: it is opened at once if it waits for its backoff, and the next
- * failure is the first of a row. */
+/* A cause of the failure may be gone: it is opened at once if it waits for its backoff, and the
+ * next failure is the first of a row. */
 void storage_connection_hurry(struct storage_connection *connection);
 
 /* It has been of use for a while: the next failure is the first of a row. */

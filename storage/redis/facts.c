@@ -103,7 +103,7 @@ static bool copy_field(const char *info, const char *field, char to[static FENCE
            storage_text_copy(to, FENCE_SERVER_MAX + 1, value, len);
 }
 
-/* What stands before the first "_version": "redis", unless a fork has put its own before that. */
+/* The text before the first "_version": "redis", unless a fork has put its own before that. */
 static bool copy_first_name(const char *info, char to[static FENCE_SERVER_MAX + 1])
 {
     const char *end = strstr(info, "_version:");
@@ -126,7 +126,7 @@ static void read_server(const char *info, struct fence_facts *facts)
         facts->version[0] = '\0';
 }
 
-/* What was counted since the process started, or since CONFIG RESETSTAT: "@field:@name=NUMBER". */
+/* Counts since the process started, or since CONFIG RESETSTAT: "@field:@name=NUMBER". */
 static uint64_t info_counted(const char *info, const char *field, const char *name)
 {
     size_t len = 0;

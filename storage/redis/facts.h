@@ -1,4 +1,4 @@
-/* What to ask a Redis: on every new connection (the handshake), and now and then after that (a
+/* The questions to a Redis: on every new connection (the handshake), and now and then after that (a
  * look). And what its replies say. */
 #ifndef STORAGE_REDIS_FACTS_H
 #define STORAGE_REDIS_FACTS_H
@@ -21,7 +21,7 @@ enum storage_question {
 
 enum {
     STORAGE_QUESTION_ARGS = 26,
-    STORAGE_BYTES_TEXT_MAX = 24, /* of a count of bytes, with its end */
+    STORAGE_BYTES_TEXT_MAX = 24, /* for a count of bytes, with its end */
 };
 
 /* The command that asks @question, as an argument vector of static strings. Returns the number of

@@ -18,7 +18,7 @@ enum storage_finding {
     STORAGE_FINDING_MEMORY,              /* it has no room for another lock */
 };
 
-/* What INFO says of the server itself. */
+/* The facts of INFO about the server itself. */
 struct storage_server {
     uint32_t version; /* major x 10000 + minor x 100 + patch */
     bool cluster;     /* cluster mode */

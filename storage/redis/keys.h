@@ -17,7 +17,7 @@
     "Pawl's marker and token counters of this master. Delete it only to retire the fleet: a "      \
     "master without it has forgotten, and must not vote."
 
-/* What is in its place where the fleet was moved away. */
+/* The note in its place where the fleet was moved away. */
 #define STORAGE_CLOSED_NOTE                                                                        \
     "The fleet of this master was moved to others, and what it had is here no more. Do not "       \
     "delete "                                                                                      \
@@ -30,8 +30,8 @@
 #define STORAGE_LINEAGE_RESET "?"
 
 /* The command of the module that takes the place of the script of requests
- * (storage/redis/module/README.md), and the version of what the two say to each other. Whoever
- * changes letters, keys, values, answers or rules raises it. */
+ * (storage/redis/module/README.md), and the version of what the two say to each other. A change of
+ * letters, keys, values, answers or rules raises it. */
 #define STORAGE_MODULE_COMMAND "PAWL.BATCH"
 #define STORAGE_MODULE_VERSION 3
 

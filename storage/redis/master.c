@@ -25,7 +25,7 @@ struct storage_redis_master {
     struct storage_listener listener;
     struct storage_sweeper sweeper;
     struct storage_probe probe;
-    int open; /* what is not closed yet: the connection, the sweeper */
+    int open; /* the open parts: the connection, the sweeper */
 };
 
 /* ---- what the connection tells --------------------------------------------------------------- */

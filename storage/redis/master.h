@@ -8,7 +8,7 @@
  *      '----- any failure: down(), and reply() LOST for each ----'
  *             request without an answer
  *
- * What is asked of it is in storage/master.h. All functions and callbacks belong to the thread of
+ * The questions to it are in storage/master.h. All functions and callbacks belong to the thread of
  * the loop. */
 #ifndef STORAGE_REDIS_MASTER_H
 #define STORAGE_REDIS_MASTER_H

@@ -8,7 +8,7 @@
 enum {
     STORAGE_STEADY_MS = 1000, /* a connection that is of use for so long ends a row of failures */
     STORAGE_CALLS_AHEAD = 2,  /* script calls on their way to a master: it has the next when it
-                               * ends one. What is asked meanwhile waits, so that calls grow with
+                               * ends one. Requests meanwhile wait, so that calls grow with
                                * the load. */
     STORAGE_CALLS_AHEAD_DURABLE = 1, /* each may cost an fsync, so they are fewer and larger */
     STORAGE_CALLS_AT_A_TIME = 8,     /* a master that is far away is sent more, up to these, ... */
@@ -18,7 +18,7 @@ enum {
 struct storage_outbox {
     const struct storage_session *session;
     struct storage_batch_writer writer;
-    struct storage_batch *batch; /* what this turn adds; NULL: nothing yet */
+    struct storage_batch *batch; /* the requests of this turn; NULL: nothing yet */
     struct storage_batch *spare; /* for reuse */
     unsigned awaited;            /* batches sent and not answered */
     uint64_t called_ns;          /* when the last of them was */

@@ -4,7 +4,7 @@
 
 #include "fence/protocol/limits.h"
 
-/* What this machine is called, for each of its addresses. */
+/* The names of this machine, for each of its addresses. */
 #define STORAGE_HOST_LOCAL "local"
 
 /* Writes the IP address that the connected socket @fd leads to; "" where it cannot be told. It is

@@ -1,5 +1,5 @@
-/* What the marker of a Redis says of positions (fence/protocol/position.h): its own, and those that
- * it was told. */
+/* The fields of the marker of a Redis about positions (fence/protocol/position.h): its own, and
+ * those that it was told. */
 #ifndef STORAGE_REDIS_POSITIONS_H
 #define STORAGE_REDIS_POSITIONS_H
 
@@ -7,8 +7,8 @@
 
 #include <hiredis/hiredis.h>
 
-/* Reads the fields @writes and @positions of a marker of @n members. What Pawl did not write says
- * nothing: positions are a second source beside the lineage. */
+/* Reads the fields @writes and @positions of a marker of @n members. A value that Pawl did not
+ * write says nothing: positions are a second source beside the lineage. */
 void storage_positions_read(const redisReply *writes, const redisReply *positions, unsigned n,
                             struct fence_facts *facts);
 

@@ -1,4 +1,4 @@
-/* What a handshake or a probe has read of a Redis so far (storage/redis/facts.h). */
+/* The answers that a handshake or a probe has read of a Redis so far (storage/redis/facts.h). */
 #ifndef STORAGE_REDIS_READING_H
 #define STORAGE_REDIS_READING_H
 
@@ -12,12 +12,12 @@ enum {
     STORAGE_CONFIG_CALLS_MAX = 80,
 };
 
-/* What is read, reply by reply. Starts zeroed, or with what an earlier probe found. */
+/* The questions, reply by reply. Starts zeroed, or with what an earlier probe found. */
 struct storage_reading {
     struct fence_facts facts;
     struct storage_server server;
 
-    /* Of the process: what says whether its data can be what its marker says. */
+    /* For the process: what says whether its data can be what its marker says. */
     bool promoted;               /* it follows another replication history than its own */
     uint64_t role_changes;       /* calls that could have, since it started, */
     uint64_t noted_role_changes; /* and when its marker was written */
@@ -27,12 +27,12 @@ struct storage_reading {
     char config_calls[STORAGE_CONFIG_CALLS_MAX]; /* as storage/redis/lua/lineage.lua has them */
     bool appends;                                /* it has an append-only file */
     bool rewriting;       /* its append-only file is being rewritten, or is to be */
-    uint64_t rewrites;    /* of it, since it started */
+    uint64_t rewrites;    /* count of it, since it started */
     uint64_t evicted;     /* keys, since it started */
     uint64_t config_sets; /* calls of CONFIG SET, since it started */
     uint64_t bytes;       /* that it received since it started */
     uint64_t marked_bytes;
-    uint64_t answers; /* of storage/redis/lua/settle.lua that it has counted, */
+    uint64_t answers; /* answers of storage/redis/lua/settle.lua that it has counted, */
     uint64_t marked_answers;
     bool answers_noted;    /* of this lineage */
     bool counts_errors;    /* by kind; */

@@ -72,7 +72,7 @@ static size_t format_malformed(const struct fence_facts *seen,
     return (size_t)head + bytes;
 }
 
-/* What mark.lua is told: its ARGV, in this order. */
+/* The arguments of mark.lua: its ARGV, in this order. */
 enum mark_argument {
     MARK_SEEN_FLEET, /* the marker as it was judged; "" for what is absent */
     MARK_SEEN_MEMBER,

@@ -20,8 +20,9 @@ enum {
 FENCE_CHECKED int storage_rejoin_command(const struct fence_rejoin_request *request, unsigned to,
                                          unsigned n, char **ret_command, size_t *ret_len);
 
-/* What @reply (NULL: none will come) to the step @step says. A page points into @reply. @view is
- * where the reply points to; it belongs to the caller, and lives as long as the reply is used. */
+/* The meaning of @reply (NULL: none will come) to the step @step says. A page points into @reply.
+ * @view is where the reply points to; it belongs to the caller, and lives as long as the reply is
+ * used. */
 struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, const redisReply *reply,
                                                unsigned n, struct fence_view *view);
 

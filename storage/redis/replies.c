@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct storage_replies 
 struct part {
     int type; /* REDIS_REPLY_... */
     const char *bytes;
-    size_t len; /* of the bytes; of an array, its elements */
+    size_t len; /* number of the bytes; of an array, its elements */
 };
 
 static const char *type_name(int type)

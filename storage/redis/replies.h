@@ -1,6 +1,7 @@
-/* What a connection takes from a Redis. hiredis 0.14 believes what comes. It asserts that each
- * reply was asked for and that each message has its shape. It makes room for any size that is
- * announced. A peer, or a machine on the way, could end or exhaust this process with a line.
+/* The replies that a connection takes from a Redis. hiredis 0.14 believes what comes. It asserts
+ * that each reply was asked for and that each message has its shape. It makes room for any size
+ * that is announced. A peer, or a machine on the way, could end or exhaust this process with a
+ * line.
  *
  * So its readers are watched. A reply that was not asked for is an error of its connection. So is
  * one of another shape or size than any that Pawl asks for. Nothing of it is kept. */
@@ -22,7 +23,7 @@ enum {
     STORAGE_REPLY_BYTES_MAX = 16 * 1024 * 1024, /* ... and of all of them */
     STORAGE_REPLY_LINE_MAX = 16 * 1024,         /* bytes of an error, or of a status */
     STORAGE_REPLY_NUMBER_MAX = 32,              /* bytes of a number, or of a length */
-    STORAGE_REPLY_ERROR_MAX = 128,              /* of the text that says what came */
+    STORAGE_REPLY_ERROR_MAX = 128,              /* for the text that says what came */
 };
 
 enum storage_replies_to {
@@ -33,14 +34,14 @@ enum storage_replies_to {
 /* Lives as long as the context that it watches. Thread of the connection. */
 struct storage_replies {
     const redisReader *reader;
-    const redisReplyObjectFunctions *makers; /* of the reader, before it was watched */
+    const redisReplyObjectFunctions *makers; /* functions of the reader, before it was watched */
     const redisAsyncContext *async;          /* NULL: a connection that blocks */
     enum storage_replies_to to;
     unsigned owed;   /* replies that may begin in what is being read */
     bool subscribed; /* a listener: SUBSCRIBE was answered */
     bool refused;    /* a listener: it was refused, and nothing may come */
 
-    /* Of the reply under way. */
+    /* State of the reply under way. */
     bool is_answer; /* to what was asked */
     bool is_message;
     size_t elements;
@@ -62,7 +63,7 @@ void storage_replies_expect(struct storage_replies *replies);
  * close the connection; storage_replies_wrong() says why. */
 bool storage_replies_bounded(struct storage_replies *replies);
 
-/* What was wrong with what came over @context, printable; NULL if nothing was. */
+/* The fault of the bytes over @context, printable; NULL if nothing was. */
 const char *storage_replies_wrong(const redisContext *context);
 
 #endif

@@ -20,7 +20,7 @@ enum {
         sizeof("@1795333883000@001@") - 1, /* before a lock (storage/redis/lua/install.lua) */
 };
 
-/* Who wants to know. */
+/* The receiver of the answer. */
 struct question {
     const struct storage_session *session;
     enum fence_listing_kind kind;

@@ -1,5 +1,5 @@
-/* What the parts of a Redis master share, which do not call its owner. They are the connection, the
- * events, and what the last handshake on the connection brought. */
+/* The parts that the files of a Redis master share, which do not call its owner. They are the
+ * connection, the events, and what the last handshake on the connection brought. */
 #ifndef STORAGE_REDIS_SESSION_H
 #define STORAGE_REDIS_SESSION_H
 
@@ -17,8 +17,8 @@ struct storage_session {
     unsigned members; /* N */
 
     struct storage_reading reading;
-    char sha[STORAGE_SHA_LEN + 1]; /* of the requests' script */
-    storage_refused_fn *refused;   /* of the password that was said last on the connection */
+    char sha[STORAGE_SHA_LEN + 1]; /* digest of the requests' script */
+    storage_refused_fn *refused; /* called with the password that was said last on the connection */
     void *refused_context;
     bool refuses_module; /* the module is not to be used */
     bool takes_locks;    /* the handshake found that it takes locks, but for want of memory */

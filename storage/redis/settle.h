@@ -1,4 +1,4 @@
-/* What the marker notes of the process of its master: what was counted there, and when the
+/* The marker's notes about the process of its master: what was counted there, and when the
  * append-only file is known to be complete (storage/redis/lua/settle.lua). */
 #ifndef STORAGE_REDIS_SETTLE_H
 #define STORAGE_REDIS_SETTLE_H

@@ -116,7 +116,7 @@ static bool was_wrong(const SSL *ssl, char *ret_text, size_t cap)
 }
 
 /* hiredis owns the SSL from here on. Its own setup (redisInitiateSSLWithContext()) would verify the
- * authority, and not the name. The handshake begins here. Where the master is quick it may also end
+ * authority, and not the name. The handshake begins here. If the master is quick it may also end
  * here. */
 int storage_tls_start(const struct storage_tls *tls, const char *host, redisContext *context,
                       char ret_why[static STORAGE_TLS_WHY_MAX])

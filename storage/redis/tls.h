@@ -24,7 +24,7 @@ struct storage_tls_files {
     const char *key;  /* of @cert */
 };
 
-/* What connections have in common. Any thread may use it once it is made. */
+/* The parts that connections share. Any thread may use it once it is made. */
 struct storage_tls;
 
 /* Reports whether this build has TLS. If it has none, the functions below fail, or do nothing. */

@@ -5,7 +5,7 @@
 
 #include "storage/redis/session.h"
 
-/* What a master says to storage_trial_ask(). */
+/* The answer of a master to storage_trial_ask(). */
 enum storage_trial {
     STORAGE_TRIAL_WILLING, /* it takes locks */
     STORAGE_TRIAL_FULL,    /* it would, but its memory is full */

@@ -10,7 +10,7 @@
 
 enum {
     STORAGE_HOST_MAX = 255,   /* bytes, RFC 1035 */
-    STORAGE_PATH_MAX = 107,   /* of a Unix socket: sun_path, less its end */
+    STORAGE_PATH_MAX = 107,   /* for a Unix socket: sun_path, less its end */
     STORAGE_SECRET_MAX = 255, /* bytes of a user name or a password */
     STORAGE_REDIS_PORT = 6379,
     STORAGE_ADDRESS_MAX = STORAGE_HOST_MAX + 32, /* an address as shown, with its scheme */

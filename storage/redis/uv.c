@@ -9,7 +9,7 @@
 struct link_poll {
     uv_poll_t handle;
     redisAsyncContext *context; /* NULL once hiredis let go */
-    int events;                 /* what hiredis wants to know */
+    int events;                 /* the events that hiredis waits for */
     bool connected;
     bool tls; /* what a write waits for may be a read, and the other way round: hiredis says what it
                * waits for, and is taken at its word */

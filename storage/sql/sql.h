@@ -23,7 +23,7 @@ struct storage_sql {
 };
 
 /* Never fails by itself: an error shows in storage_sql_finish(), and makes all between a no-op.
- * What it returns must be finished. */
+ * A result must be finished. */
 struct storage_sql storage_sql_prepare(sqlite3 *db, const char *text);
 
 /* Parameters count from 1. @text is borrowed until the finish. */
@@ -33,8 +33,8 @@ void storage_sql_bind_int(struct storage_sql *sql, int parameter, int64_t value)
 /* Steps: true if there is a row to read, false at the end or after an error. */
 bool storage_sql_row(struct storage_sql *sql);
 
-/* Copies the text of a column of the current row, terminated, to @buffer. What does not fit is an
- * error of the database (FENCE_EIO at the finish), never a silent cut. */
+/* Copies the text of a column of the current row, terminated, to @buffer. A value that does not fit
+ * is an error of the database (FENCE_EIO at the finish), never a silent cut. */
 void storage_sql_column_text(struct storage_sql *sql, int column, char *buffer, size_t size);
 
 /* Ends the statement and says how it went: 0 or as storage_sql_error(). */
@@ -46,9 +46,9 @@ FENCE_CHECKED int storage_sql_run(struct storage_sql *sql);
 /* Runs statements without parameters, one or several. */
 FENCE_CHECKED int storage_sql_exec(sqlite3 *db, const char *text);
 
-/* What an SQLite code means to the caller. FENCE_EBUSY: another connection kept the database locked
- * for longer than the busy timeout; roll back, try again. FENCE_ENOMEM. FENCE_EIO: all else, such
- * as a full disk, a damaged file, no database; roll back, tell the operator. The text is
+/* The meaning of an SQLite code for the caller. FENCE_EBUSY: another connection kept the database
+ * locked for longer than the busy timeout; roll back, try again. FENCE_ENOMEM. FENCE_EIO: all else,
+ * such as a full disk, a damaged file, no database; roll back, tell the operator. The text is
  * sqlite3_errmsg(db), to be copied before the next call on @db, a rollback included. */
 FENCE_CHECKED int storage_sql_error(int code);
 

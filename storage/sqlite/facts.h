@@ -1,4 +1,4 @@
-/* What a handshake finds out about a file. */
+/* The results of a handshake about a file. */
 #ifndef STORAGE_SQLITE_FACTS_H
 #define STORAGE_SQLITE_FACTS_H
 

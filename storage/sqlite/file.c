@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-    CHECKPOINT_PAGES = 1000, /* of the log, since the last one */
+    CHECKPOINT_PAGES = 1000, /* pages in the log, since the last one */
 };
 
 /* ---- moving a fleet -------------------------------------------------------------------------- */

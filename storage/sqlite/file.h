@@ -10,7 +10,7 @@
 
 struct storage_file_config {
     const char *folder;
-    unsigned members; /* of the fleet: 1, but in tests */
+    unsigned members; /* number in the fleet: 1, but in tests */
     unsigned me;
     bool takes_over; /* the file need not be trusted: what it remembers counts as forgotten */
     bool moves;      /* its fleet is to be moved, and may have been: storage_file_retire() */
@@ -25,8 +25,8 @@ struct storage_file {
     bool needs_floor; /* it was a fleet's, and does not say so any more: no new one may be made */
     uint32_t ttl_max_ms;         /* the longest lease of its fleet; 0: it has none yet */
     uint32_t readers;            /* seats of readers for each name; 0: the fleet names none */
-    uint32_t extensions_max;     /* of one grant; 0: the fleet names no cap */
-    unsigned log_pages;          /* of the database's log, after the last commit, */
+    uint32_t extensions_max;     /* for one grant; 0: the fleet names no cap */
+    unsigned log_pages;          /* pages of the database's log, after the last commit, */
     unsigned checkpointed_pages; /* and after the last checkpoint */
 };
 
@@ -38,8 +38,8 @@ FENCE_CHECKED int storage_file_open(const struct storage_file_config *config,
                                     struct storage_file *ret_file, struct storage_state *state,
                                     char ret_why[static STORAGE_WHY_MAX]);
 
-/* What a fleet has to go on above that takes the place of this one: its highest counter, or its
- * floor. FENCE_ENOENT: it has no fleet, or one that forgot. FENCE_EIO. */
+/* Finds the values above which a fleet has to go on above that takes the place of this one: its
+ * highest counter, or its floor. FENCE_ENOENT: it has no fleet, or one that forgot. FENCE_EIO. */
 FENCE_CHECKED int storage_file_highest(const struct storage_file *file, int64_t *ret_highest);
 
 /* Nobody serves from it any more, or opens it but to move it. The fleet @follower goes on in its

@@ -1,4 +1,4 @@
-/* What comes from the store to a loop: jobs that were done, and notices. The store's thread puts
+/* The way from the store to a loop: jobs that were done, and notices. The store's thread puts
  * them in, and the loop is woken to take them out. */
 #ifndef STORAGE_SQLITE_INBOX_H
 #define STORAGE_SQLITE_INBOX_H
@@ -15,7 +15,7 @@ struct storage_inbox {
     void *context;
     struct storage_notice told[STORAGE_NOTICES_MAX]; /* taken out last */
 
-    pthread_mutex_t lock; /* of what is below */
+    pthread_mutex_t lock; /* guards all that is below */
     struct storage_job *first;
     struct storage_job *last;
     struct storage_notice notices[STORAGE_NOTICES_MAX];

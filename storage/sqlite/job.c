@@ -84,7 +84,7 @@ void storage_job_add(struct storage_job *job, const struct fence_request *reques
         entry->group->group = *request->group;
 }
 
-/* What a reply shows of the turn is the job's from here on. */
+/* The turn in a reply is the job's from here on. */
 static void do_entry(struct storage_job *job, struct storage_entry *entry,
                      struct storage_state *state)
 {

@@ -1,5 +1,5 @@
-/* What a master asks of its store, and what comes back: between the loop's thread and the store's.
- * A job belongs to the one or to the other, never to both. */
+/* The jobs of a master for its store, and what comes back: between the loop's thread and the
+ * store's. A job belongs to the one or to the other, never to both. */
 #ifndef STORAGE_SQLITE_JOB_H
 #define STORAGE_SQLITE_JOB_H
 
@@ -49,8 +49,9 @@ struct storage_job {
     void (*done)(struct storage_job *job); /* called on the store's thread once it was done: the job
                                             * is the loop's again */
     struct storage_job *next;
-    unsigned epoch; /* of the master as it was sent: what an earlier connection asked is lost */
-    bool failed;    /* the turn was rolled back, and @why says why */
+    unsigned
+        epoch;   /* epoch of the master as it was sent: what an earlier connection asked is lost */
+    bool failed; /* the turn was rolled back, and @why says why */
     enum fence_refusal refusal; /* REQUESTS, REJOIN: why nothing was done */
     char why[STORAGE_JOB_WHY_MAX];
 
@@ -78,7 +79,7 @@ struct storage_job {
     enum fence_listing_kind listed;
     storage_found_fn *told;
     void *context;
-    uint64_t cursor; /* where it begins, then where the next begins */
+    uint64_t cursor; /* the start, then where the next begins */
     char prefix[FENCE_RESOURCE_MAX + 1];
     unsigned keys;
     struct fence_lock_name *names; /* malloc'd */
@@ -110,7 +111,7 @@ struct storage_job *storage_job_new_holders(struct storage_sqlite_master *master
                                             enum fence_listing_kind kind,
                                             const struct fence_lock_name *names, size_t count);
 
-/* What such a one found: lives as long as the job. */
+/* The finding of such a job: lives as long as the job. */
 void storage_job_tell_found(struct storage_job *job, struct fence_found *ret_found);
 
 /* Makes a job of requests empty again. */

@@ -1,4 +1,4 @@
-/* What the system says of a file: its inode, its times, who may use it. */
+/* The system's facts about a file: its inode, its times, who may use it. */
 #ifndef STORAGE_SQLITE_LOOK_H
 #define STORAGE_SQLITE_LOOK_H
 

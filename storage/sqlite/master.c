@@ -31,7 +31,7 @@ struct storage_sqlite_master {
     bool reset_wanted;
     char detail[STORAGE_JOB_WHY_MAX];
     uint64_t round_trip_us;
-    struct fence_facts facts; /* of the handshake */
+    struct fence_facts facts; /* facts of the handshake */
     bool leads;               /* this connection marked the master: its marker is to change */
 
     struct storage_batches batches;

@@ -6,7 +6,7 @@
  *      |           '------------------|------'
  *      '---- a turn that failed: down(), and reply() LOST for each request without an answer
  *
- * What is asked of it is in storage/master.h. All functions and callbacks belong to the thread of
+ * The questions to it are in storage/master.h. All functions and callbacks belong to the thread of
  * the loop. */
 #ifndef STORAGE_SQLITE_MASTER_H
 #define STORAGE_SQLITE_MASTER_H

@@ -14,8 +14,9 @@
 
 #include <sodium.h>
 
-/* What makes a commit survive a crash. And who waits, and which grants were broken, which need not:
- * a grant that was broken is gone without it, and its holder is told that the lock is lost. */
+/* Settings that make a commit survive a crash. And who waits, and which grants were broken, which
+ * need not: a grant that was broken is gone without it, and its holder is told that the lock is
+ * lost. */
 static const char settings[] =
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = FULL;"
@@ -218,8 +219,9 @@ static void random_hex(char *ret_text, size_t digits)
     sodium_bin2hex(ret_text, digits + 1, random, digits / 2);
 }
 
-/* What the witness has to have seen before a file is written for the first time, or taken over.
- * That was opened once: where it breaks off, no later start takes what is left for a new file. */
+/* The counts that the witness must have seen before a file is written for the first time, or taken
+ * over. That was opened once: where it breaks off, no later start takes what is left for a new
+ * file. */
 static void begin_witness(struct storage_witness *witness, const struct storage_evidence *evidence,
                           bool takes_over)
 {
@@ -235,7 +237,7 @@ static void begin_witness(struct storage_witness *witness, const struct storage_
     storage_witness_see(witness, &evidence->file.look);
 }
 
-/* What it missed in a crash is seen now, so that it never lacks more than the last. */
+/* A change that it missed in a crash is seen now, so that it never lacks more than the last. */
 static void catch_up(struct storage_witness *witness, const struct storage_identity *identity)
 {
     witness->seen.openings = identity->openings;
@@ -302,8 +304,8 @@ static int make_durable(struct storage_file *file, char ret_why[static STORAGE_W
                             "local disk (--data)");
 }
 
-/* What stands in the log alone is lost with it: so the tables go to the database at once. So does
- * the rest of a checkpoint that broke off. */
+/* Data that stand in the log alone are lost with it: so the tables go to the database at once. So
+ * does the rest of a checkpoint that broke off. */
 static int witness_opening(struct storage_file *file, const struct storage_file_config *config,
                            const struct storage_identity *now, bool kept)
 {

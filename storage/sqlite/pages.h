@@ -7,8 +7,8 @@
 
 #include "storage/sqlite/state.h"
 
-/* As fence_master_store.read_page and .merge_page; the context is the struct storage_state. What
- * the page of @reply borrows is in storage_state.page. */
+/* As fence_master_store.read_page and .merge_page; the context is the struct storage_state. The
+ * borrowed memory of the page of @reply is in storage_state.page. */
 bool storage_pages_read(void *context, const struct fence_rejoin_request *request,
                         struct fence_rejoin_reply *reply);
 void storage_pages_merge(void *context, const struct fence_page *page, unsigned source);

@@ -19,7 +19,7 @@ struct storage_recorded {
     uint64_t openings;
     uint64_t commits;
     uint64_t replaced; /* not 0: pawld init --token-floor took the database over in this folder */
-    uint64_t device;   /* of the folder */
+    uint64_t device;   /* device of the folder */
     char folder[STORAGE_RECORD_FOLDER_MAX + 1];
 };
 

@@ -309,7 +309,7 @@ bool storage_state_end(struct storage_state *state)
 
 /* ---- sweeping -------------------------------------------------------------------------------- */
 
-/* Where the next sweep begins; 0: at the start again. */
+/* The start of the next sweep; 0: at the start again. */
 static int64_t sweep_on_from(struct storage_state *state)
 {
     struct storage_sql sql = storage_state_use(state, STORAGE_LOCKS_SWEPT);

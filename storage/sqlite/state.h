@@ -1,5 +1,5 @@
-/* What a file holds of a master: its marker, its counters and its locks, as rows. And what one turn
- * of the store works with.
+/* The keys of a file for a master: its marker, its counters and its locks, as rows. And what one
+ * turn of the store works with.
  *
  * A turn is one transaction. The first failure of SQLite in it sticks in storage_state.code: from
  * there on all reads find nothing and all writes do nothing, and the turn is rolled back. So the
@@ -77,13 +77,13 @@ struct storage_state {
     char server_id[FENCE_ID_HEX_LEN + 1];
     char lineage[FENCE_LINEAGE_MAX + 1];
     uint64_t commits; /* turns that wrote something, since the file was made */
-    int64_t swept_to; /* where the next sweep begins */
+    int64_t swept_to; /* the start of the next sweep */
 
     /* Of the turn. */
     int code;               /* SQLite's, of its first failure */
     uint64_t found_commits; /* at its beginning */
     bool changed;
-    struct fence_turn turn; /* what the rules work with; its clock is the boot clock */
+    struct fence_turn turn; /* the state for the rules; its clock is the boot clock */
     char *page;             /* that was read, and is the job's to free: sqlite3_free(); or NULL */
     uint64_t waiting_until_ms; /* nobody waits for a lock after this */
     uint64_t next_until_ms;    /* no free lock is kept for a waiter after this */

@@ -20,13 +20,14 @@ struct storage_sqlite_store {
     bool failed; /* the last turn was rolled back */
     pthread_t thread;
 
-    pthread_mutex_t lock; /* of what is below */
+    pthread_mutex_t lock; /* guards all that is below */
     pthread_cond_t comes;
     struct storage_job *first; /* that wait, in order */
     struct storage_job *last;
     bool ends;
 
-    pthread_mutex_t attached_lock; /* of what is below; taken for as long as a notice is told */
+    pthread_mutex_t
+        attached_lock; /* guards all that is below; taken for as long as a notice is told */
     const struct storage_told *attached[ATTACHED_MAX];
     unsigned attached_count;
 };

@@ -30,7 +30,7 @@ void storage_sqlite_store_close(struct storage_sqlite_store *store);
 
 struct storage_job;
 
-/* Who is told of locks that were given up, and waited for. */
+/* Receivers of locks that were released, and waited for. */
 struct storage_told {
     void *context;
     void (*notices)(void *context, const struct storage_notice *notices, size_t count);

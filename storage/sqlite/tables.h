@@ -5,7 +5,7 @@
 #include "storage/sql/sql.h"
 #include "storage/sqlite/trust.h"
 
-/* What a question of one number answers; 0: it has no row. An error goes to *@ret_error, which a
+/* The answer to a question for one number; 0: it has no row. An error goes to *@ret_error, which a
  * success leaves as it was. */
 int64_t storage_tables_number(sqlite3 *db, const char *question, int *ret_error);
 

@@ -57,7 +57,7 @@ static enum storage_trust judge_new(const struct storage_evidence *evidence)
 
 /* ---- a file with tables ---------------------------------------------------------------------- */
 
-/* A log replays over any file. What the log has no page of is then the older file's. */
+/* A log replays over any file. A page that the log lacks is then the older file's. */
 static bool base_is_older(const struct storage_evidence *evidence)
 {
     const struct storage_identity *file = &evidence->file;

@@ -33,7 +33,7 @@ enum storage_trust {
     STORAGE_TRUST_UNREADABLE, /* its witness is none that this pawld can read */
 };
 
-/* What an SQLite file says of itself. */
+/* The facts of an SQLite file about itself. */
 struct storage_identity {
     bool has_tables;
     bool has_log; /* a log with bytes stands beside it */
@@ -55,7 +55,7 @@ struct storage_evidence {
     bool has_record;
     bool replaced; /* the record says so, of this folder */
     struct storage_recorded record;
-    char boot_id[STORAGE_BOOT_ID_MAX + 1]; /* of the machine now */
+    char boot_id[STORAGE_BOOT_ID_MAX + 1]; /* id of the machine now */
 };
 
 enum storage_trust storage_trust_judge(const struct storage_evidence *evidence);

@@ -20,13 +20,13 @@ enum {
     STORAGE_FILE_ID_LEN = 32, /* characters of the id of a database */
 };
 
-/* What was seen. The first sector of the file holds all of it. */
+/* The observed facts. The first sector of the file holds all of it. */
 struct storage_seen {
     char magic[16];
     char file_id[STORAGE_FILE_ID_LEN + 1];
     char boot_id[STORAGE_BOOT_ID_MAX + 1];
-    int32_t pid;       /* of the process that has the folder, or had it last */
-    uint64_t inode;    /* of the database */
+    int32_t pid;       /* id of the process that has the folder, or had it last */
+    uint64_t inode;    /* inode of the database */
     int64_t born_ns;   /* of that inode; 0: the file system does not record it */
     uint64_t openings; /* of the database */
     uint64_t commits;

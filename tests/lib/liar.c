@@ -29,7 +29,7 @@ struct connection {
 
 struct liar {
     pthread_t thread;
-    pthread_mutex_t lock; /* of what is below */
+    pthread_mutex_t lock; /* guards all that is below */
     liar_fn *tells;
     void *context;
     size_t longest;

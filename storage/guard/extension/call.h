@@ -46,7 +46,7 @@ void storage_call_fail_as_sqlite(sqlite3_context *context);
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
-/* What a call writes, it writes whole or not, in its own transaction or in the open
+/* A call writes all of its data or none, in its own transaction or in the open
  * one. */
 struct storage_step {
     sqlite3 *db;

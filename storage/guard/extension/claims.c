@@ -9,7 +9,7 @@
 struct claim {
     char *resource;
     int64_t token;
-    uint64_t turn; /* of the last claim: the lowest is the oldest */
+    uint64_t turn; /* turn of the last claim: the lowest is the oldest */
 };
 
 struct storage_claims {

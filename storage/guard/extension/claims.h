@@ -1,4 +1,4 @@
-/* What one connection has claimed: the token for each resource. The memory opens nothing by itself.
+/* The claims of one connection: the token for each resource. The memory opens nothing by itself.
  * A protected table compares it with the guard's table, so a claim that was rolled back counts for
  * nothing.
  *

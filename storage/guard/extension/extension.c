@@ -99,7 +99,7 @@ static int take_write_lock(sqlite3 *db, const char *resource)
 typedef int judge_function(sqlite3 *db, const char *resource, int64_t token,
                            struct storage_rejection *ret_rejection);
 
-/* What a call is to the guard. */
+/* The guard's view of a call. */
 struct judgement {
     judge_function *judge;
 
@@ -211,8 +211,8 @@ static void sql_forget(sqlite3_context *context, int count, sqlite3_value **valu
 
 /* ---- protected rows -------------------------------------------------------------------------- */
 
-/* What REPLACE deletes has its triggers run only where recursive_triggers is on. Off, it would take
- * away rows that nobody claimed. False: the error has been told. */
+/* For a row that REPLACE deletes, triggers run only where recursive_triggers is on. Off, it would
+ * take away rows that nobody claimed. False: the error has been told. */
 static bool sees_replaced_rows(sqlite3_context *context)
 {
     int64_t recursive = 0;

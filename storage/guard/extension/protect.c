@@ -228,7 +228,7 @@ static int remember(sqlite3 *db, const char *table, const char *expression, uint
     sqlite3_str *text = sqlite3_str_new(db);
     sqlite3_str_appendf(text, "INSERT INTO main.pawl_protected VALUES ('%016llx', '%q', '%q')",
                         (unsigned long long)mark, table, expression);
-    const int err = forget(db, table); /* what a table of this name before it left */
+    const int err = forget(db, table); /* triggers that a table of this name before it left */
     if (err) {
         sqlite3_free(sqlite3_str_finish(text));
         return err;

@@ -43,7 +43,7 @@ const char *pawl_guard_error_name(int error)
     }
 }
 
-/* What an error of the project is to programs of others. */
+/* The meaning of an error of the project for programs of others. */
 static int public_error(int error)
 {
     switch (error) {
@@ -94,7 +94,7 @@ static struct pawl_guard_rejection public_rejection(const struct storage_rejecti
     return shown;
 }
 
-/* Of a claim or a check: the error, and the rejection where it was refused. */
+/* For a claim or a check: the error, and the rejection where it was refused. */
 static int guard_told(int error, const struct storage_rejection *rejection,
                       struct pawl_guard_rejection *ret_rejection)
 {

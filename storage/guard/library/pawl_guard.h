@@ -71,7 +71,7 @@ enum pawl_guard_error {
 /* The name of an error, such as "stale". Static, never NULL. */
 PAWL_GUARD_PUBLIC const char *pawl_guard_error_name(int error);
 
-/* What was refused. */
+/* The refused call. */
 enum pawl_guard_kind {
     PAWL_GUARD_CLAIM = 1,
     PAWL_GUARD_WRITE = 2,
@@ -81,7 +81,7 @@ enum pawl_guard_kind {
 
 struct pawl_guard_rejection {
     int64_t at_ms; /* wall clock since 1970, for people; only from pawl_guard_rejections() */
-    int64_t token; /* what was brought, and what the guard had seen; 0 for WRITE_BY_ID */
+    int64_t token; /* the token of the call, and the guard's; 0 for WRITE_BY_ID */
     int64_t highest_token;
     int32_t kind; /* a pawl_guard_kind */
     char resource[PAWL_GUARD_NAME_MAX + 1];
@@ -121,7 +121,7 @@ PAWL_GUARD_PUBLIC void pawl_guard_rollback(sqlite3 *db);
 /* ---- by token -------------------------------------------------------------------------------- */
 
 /* Within a transaction of pawl_guard_begin(): raises the guard of @resource to @token, before
- * anything of the resource is read. What was read may be used after the commit only.
+ * anything of the resource is read. Data from the read may be used after the commit only.
  *
  * PAWL_GUARD_ESTALE: refused, and *@ret_rejection, if not NULL, says what the guard has seen.
  * PAWL_GUARD_EINVAL: not a resource name, not a token, or no write transaction is open. */

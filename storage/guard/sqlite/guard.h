@@ -102,7 +102,7 @@ FENCE_CHECKED int storage_guard_claim_read(sqlite3 *db, const char *resource, in
 FENCE_CHECKED int storage_guard_check_read(sqlite3 *db, const char *resource, int64_t token,
                                            struct storage_rejection *ret_rejection);
 
-/* What @resource has seen. */
+/* The highest token for @resource. */
 FENCE_CHECKED int storage_guard_seen(sqlite3 *db, const char *resource,
                                      struct fence_guard *ret_seen);
 
@@ -112,7 +112,7 @@ FENCE_CHECKED int storage_guard_highest(sqlite3 *db, const char *resource, int64
 /* The variant by identity, for a lock service without ordered tokens (antirez, "Is Redlock safe?",
  * 2016). A claim records @lock_id. A write is accepted only while that is still the recorded one.
  *
- * What it cannot do is order two claims. Any claim succeeds, so a holder that slept *before* its
+ * Its limit: it cannot order two claims. Any claim succeeds, so a holder that slept *before* its
  * claim takes the resource from its successor, whose write is then refused. No update is lost, but
  * the rightful holder is the one turned away; the guard by token refuses the sleeper instead.
  *

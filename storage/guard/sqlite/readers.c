@@ -31,7 +31,7 @@ static int add_reader_column(sqlite3 *db)
         db, "ALTER TABLE main.pawl_guard ADD COLUMN reader_token INTEGER NOT NULL DEFAULT 0");
 }
 
-/* What the triggers of protected tables asked before there were readers. */
+/* The question of the triggers of protected tables before there were readers. */
 #define EARLIER_TRIGGERS                                                                           \
     "FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB 'pawl_protect_*'"                \
     "  AND instr(sql, 'pawl_claimed(asked.resource, guard.highest_token)') > 0"

@@ -1,4 +1,4 @@
-/* What a guard refused: a bounded list for people, newest last in, oldest dropped. The refusal
+/* The refusals of a guard: a bounded list for people, newest last in, oldest dropped. The refusal
  * itself does not rest on it. */
 #ifndef STORAGE_GUARD_SQLITE_REJECTION_H
 #define STORAGE_GUARD_SQLITE_REJECTION_H
@@ -27,7 +27,7 @@ struct storage_rejection {
     int64_t at_ms; /* wall clock, since 1970: for people, nothing is decided by it */
     char resource[FENCE_RESOURCE_MAX + 1];
     enum storage_rejection_kind kind;
-    int64_t token; /* what was brought, and what the guard had seen; 0 for WRITE_BY_ID */
+    int64_t token; /* the token of the call, and the guard's; 0 for WRITE_BY_ID */
     int64_t highest_token;
 
     /* The highest token is a reader's. Not recorded. */

@@ -137,7 +137,7 @@ struct redis_api {
     int (*answer_bytes)(struct redis_ctx *ctx, const char *bytes, size_t len);
     int (*answer_error)(struct redis_ctx *ctx, const char *text);
 
-    /* Of Redis 7.2; NULL in earlier ones, where ACL categories leave out commands of modules. */
+    /* From Redis 7.2; NULL in earlier ones, where ACL categories leave out commands of modules. */
     struct redis_command *(*command_of)(struct redis_ctx *ctx, const char *name);
     int (*set_categories)(struct redis_command *command, const char *categories);
 };

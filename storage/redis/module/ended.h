@@ -1,4 +1,4 @@
-/* Removes locks whose lease has ended, some at a time. What becomes of them matters to memory
+/* Removes locks whose lease has ended, some at a time. Their fate matters to memory
  * alone: the rules look at the clock. */
 #ifndef STORAGE_REDIS_MODULE_ENDED_H
 #define STORAGE_REDIS_MODULE_ENDED_H

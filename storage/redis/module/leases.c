@@ -42,7 +42,7 @@ static struct {
     uint32_t count; /* in all parts */
     struct part part[PARTS];
     struct fence_timers by_part; /* when the first lease of each part ends */
-    struct part *found_in;       /* what was found last; it may be free now */
+    struct part *found_in;       /* the last lock that was found; it may be free now */
     uint32_t found;
 } leases = {.emptied = true};
 

@@ -1,5 +1,5 @@
 /* When the lease of each lock ends, in milliseconds of the server's monotonic clock. The value of
- * the key says only how long the lease is (value.h). What is noted here dies with the key: a change
+ * the key says only how long the lease is (value.h). A note here dies with the key: a change
  * of the key that is none of the module's ends the note (events.h), and the lease begins when the
  * lock is next looked at. So does the lease of a lock that comes from a file.
  *

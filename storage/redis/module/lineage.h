@@ -17,7 +17,7 @@ struct storage_module_noted {
     struct storage_module_bytes bytes;
     struct storage_module_bytes answers;
     bool durable;
-    int64_t incarnation; /* of this master: it has another one after each admission */
+    int64_t incarnation; /* incarnation of this master: it has another one after each admission */
 };
 
 enum {

@@ -209,8 +209,8 @@ static void read_lock_key(struct storage_module_store *store, unsigned k)
         read_lock_value(store);
 }
 
-/* A take looks first whether anything is in the way of a lock, and takes them after that. What it
- * takes again must have an expiry; so must a lock that a release keeps closed. */
+/* A take looks first whether anything is in the way of a lock, and takes them after that. A lock
+ * that it takes again must have an expiry; so must a lock that a release keeps closed. */
 static void refuse_endless(struct storage_module_store *store, unsigned k)
 {
     if (store->request->request.keep_ms > 0 && is_endless(&store->found.lock) &&

@@ -133,7 +133,7 @@ static unsigned members_in(struct storage_module_bytes view)
     return members;
 }
 
-/* Fills in @turn. What cannot be read of a marker that somebody changed is left zero. */
+/* Fills in @turn. A part of a marker that cannot be read, as somebody changed is left zero. */
 static bool read_marker(const struct fields *fields, const struct storage_module_terms *terms,
                         struct fence_turn *turn, struct fence_view *ret_named)
 {

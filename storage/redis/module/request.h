@@ -21,7 +21,7 @@ struct storage_module_bytes {
 
 /* The part of a call that is not read yet. */
 struct storage_module_reader {
-    const char *at; /* of the arguments: bulk strings of RESP, one behind the other, */
+    const char *at; /* start of the arguments: bulk strings of RESP, one behind the other, */
     const char *end;
     const struct storage_module_bytes *keys; /* and the keys of the locks */
     unsigned keys_left;

@@ -22,7 +22,7 @@ enum storage_module_failure {
 /* The lock that was read last. */
 struct storage_module_found {
     bool read;
-    unsigned k;                           /* of the request's locks */
+    unsigned k;                           /* index among the request's locks */
     struct fence_stored_lock lock;        /* which expires at UINT64_MAX where nothing ends it */
     char value[STORAGE_MODULE_VALUE_MAX]; /* its text, without an expiry */
     size_t value_len;
@@ -38,9 +38,9 @@ struct storage_module_store {
     bool looked_for_waiters;
     bool somebody_waits;
 
-    /* Of the request in hand. */
+    /* State of the request in hand. */
     const struct storage_module_request *request;
-    struct redis_string **keys; /* of its locks */
+    struct redis_string **keys; /* keys of its locks */
     const struct fence_turn *turn;
     struct storage_module_found found;
     enum storage_module_failure failure;

@@ -1,5 +1,5 @@
-/* The verdict of lineage.h, kept from call to call. What an event tells ends it at once. What no
- * event tells is read again after STORAGE_MODULE_VERDICT_MS at the latest. */
+/* The verdict of lineage.h, kept from call to call. An event ends it at once. A change without an
+ * event is read again after STORAGE_MODULE_VERDICT_MS at the latest. */
 #ifndef STORAGE_REDIS_MODULE_VERDICT_H
 #define STORAGE_REDIS_MODULE_VERDICT_H
 

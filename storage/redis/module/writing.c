@@ -27,7 +27,7 @@ bool storage_module_has_failed(const struct storage_module_store *store)
     return store->failure != STORAGE_MODULE_FINE;
 }
 
-/* Redis refuses the first write of a script that may need more memory. What follows a write is
+/* Redis refuses the first write of a script that may need more memory. Commands after a write are
  * written, as half of a script must not be missing. */
 bool storage_module_may_write(struct storage_module_store *store)
 {
