@@ -1,5 +1,5 @@
-/* From a complete request to its handler. What can be refused without knowing the call is refused
- * here ("Bad input" in the contract). Private to requests.c. */
+/* From a complete request to its handler. Refuses requests without knowing the call: those ("Bad
+ * input" in the contract). Private to requests.c. */
 #ifndef API_HTTP_DISPATCH_H
 #define API_HTTP_DISPATCH_H
 
@@ -13,7 +13,7 @@
 
 struct api_request;
 
-/* What a server serves, and by which names it is known. */
+/* The routes of a server, and by which names it is known. */
 struct api_served {
     const struct api_routes *routes;
     size_t routes_count;

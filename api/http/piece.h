@@ -15,7 +15,7 @@ enum api_sent {
     API_SENT_NONE,  /* it is not taken. Of what was kept, the kernel took nothing */
 };
 
-/* The owner of a stream, and must end it. */
+/* The owner of a stream. The owner must end the stream. */
 struct api_stream_owner {
     /* The client has gone. The owner calls api_stream_end() from within. */
     void (*left)(void *context, struct api_request *request);

@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 enum {
-    ROUNDS_MAX = 64,     /* of work, that make one turn, */
+    ROUNDS_MAX = 64,     /* rounds of work, that make one turn, */
     TURN_US = 1000,      /* and the time for them: masters have to be heard in between */
     ACCEPTS_A_TURN = 16, /* connections let in, before the open ones have their turn */
     OTHERS_MS = 3,       /* for others to let in who knocks, before this one does */
     EVICTIONS = 16,      /* connections without a request ended for others, each time */
-    QUEUE_ROUNDS = 128,  /* of ACCEPTS_A_TURN, before the doors are closed */
+    QUEUE_ROUNDS = 128,  /* rounds of ACCEPTS_A_TURN, before the doors are closed */
     FAREWELL_ROUNDS = 8, /* in which the last answers may leave, when everything ends */
 };
 

@@ -12,7 +12,7 @@
 
 enum {
     CHUNK_FRAME_MAX = 16, /* bytes before and behind what is in a chunk (RFC 9112, section 7.1) */
-    BLOCK_SIZE = 1024,    /* of a buffer that libmicrohttpd makes, and that nothing is put into */
+    BLOCK_SIZE = 1024, /* size of a buffer that libmicrohttpd makes, and that nothing is put into */
 };
 
 static struct api_exchange *exchange_of_stream(const struct api_request *request)

@@ -5,7 +5,7 @@
 
 #include "fence/state/state.h"
 
-/* What is kept of an acquire of several; NULL: @call is of one. */
+/* The state of an acquire of several; NULL: @call is of one. */
 struct core_group_call *core_group_of(const struct fence_core *core, const struct call *call);
 
 /* Begins an attempt of @call, and asks. It has FAILED where too few can be asked. */

@@ -126,7 +126,7 @@ static void conclude_extend(struct fence_core *core, struct call *call)
     enum fence_verdict verdict = fence_quorum_call_verdict(vote);
     if (verdict == FENCE_VERDICT_OPEN)
         return;
-    /* Of a round that succeeded, what is still on its way. */
+    /* For a round that succeeded, what is still on its way. */
     undo_joins(core, call,
                verdict == FENCE_VERDICT_YES ? vote->joined & vote->tally.open : vote->joined);
     if (verdict == FENCE_VERDICT_UNKNOWN && core_reacquire_helps(call)) {

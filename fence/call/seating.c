@@ -125,7 +125,7 @@ static struct core_holder_hint *first_to_end_of(struct core_seats_known *known, 
     return first;
 }
 
-/* The gate that turns a reader away. */
+/* The hint of the gate, for a reader that the gate turns away. */
 struct core_holder_hint *core_seat_first_to_end(const struct fence_core *core,
                                                 const struct call *call)
 {

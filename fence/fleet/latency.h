@@ -29,7 +29,7 @@ struct fence_latency {
     uint64_t trial_round; /* and in which round; 0: that was answered */
 };
 
-/* The master answered @took_us after it was asked, before the hedge. Of a batch that is late in
+/* The master answered @took_us after it was asked, before the hedge. For a batch that is late in
  * part, what comes in time does not undo the miss. */
 void fence_latency_answered(struct fence_latency *latency, uint64_t took_us, uint64_t now_us);
 

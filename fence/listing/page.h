@@ -155,7 +155,7 @@ struct fence_listing {
     struct fence_listed *locks;
     size_t count;
 
-    /* Of the event. */
+    /* For the event. */
     uint64_t now_us;
     const struct fence_fleet *fleet;
     struct fence_listing_effects *effects;

@@ -38,7 +38,7 @@ struct fence_found {
     size_t count;             /* number of keys, or of the names asked for */
     const char *const *names; /* scan: of each key; NULL where it is no lock of Pawl's */
     const uint64_t *holders; /* holder under each name: fence_lock_id_hash() of the id that its lock
-                              * is under there; 0 where no lock stands. Of a counter 1; 0 where it
+                              * is under there; 0 where no lock stands. For a counter 1; 0 where it
                               * never counted */
 };
 

@@ -52,7 +52,7 @@ static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
         ask_anew(core, member);
 }
 
-/* Nothing more comes from master @i, though it may be back by now. Of several that were asked, the
+/* Nothing more comes from master @i, though it may be back by now. If several that were asked, the
  * others may be enough. */
 static void lost(struct fence_core *core, unsigned member, unsigned i,
                  const struct fence_rejoin_reply *reply)

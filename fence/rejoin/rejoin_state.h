@@ -40,7 +40,7 @@
  * masters had it. Its number counts for nothing. Locks of two ids for one name become a tombstone,
  * which is nobody's, and which its time alone ends.
  *
- * Where no q others are active (a majority restarted together), nobody can be asked. There a master
+ * If no q others are active (a majority restarted together), nobody can be asked. There a master
  * is trusted alone if it can say that it lost nothing (fence_facts.intact, FENCE_EFFECT_RESTAMP).
  * So is one that is half-way through an import, which took nothing from it. Its incarnation is of
  * the memory that it kept (fence/protocol/incarnation.h). A machine that was admitted in its place

@@ -41,7 +41,7 @@ struct core_kept_places {
     uint32_t away;
 };
 
-/* Whose place: the strings of a call. */
+/* The place: the strings of a call. */
 struct core_place_owner {
     const char *resource;
     const char *lock_id;

@@ -100,7 +100,7 @@ static int ask_person(const struct break_options *options, const json_t *lock)
 
 /* ---- breaking -------------------------------------------------------------------------------- */
 
-/* Whoever holds it now; a token that was named has to be that one's. */
+/* The current holder; a token that was named has to be that one's. */
 static int choose_grant(struct break_options *options, const json_t *lock)
 {
     assert(options->name != NULL && options->token >= 0);

@@ -17,8 +17,9 @@ char *cli_grant_tokens(const pawl_lock *lock);
  */
 void cli_grant_print_none(int code);
 
-/* The grant that a verb is about. What the command line does not say comes from the environment:
- * PAWL_RESOURCE, PAWL_LOCK_ID and PAWL_TOKEN, as `pawl lock` and `pawl acquire --shell` set them.
+/* The grant that a verb is about. Words that are missing on the command line come from the
+ * environment: PAWL_RESOURCE, PAWL_LOCK_ID and PAWL_TOKEN, as `pawl lock` and `pawl acquire
+ * --shell` set them.
  */
 struct cli_grant {
     const char *names[PAWL_NAMES_MAX];

@@ -6,7 +6,7 @@
  * lock` is stopped, no later deadline arrives, and the keeper ends the command at the last one that
  * it knows. If the keeper is killed, the kernel kills the command (PR_SET_PDEATHSIG).
  *
- * Of the keeper itself one thing stays: it can be stopped, or the whole machine can. Then the
+ * One thing of the keeper itself stays: it can be stopped, or the whole machine can. Then the
  * command runs on past the validity, and only its token tells. */
 #ifndef SERVER_CLI_KEEPER_H
 #define SERVER_CLI_KEEPER_H

@@ -51,7 +51,7 @@ static bool tell_prefix(const struct failure *failure, char *ret_reason)
     return true;
 }
 
-/* Of all that can be invalid, the lease alone has this member. */
+/* Only the lease has this member. */
 static bool tell_lease(const struct failure *failure, char *ret_reason)
 {
     const json_t *longest = json_object_get(failure->problem, "ttl_max_ms");

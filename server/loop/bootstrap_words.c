@@ -40,7 +40,7 @@ static void say_forgotten(const struct fence_bootstrap *bootstrap, char *why)
     add_words(why, "; or give --token-floor T, the highest token that any guard has seen");
 }
 
-/* Of the run as a whole. False: it is about one master. */
+/* For the run as a whole. False: it is about one master. */
 static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
 {
     const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
@@ -88,7 +88,7 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
     }
 }
 
-/* Of the marker of a master that was looked at. */
+/* For the marker of a master that was looked at. */
 static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
 {
     const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;

@@ -1,4 +1,4 @@
-/* How long locks are held: when this worker granted what it is asked to release. Of a bounded
+/* How long locks are held: when this worker granted what it is asked to release. For a bounded
  * number of grants: a later one may take the place of an earlier one, and then the earlier one's
  * hold is not known. Nothing may be decided by it. */
 #ifndef SERVER_LOOP_HOLDS_H

@@ -37,7 +37,8 @@ struct server_masters_log {
     } seen[FENCE_MASTERS_MAX];
     uint64_t settled_us; /* every master should have been probed by then */
     uint64_t due_us; /* when there may be something to log though nothing happens; FENCE_NEVER */
-    char told_fleet_id[FENCE_ID_HEX_LEN + 1]; /* whose terms were held against the options */
+    char told_fleet_id[FENCE_ID_HEX_LEN +
+                       1]; /* the masters whose terms were held against the options */
 };
 
 void server_masters_log_init(struct server_masters_log *log, const char *label,

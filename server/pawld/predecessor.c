@@ -27,7 +27,7 @@ static void close_all(const struct server_fd_message *message)
         (void)close(message->fds[i]);
 }
 
-/* Where the file of a socket is to be removed at the end. */
+/* The place where the file of a socket is to be removed at the end. */
 static void note_file(struct server_listener *listener, const char *name, uintmax_t device,
                       uintmax_t inode)
 {

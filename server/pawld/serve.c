@@ -378,7 +378,7 @@ static int run_workers(struct service *service)
     return status;
 }
 
-/* What was set when a fleet was made cannot be another now. */
+/* Terms from the start of a fleet cannot be another now. */
 static int check_terms(const struct pawld_options *options,
                        const struct storage_sqlite_store *store)
 {

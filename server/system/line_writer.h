@@ -37,8 +37,9 @@ void server_line_writer_free(struct server_line_writer *writer);
 /* Adds @line of @len bytes, with its newline. Any thread; it waits for no disk. */
 void server_line_writer_add(struct server_line_writer *writer, const char *line, size_t len);
 
-/* Opens the path again, for who has moved the file away. What was added before and is not yet
- * written goes to the new one. False: it cannot be opened, which was logged, and the old one stays.
+/* Opens the path again, for who has moved the file away. Lines that were added before and are not
+ * yet written go to the new one. False: it cannot be opened, which was logged, and the old one
+ * stays.
  */
 bool server_line_writer_reopen(struct server_line_writer *writer);
 

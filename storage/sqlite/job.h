@@ -94,7 +94,7 @@ struct storage_job {
 struct storage_job *storage_job_new(struct storage_sqlite_master *master,
                                     enum storage_job_kind kind);
 
-/* Of requests: with room for all that a master may owe. */
+/* For requests: with room for all that a master may owe. */
 struct storage_job *storage_job_new_requests(struct storage_sqlite_master *master);
 
 /* Adds a copy of @request, for which there is room. */

@@ -79,7 +79,7 @@ struct storage_state {
     uint64_t commits; /* turns that wrote something, since the file was made */
     int64_t swept_to; /* the start of the next sweep */
 
-    /* Of the turn. */
+    /* For the turn. */
     int code;               /* SQLite's, of its first failure */
     uint64_t found_commits; /* at its beginning */
     bool changed;

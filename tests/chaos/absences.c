@@ -61,7 +61,7 @@ static void count_back(struct absences *absences, const struct absence *absence,
 
 /* ---- the absences ---------------------------------------------------------------------------- */
 
-/* What the master forgot by a fault before, and was not taken back of, counts on. */
+/* Data that the master lost by a fault before, and was not */
 void absences_begin(struct absences *absences, unsigned master, unsigned kind,
                     enum absences_memory memory, uint64_t incarnation, uint64_t now_ms)
 {

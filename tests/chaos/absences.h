@@ -18,7 +18,7 @@ enum {
     ABSENCES_UNNOTICED_MS = 2000,
 };
 
-/* What a fault does to what a master knows. */
+/* The effect of a fault on a master's knowledge. */
 enum absences_memory {
     ABSENCES_KEPT,
     ABSENCES_DOUBTED, /* it forgets nothing, and may have to be taken back anyway */
@@ -30,14 +30,14 @@ struct absences_reason {
     size_t times;
 };
 
-/* Of one kind of fault. Absences during which other faults kept all pawld from seeing the master
- * count in @times only. */
+/* Totals of one kind of fault. Absences during which other faults kept all pawld from seeing the
+ * master count in @times only. */
 struct absences_figures {
     size_t times;     /* the fault befell a master */
     size_t seen;      /* the times that nothing else disturbed the view, ... */
-    size_t noticed;   /* ... of these, some pawld showed the master as not active */
+    size_t noticed;   /* ... counts those where some pawld showed the master as not active */
     double noticed_s; /* from the harm until then, on average */
-    size_t back;      /* of the noticed ones: the master voted again */
+    size_t back;      /* counts noticed faults after which the master voted again */
     double back_s;    /* from the end of the fault until then, on average */
     double back_most_s;
     struct absences_reason reason[ABSENCES_REASONS]; /* the first word that was given */
@@ -59,9 +59,9 @@ struct absence {
 
 struct absences {
     struct absence absence[ABSENCES_MASTERS];
-    struct absences_figures *figures; /* of each kind, the caller's */
+    struct absences_figures *figures; /* one for each kind, the caller's */
     size_t taken_back;                /* masters that forgot */
-    double mean_s;                    /* of those: from the end of the fault on, on average */
+    double mean_s;                    /* mean of those: from the end of the fault on, on average */
     double slowest_s;
 };
 

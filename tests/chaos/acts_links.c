@@ -5,7 +5,7 @@ enum {
     DELAY_MAX_MS = 80, /* past the deadline of a master, too */
     SLOW_MIN_MS = 5,   /* each way: slow, and in time */
     SLOW_MAX_MS = 15,
-    RESET_PERMILLE = 300, /* of the links that come back, these begin with a reset */
+    RESET_PERMILLE = 300, /* share of the links that come back, these begin with a reset */
 };
 
 static void hold(struct stage *stage, const struct fault *fault, unsigned directions)
@@ -65,7 +65,7 @@ void act_refuse(struct stage *stage, struct sim_rng *rng, struct fault *fault)
     refuse(stage, fault, true);
 }
 
-/* What one pawld grants from now on stands on the other masters only. */
+/* Grants of one pawld from now on stand on the other masters only. */
 void act_cut_two(struct stage *stage, struct sim_rng *rng, struct fault *fault)
 {
     fault->also = fault_next(fault->victim);

@@ -9,7 +9,7 @@ enum {
     POLL_MS = 10,
     GIVE_UP_MS = 10000,
     AGE_MIN_MS = 100,
-    AGE_MAX_MS = 2500,    /* of the copy, when the master takes it over */
+    AGE_MAX_MS = 2500,    /* age of the copy, when the master takes it over */
     REPLICA_MAX_MS = 800, /* how long the master stays a replica, ... */
     SHORT_PERMILLE = 500, /* ... if it is not promoted at once */
 };

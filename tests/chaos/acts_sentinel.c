@@ -15,7 +15,7 @@ enum {
     POLL_MS = 20,
     GIVE_UP_MS = 15000,
     LAG_MIN_MS = 20,
-    LAG_MAX_MS = 800, /* what the master said in this time the replica does not know */
+    LAG_MAX_MS = 800, /* lag: the words of the master in this time the replica does not know */
     STAY_MIN_MS = 100,
     STAY_MAX_MS = 1500, /* at the promoted one */
     KILL_PERMILLE = 600,
@@ -24,7 +24,7 @@ enum {
 enum {
     SYNCING, /* the replica reads the master */
     WATCHED, /* Sentinel looks for the replica */
-    LAGGING, /* what goes to the replica is held */
+    LAGGING, /* output for the replica is held */
     FAILING_OVER,
     FAILED_OVER,
     RETURNING,    /* the old master reads the promoted one */

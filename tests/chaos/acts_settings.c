@@ -1,5 +1,5 @@
-/* What CONFIG SET does to a master that keeps, or does not keep, what it said. Each setting is set
- * back by the operator, or by a restart with the usual configuration. */
+/* The effect of CONFIG SET on a master that keeps, or does not keep, what it said. Each setting is
+ * set back by the operator, or by a restart with the usual configuration. */
 #include "tests/chaos/fault_acts.h"
 #include "tests/chaos/master_files.h"
 #include "tests/chaos/master_settings.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 enum {
-    NO_FSYNC_PERMILLE = 300, /* of the weakened ones: no fsync at all, not every second */
+    NO_FSYNC_PERMILLE = 300, /* share of the weakened ones: no fsync at all, not every second */
     NEVER_KEY_US = 1000000,  /* a rewrite takes so long for each key: it does not end in time ... */
     SLOW_KEY_US = 100000,    /* ... or may end */
     ROOMY_BYTES = 1 << 30,   /* a limit that evicts nothing */
@@ -34,7 +34,7 @@ void act_restart(struct stage *stage, struct sim_rng *rng, struct fault *fault)
     act_start_master(stage, rng, fault);
 }
 
-/* What the master said while the rewrite runs stands in no file that a restart reads. */
+/* Replies of the master during the rewrite stand in no file that a restart reads. */
 void act_append_on_killed(struct stage *stage, struct sim_rng *rng, struct fault *fault)
 {
     struct chaos_master *master = &stage->master[fault->victim];

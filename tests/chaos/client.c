@@ -34,7 +34,7 @@ enum {
     STAY_MAX = 12,           /* ... so often at most */
     KEEP_PERMILLE = 20,      /* does not release */
     COUNT_PERMILLE = 300,    /* takes values of a counter, too */
-    COUNT_PAUSE_MAX_MS = 40, /* of those who only count */
+    COUNT_PAUSE_MAX_MS = 40, /* for clients that only count */
 };
 
 /* ---- what the locks protect ------------------------------------------------------------------ */
@@ -84,7 +84,7 @@ static void put(const struct client *client, const struct hold *hold, unsigned a
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
-/* What a client read of the accounts of its locks. */
+/* The accounts of the locks that a client read. */
 struct accounts {
     bool claimed[CLIENT_LOCKS_MAX];
     int64_t balance[CLIENT_LOCKS_MAX];
@@ -110,7 +110,7 @@ static void stay(struct client *client, struct hold *hold, struct accounts *acco
     }
 }
 
-/* What happens between reading and writing. */
+/* The steps between reading and writing. */
 static void work(struct client *client, struct hold *hold, struct accounts *accounts)
 {
     struct sim_rng *rng = &client->rng;

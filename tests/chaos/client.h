@@ -21,7 +21,7 @@ struct client_config {
     const char *history_path;
     unsigned first; /* number of the first client of this process */
     unsigned threads;
-    unsigned counting; /* of these, so many only take values of counters */
+    unsigned counting; /* clients that only take values of counters */
     unsigned names;    /* 0 .. @names - 1 are those that all fight for */
     uint64_t seed;
 };
@@ -35,7 +35,7 @@ struct client {
     int history;
 };
 
-/* What a client wants in one turn, and has if it is granted: one lock or several, under one lock
+/* The wishes of a client in one turn, and has if it is granted: one lock or several, under one lock
  * id. */
 struct hold {
     unsigned turn;

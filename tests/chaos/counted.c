@@ -1,4 +1,4 @@
-/* What must hold of the values of named counters. */
+/* Rules for the values of named counters. */
 #include "tests/chaos/findings.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a client does with named counters, each time at either pawld. */
+/* The calls of a client for named counters, each time at either pawld. */
 #ifndef TESTS_CHAOS_COUNTING_H
 #define TESTS_CHAOS_COUNTING_H
 

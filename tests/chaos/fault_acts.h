@@ -1,5 +1,5 @@
-/* What the faults do: the functions that the table in fault_kinds.c names. Each @begin has its @end
- * beside it there. */
+/* The acts of the faults: the functions that the table in fault_kinds.c names. Each @begin has its
+ * @end beside it there. */
 #ifndef TESTS_CHAOS_FAULT_ACTS_H
 #define TESTS_CHAOS_FAULT_ACTS_H
 

@@ -5,7 +5,7 @@
 #include "tests/lib/wait.h"
 
 enum {
-    ALL = 0xff, /* of any kind of victim there are no more */
+    ALL = 0xff, /* every kind of victim */
 
     /* As the stage has it. */
     ALWAYS = 1 << 0 | 1 << 1,

@@ -1,5 +1,5 @@
-/* The kinds of faults: a table of what each does to its victim, and how that is undone. What stands
- * in the table is declared in fault_acts.h. */
+/* The kinds of faults: a table of what each does to its victim, and how that is undone. The
+ * functions in the table are declared in fault_acts.h. */
 #ifndef TESTS_CHAOS_FAULT_KINDS_H
 #define TESTS_CHAOS_FAULT_KINDS_H
 
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whom a fault befalls. One victim suffers one fault of each target at a time. */
+/* The victim of a fault. One victim suffers one fault of each target at a time. */
 enum fault_target {
     FAULT_OF_MASTER, /* the process, its memory, files and settings */
     FAULT_OF_LINKS,  /* between a master and one pawld or both */
@@ -22,7 +22,7 @@ enum fault_target {
     FAULT_OF_CLIENT,
 };
 
-/* What the disk of its victim shows afterwards. */
+/* The state of the disk of its victim afterwards. */
 enum fault_disk {
     FAULT_PLAIN, /* that something was lost, where it was */
     FAULT_OLDER, /* that it has everything. A pawld that saw later writes can tell */
@@ -39,8 +39,8 @@ struct fault {
     struct chaos_master other; /* the machine before, a copy or a replica; if it has a port */
     unsigned phase;            /* the kind's own */
     unsigned variant;          /* the kind's own */
-    size_t mark;               /* of the append-only file: what is on the disk for certain */
-    uint64_t deadline_ms;      /* when it gives up, in phases that wait for others */
+    size_t mark;          /* the part of the append-only file: what is on the disk for certain */
+    uint64_t deadline_ms; /* when it gives up, in phases that wait for others */
     bool gave_up;
     uint64_t harmed_ms;   /* if not with its begin: when it harmed the master, ... */
     uint64_t incarnation; /* ... which had this incarnation */

@@ -14,7 +14,7 @@
 
 enum {
     PAUSE_MAX_MS = 120,         /* between two faults */
-    BOTH_PAWLDS_PERMILLE = 400, /* of the faults of links, these are of a master to both */
+    BOTH_PAWLDS_PERMILLE = 400, /* share of the faults of links, these are of a master to both */
     CLOCKS_MARGIN_MS = 100,     /* each master takes note of a touched clock within this */
     LOOK_MS = 40,               /* how often it is asked who is back */
     CALM_MS = 500,              /* after it, a pawld sees again what a link or it itself hid */

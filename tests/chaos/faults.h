@@ -26,9 +26,10 @@ struct faults_figures {
     size_t all;
     size_t gave_up;    /* those that did not come to their harm in time */
     size_t taken_back; /* masters that forgot */
-    double mean_s;     /* of those: from being up again to voting again, on average */
+    double mean_s;     /* mean of those: from being up again to voting again, on average */
     double slowest_s;
-    struct absences_figures absent[FAULT_KINDS]; /* of the kinds that befall a master's process */
+    struct absences_figures
+        absent[FAULT_KINDS]; /* one for the kinds that befall a master's process */
 };
 
 /* The name of a kind (0 .. FAULT_KINDS - 1). */

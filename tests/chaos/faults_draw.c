@@ -7,11 +7,12 @@
 enum {
     MINORITY = STAGE_MASTERS - STAGE_MAJORITY,
 
-    ALL_HURT_PERMILLE = 60,  /* of the faults of masters, these may reach a majority */
+    ALL_HURT_PERMILLE = 60,  /* share of the faults of masters, these may reach a majority */
     CLOCKS_PERIOD_MS = 8000, /* clocks are touched in the second half of it only */
-    AGAIN_PERMILLE = 200,    /* of the link faults of a master that forgot: or it is never back */
-    RAREST_PERMILLE = 200,   /* of the faults, these are of the kind that happened least */
-    TRIES = 4,               /* to find a victim of the fault that was drawn */
+    AGAIN_PERMILLE =
+        200, /* share of the link faults of a master that forgot: or it is never back */
+    RAREST_PERMILLE = 200, /* share of the faults, these are of the kind that happened least */
+    TRIES = 4,             /* to find a victim of the fault that was drawn */
 };
 
 /* How many there are of each target. */
@@ -106,7 +107,7 @@ static bool clocks_are_due(const struct faults *faults)
     return (wait_now_ms() - faults->begun_ms) % CLOCKS_PERIOD_MS >= CLOCKS_PERIOD_MS / 2;
 }
 
-/* What a pawld saw of a master it knows, as long as it runs, and sees the others. */
+/* The view of a pawld of a master it knows, as long as it runs, and sees the others. */
 static bool hides_from_pawlds(const struct fault_kind *kind)
 {
     return kind->target == FAULT_OF_PAWLD || kind->target == FAULT_OF_LINKS;

@@ -15,10 +15,10 @@
 
 enum {
     FAULTS_ACTIVE_MAX = 32,
-    FAULTS_TOLD = 12, /* of each master, the last events that are remembered */
+    FAULTS_TOLD = 12, /* for each master, the last events that are remembered */
 };
 
-/* What befell a master, for whoever looks for the reason why it is not taken back. */
+/* The faults of a master, for a reader that looks for the reason why it is not taken back. */
 struct fault_told {
     uint64_t at_us;
     const char *what; /* "begin", "harm", "end", "gave up", "back" */

@@ -1,4 +1,5 @@
-/* What the checks of a history share: calls in an order, and what is said of two of them. */
+/* The state that the checks of a history share: calls in an order, and what is said of two of them.
+ */
 #ifndef TESTS_CHAOS_FINDINGS_H
 #define TESTS_CHAOS_FINDINGS_H
 

@@ -32,7 +32,7 @@ enum history_kind {
     HISTORY_RELEASE,
     HISTORY_CLAIM, /* at the ledger, as is */
     HISTORY_WRITE,
-    HISTORY_COUNT, /* of a named counter: @name is which, @names how many values, 0 to read, and
+    HISTORY_COUNT, /* for a named counter: @name is which, @names how many values, 0 to read, and
                     * @token the last of them */
     HISTORY_KINDS,
 };
@@ -46,7 +46,7 @@ enum history_ask {
     HISTORY_ASKS,
 };
 
-/* Whom a refusal names as the holder. */
+/* The holder that a refusal names. */
 enum history_held_by {
     HISTORY_BY_OTHER, /* and all that is no such refusal */
     HISTORY_BY_ITSELF,
@@ -58,14 +58,14 @@ struct history_call {
     enum history_kind kind;
     unsigned name;
     unsigned client;
-    unsigned turn; /* of that client */
+    unsigned turn; /* turn of that client */
     enum history_ask ask;
     unsigned names;               /* ACQUIRE: how many were asked for at once */
     enum history_held_by held_by; /* ACQUIRE refused as held */
     uint64_t sent_us;             /* before the first byte was sent */
     uint64_t answered_us;         /* after the last was read, or when the client gave up */
     int status;                   /* 0: no answer */
-    int64_t token;                /* of the grant; 0: none */
+    int64_t token;                /* token of the grant; 0: none */
     uint64_t till_us; /* ACQUIRE, EXTEND granted: the end of the lease, as the holder reckons */
 };
 
@@ -81,7 +81,7 @@ struct history_window {
     uint64_t till_us;
 };
 
-/* What a history alone does not tell. */
+/* Facts beyond the history alone. */
 struct history_times {
     const struct history_window *clocks; /* when a clock was touched */
     size_t clocks_count;
@@ -89,7 +89,7 @@ struct history_times {
     size_t tombstones_count;
 };
 
-/* What the guarded resource wrote down, in the order in which it happened there. */
+/* The log of the guarded resource, in the order in which it happened there. */
 struct history_entry {
     unsigned name;
     int64_t token;
@@ -101,12 +101,12 @@ struct history_findings {
     size_t twice;        /* P1: tokens granted twice */
     size_t disorder;     /* P1: grants with a token no higher than one that was answered before */
     size_t overlaps;     /* P2: holders beside another */
-    size_t shut_out;     /* who asked again and was refused for the sake of the lock that it has */
+    size_t shut_out;     /* retries that were refused for the sake of the lock that it has */
     size_t fell;         /* P4: claims or writes accepted after a higher token */
     size_t values_twice; /* values of a counter given twice */
     size_t values_fell;  /* counters that told less than before */
     size_t leases;       /* that P2 was looked at for: those without a touched clock */
-    FILE *told;          /* where each is told in a line, up to so many; NULL: nowhere */
+    FILE *told;          /* the file with a line for each, up to so many; NULL: nowhere */
 };
 
 /* Writes @call as one line into @ret_line. */
@@ -130,21 +130,21 @@ bool history_is_new_grant(const struct history_call *call);
 void history_check_order(const struct history *history, struct history_findings *findings);
 
 /* P2: nobody knew to hold a name while another did: from an answer on, to the end of that lease or
- * until it left. What became of asking once more takes nothing from a lease. Leases that lived
+ * until it left. A retry takes nothing from a lease. Leases that lived
  * while a clock was touched (in one of @count @windows) are left out, on both sides; a lock lives
  * from when it was asked for first, as an answer that was lost may have granted it. */
 void history_check_exclusion(const struct history *history, const struct history_window *windows,
                              size_t count, struct history_findings *findings);
 
 /* Nobody is refused for the sake of the lock that it has: that is what the client's own lock ids
- * are for. Who was told so a moment ago, and now hears that the lock is held, but of no
+ * are for. Clients that were told so a moment ago, and now hear that the lock is held, but of no
  * other holder, is. A refusal that names nobody is left out while tombstones may stand at a
  * majority. */
 void history_check_asking(const struct history *history, const struct history_times *times,
                           struct history_findings *findings);
 
-/* The values that calls of a named counter took are distinct. What was told before another call was
- * sent is below what that call took. A reading is told no less. */
+/* The values that calls of a named counter took are distinct. Values that were told before another
+ * call was sent are below what that call took. A reading is told no less. */
 void history_check_counters(const struct history *history, struct history_findings *findings);
 
 /* P4: at the resource, accepted tokens never fall. Without a guard they may. */
@@ -155,7 +155,7 @@ void history_check_fencing(const struct history_entry *entries, size_t count,
  * writer read. */
 size_t history_lost_updates(const struct history_entry *entries, size_t count);
 
-/* What findings count, without @leases. */
+/* The count of findings, without @leases. */
 size_t history_violations(const struct history_findings *findings);
 
 #endif

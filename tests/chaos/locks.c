@@ -11,17 +11,18 @@ enum {
     TTL_MAX_MS = 800,
     WAIT_MAX_MS = 300,
     RETRY_PAUSE_MAX_MS = 40,
-    TIMEOUT_MS = 400,     /* beside what the service may take by itself, ... */
-    TIMEOUT_OWN_MS = 100, /* ... of who can ask again: well before the lease ends */
+    TIMEOUT_MS = 400,     /* added to the time that the service may take by itself, ... */
+    TIMEOUT_OWN_MS = 100, /* ... for clients that can ask again: well before the lease ends */
 
     ASKS_MAX = 4, /* with one lock id, until an answer says what became of it */
 
     RARE_PERMILLE = 200,
     GROUP_PERMILLE = 100,
     OWN_ID_PERMILLE = 200,
-    TOLD_PERMILLE = 200,    /* of the grants under its own lock id: asked for once more */
-    LOST_PERMILLE = 100,    /* of the first asks with it: the answer is lost, whatever the faults */
-    AT_ONCE_PERMILLE = 500, /* of the acquires asked for once more: they do not wait */
+    TOLD_PERMILLE = 200, /* share of the grants under its own lock id: asked for once more */
+    LOST_PERMILLE =
+        100, /* share of the first asks with it: the answer is lost, whatever the faults */
+    AT_ONCE_PERMILLE = 500, /* share of the acquires asked for once more: they do not wait */
 };
 
 struct text {
@@ -147,7 +148,7 @@ static bool is_unknown(int status)
     return status == 0 || status == 503;
 }
 
-/* What it was told stands, whatever the answer to this is. It has claimed nothing yet: so a token
+/* An earlier answer stands, whatever the answer to this is. It has claimed nothing yet: so a token
  * that has become higher takes the place of the one before. */
 static void ask_though_told(struct client *client, struct hold *hold)
 {

@@ -1,4 +1,4 @@
-/* What a client does at pawld, each time at either. */
+/* The calls of a client at pawld, each time at either. */
 #ifndef TESTS_CHAOS_LOCKS_H
 #define TESTS_CHAOS_LOCKS_H
 

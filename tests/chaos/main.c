@@ -21,7 +21,7 @@ enum {
     SECONDS_DEFAULT = 20,
     SECONDS_FOR_ALL = 170,   /* from so long on, every kind of fault must have happened, ... */
     SECONDS_FOR_GRANTS = 60, /* ... and every kind of grant */
-    CONTROL_SECONDS = 60,    /* of the run without the guard, at most: it has to lose an update */
+    CONTROL_SECONDS = 60,    /* for the run without the guard, at most: it has to lose an update */
 };
 
 struct options {
@@ -41,7 +41,7 @@ static uint64_t parse_kind(struct argp_state *state, const char *text)
     return 0;
 }
 
-/* Of the faults of masters, all but those that were asked for. */
+/* All faults of masters, but those that were asked for. */
 static void leave_out_others(struct options *options)
 {
     for (unsigned kind = 0; kind < FAULT_KINDS && options->only != 0; kind++)
@@ -188,7 +188,7 @@ static void print_reasons(const struct absences_figures *figures)
     putchar('\n');
 }
 
-/* Of each kind that befell a master: what was noticed after how long, and when it voted again. */
+/* For each kind that befell a master: what was noticed after how long, and when it voted again. */
 static void print_absences(const struct run_result *run)
 {
     printf("\n%-36s%6s%6s%9s%9s%9s%9s\n", "s until noticed, then until voting", "times", "seen",

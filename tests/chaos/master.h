@@ -1,5 +1,5 @@
-/* One real redis-server: its life and its wall clock. What can befall its files, its settings and
- * its data is in master_files.h, master_settings.h and master_replica.h. */
+/* One real redis-server: its life and its wall clock. The faults of its files, its settings and its
+ * data is in master_files.h, master_settings.h and master_replica.h. */
 #ifndef TESTS_CHAOS_MASTER_H
 #define TESTS_CHAOS_MASTER_H
 
@@ -35,8 +35,8 @@ void chaos_master_fini(struct chaos_master *master);
 /* Waits until it accepts connections. */
 void chaos_master_wait_up(struct chaos_master *master);
 
-/* SIGKILL, to it and its children. What it did not hand to the kernel yet is lost. Nothing happens
- * while it is down. */
+/* SIGKILL, to it and its children. Data that it did not hand to the kernel yet are lost. Nothing
+ * happens while it is down. */
 void chaos_master_kill(struct chaos_master *master);
 
 /* The processes that write a file for it now. Returns how many. */

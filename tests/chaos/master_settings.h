@@ -1,5 +1,5 @@
-/* What an operator does to a running redis-server, by CONFIG SET and otherwise. Each fails the test
- * if the server does not answer. */
+/* The acts of an operator on a running redis-server, by CONFIG SET and otherwise. Each fails the
+ * test if the server does not answer. */
 #ifndef TESTS_CHAOS_MASTER_SETTINGS_H
 #define TESTS_CHAOS_MASTER_SETTINGS_H
 
@@ -28,7 +28,7 @@ void chaos_master_rewrite(const struct chaos_master *master);
 bool chaos_master_rewrites(const struct chaos_master *master);
 
 /* Limits its memory, with @policy, and fills it until a key was evicted or nothing is left that may
- * be. What fills it has no TTL. */
+ * be. A key that fills it has no TTL. */
 void chaos_master_crowd(const struct chaos_master *master, const char *policy);
 
 /* noeviction, no limit, and what filled it is gone. */

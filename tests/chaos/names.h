@@ -11,11 +11,11 @@ enum {
     NAMES_WATCHED_MS = 3000, /* after the last fault, in which clients may get each name again */
 };
 
-/* Who serves the names 0 .. @count - 1. */
+/* The servers of the names 0 .. @count - 1. */
 struct names {
     unsigned count;
     unsigned ttl_max_ms; /* the longest lease that anyone can have */
-    uint16_t port[2];    /* of pawld, each asked in turn; the second may be the first */
+    uint16_t port[2];    /* the ports of pawld, each asked in turn; the second may be the first */
 };
 
 /* Returns how many of @names are not granted after @healed_us, and tells which. A client may have

@@ -1,4 +1,4 @@
-/* What must hold of a history. */
+/* Rules for a history. */
 #include "tests/chaos/findings.h"
 #include "tests/lib/case.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    TOLD_MAX = 20, /* of all findings; the rest is only counted */
+    TOLD_MAX = 20, /* for all findings; the rest is only counted */
 };
 
 /* ---- findings -------------------------------------------------------------------------------- */
@@ -141,7 +141,7 @@ static int by_lock_and_sending(const void *a, const void *b)
     return same_lock(a, b) ? findings_by_sending(a, b) : by_lock(a, b);
 }
 
-/* Where the calls for the lock of @calls[@begin] end. */
+/* The ends of the calls for the lock of @calls[@begin]. */
 static size_t end_of_lock(const struct history_call *calls, size_t begin, size_t count)
 {
     size_t end = begin + 1;
@@ -183,7 +183,8 @@ static size_t keep_leases(struct history_call *calls, size_t count,
 
 static void check_alone(const struct history *leases, struct history_findings *findings)
 {
-    const struct history_call *last[HISTORY_NAMES_MAX] = {NULL}; /* whose lease ends last */
+    const struct history_call *last[HISTORY_NAMES_MAX] = {
+        NULL}; /* the call whose lease ends last */
     for (size_t i = 0; i < leases->count; i++) {
         const struct history_call *lease = &leases->calls[i];
         const struct history_call **at = &last[lease->name];
@@ -229,7 +230,7 @@ static bool is_shut_out(const struct history_call *call, const struct history_ti
     return true;
 }
 
-/* Of the calls for one lock, in the order in which the client made them. */
+/* The calls for one lock, in the order in which the client made them. */
 static void check_asks(const struct history_call *calls, size_t count,
                        const struct history_times *times, struct history_findings *findings)
 {

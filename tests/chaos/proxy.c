@@ -17,13 +17,13 @@
 enum {
     CHUNK = 16 * 1024,
     FLOW_BYTES_MAX = 512 * 1024, /* kept of one direction; more stays with its sender */
-    CONNECTIONS_MAX = 400,       /* of all links; more are closed at once */
+    CONNECTIONS_MAX = 400,       /* for all links; more are closed at once */
     EVENTS_MAX = 64,
     BACKLOG = 128,
     RETRY_MS = 20, /* before a port that is not free yet is tried again */
 };
 
-/* What was read at once, and when it may go on. */
+/* The bytes of one read, and when it may go on. */
 struct chunk {
     struct chunk *next;
     uint64_t due_us;
@@ -36,10 +36,10 @@ struct chunk {
 struct end {
     struct connection *connection;
     int fd;
-    uint32_t watched; /* what epoll watches it for; 0: it is not in there */
+    uint32_t watched; /* the events that epoll watches for; 0: it is not in there */
     bool ended;       /* nothing more will come in */
     bool full;        /* the last that was to go out at it did not fit */
-    size_t bytes;     /* of @first and what follows it */
+    size_t bytes;     /* bytes in @first and what follows it */
     struct chunk *first, **last;
 };
 
@@ -47,7 +47,7 @@ struct connection {
     struct connection *next;
     struct link *link;
     bool broken;       /* to be reset */
-    struct end end[2]; /* of who connected; of whom it goes to */
+    struct end end[2]; /* ends of who connected; of whom it goes to */
 };
 
 struct link {
@@ -129,7 +129,7 @@ static void take_in(struct end *end)
         if (len < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (len <= 0)
-            end->ended = true; /* by an error, too: what came before it still arrives */
+            end->ended = true; /* ended by an error, too: what came before it still arrives */
         else
             keep(end, bytes, (size_t)len);
     }

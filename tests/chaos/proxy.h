@@ -12,8 +12,8 @@
 enum {
     PROXY_LINKS_MAX = 32,
 
-    PROXY_THERE = 1, /* what the side that connected sends */
-    PROXY_BACK = 2,  /* what it is answered */
+    PROXY_THERE = 1, /* the bytes from the side that connected sends */
+    PROXY_BACK = 2,  /* the bytes of the answer */
 };
 
 struct proxy;
@@ -26,11 +26,11 @@ void proxy_free(struct proxy *proxy);
 /* Adds a link to 127.0.0.1:@upstream and returns its number. */
 unsigned proxy_add(struct proxy *proxy, uint16_t upstream);
 
-/* Where @link listens. */
+/* The port of @link. */
 uint16_t proxy_port(const struct proxy *proxy, unsigned link);
 
 /* From now on holds back what goes in @directions (PROXY_THERE | PROXY_BACK: a black hole), and the
- * ends of connections with it; 0: all flows again. What was held back arrives then, in order and
+ * ends of connections with it; 0: all flows again. The held bytes arrive then, in order and
  * late, even if its sender has long closed: a packet that was on its way for seconds. */
 void proxy_hold(struct proxy *proxy, unsigned link, unsigned directions);
 
@@ -40,7 +40,7 @@ void proxy_delay(struct proxy *proxy, unsigned link, unsigned delay_ms);
 /* Refuses connections, after resetting those that stand; false: accepts them again. */
 void proxy_refuse(struct proxy *proxy, unsigned link, bool refuse);
 
-/* Resets the connections that stand. What they held is lost. */
+/* Resets the connections that stand. Held bytes are lost. */
 void proxy_reset(struct proxy *proxy, unsigned link);
 
 /* Connections made from now on go to @upstream; those that stand stay where they are. */

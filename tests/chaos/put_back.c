@@ -1,7 +1,7 @@
 /* chaos_put_back --put-backs N --restarts M --idles K --seed X
  *
  * First N folders get older files. pawld serves under load; its folder is copied at some moment.
- * More load follows, and pawld ends. Some files of the copy are put back in some way, and pawld is
+ * More load follows, and pawld ends. Some files in the copy are put back in some way, and pawld is
  * started. pawld has to refuse files that are older than an answer. Files that pawld serves from
  * have to hold everything that was answered.
  *
@@ -289,7 +289,7 @@ static void expect_serving(void)
     fail_msg("refused wrongly after %u restarts: %s", counts.restarts, end_of_log());
 }
 
-/* What was not synced is lost, and the machine starts again. */
+/* Data that were not synced are lost, and the machine starts again. */
 static void cut_power(void)
 {
     machine_disk_cut(&run.disk, run.pawld);

@@ -23,7 +23,7 @@ const char *const put_back_names[PUT_BACK_KINDS] = {
 
 static const char *const file_names[] = {"pawl.db", "pawl.db-wal", "pawl.witness"};
 
-/* Of one file $f; what the copy does not have is gone then. */
+/* For one file $f; data that the copy lacks are gone then. */
 static const char *const each[PUT_BACK_KINDS] = {
     [PUT_BACK_CP] = "cp -p \"$1/$f\" \"$0/$f\"",
     [PUT_BACK_CAT] = "cat \"$1/$f\" >\"$0/$f\"",

@@ -28,7 +28,7 @@ enum {
 #define SHORT_TTL "{\"ttl_ms\": 200}"
 #define LONG_TTL  "{\"ttl_ms\": 300000}"
 
-/* Of all processes. */
+/* For all processes. */
 static struct answered {
     _Atomic uint64_t grants;
     _Atomic unsigned repeats;

@@ -1,5 +1,5 @@
-/* What the ledger itself accepted, in the order of its transactions: triggers put into its database
- * write it down within them. */
+/* The writes that the ledger itself accepted, in the order of its transactions: triggers put into
+ * its database write it down within them. */
 #ifndef TESTS_CHAOS_RECORD_H
 #define TESTS_CHAOS_RECORD_H
 

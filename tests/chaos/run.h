@@ -17,17 +17,17 @@ struct run_config {
     uint64_t without; /* kinds of faults (bit i) that are left out */
 };
 
-/* Of a run, each a row of the table. */
+/* Totals of a run, each a row of the table. */
 struct run_result {
     struct faults_figures faults;
     struct history_findings findings;
-    size_t unhealed; /* what did not work again after all faults had ended: masters, names */
+    size_t unhealed; /* parts that did not work again after all faults had ended: masters, names */
     size_t grants, held, unavailable, unanswered; /* acquires: 201 or 200, 409, 503 or 429, none */
-    size_t grants_own;      /* of the grants, those under a lock id of the client's own, ... */
-    size_t grants_retried;  /* ... of these, those for which it had to ask more than once, ... */
-    size_t grants_found;    /* ... of these, those that an answer that was lost had given */
-    size_t grants_repeated; /* not of the grants: of what the client had already */
-    size_t grants_grouped;  /* of the grants, those of several locks at once */
+    size_t grants_own;           /* counts grants under a lock id of the client's own, ... */
+    size_t grants_retried;       /* ... counts those for which it had to ask more than once, ... */
+    size_t grants_found;         /* ... counts those that an answer that was lost had given */
+    size_t grants_repeated;      /* not of the grants: of what the client had already */
+    size_t grants_grouped;       /* counts grants of several locks at once */
     size_t extended, anew, lost; /* extends: 200, 201, 409 */
     size_t released;
     size_t counted, counters_read; /* calls of named counters: 200 */
@@ -42,10 +42,10 @@ struct run_result {
 /* Set by a signal: the run ends the program as soon as it sees this. */
 extern volatile sig_atomic_t run_interrupted;
 
-/* Plays a run. What was found is told on stdout, and the files are then kept where it says. */
+/* Plays a run. Findings are told on stdout, and the files are then kept where it says. */
 void run_play(const struct run_config *config, struct run_result *ret_result);
 
-/* What must not be: broken promises, and what does not come back. */
+/* The failures: broken promises, and what does not come back. */
 size_t run_violations(const struct run_config *config, const struct run_result *result);
 
 #endif

@@ -4,7 +4,7 @@
  *     client --door--> pawld --link--> master <--feed-- replica   (each arrow but the ledger's is
  *        `-----------> ledger                                      a link of the proxy)
  *
- * One thread. What cannot start ends the test. */
+ * One thread. A program that cannot start ends the test. */
 #ifndef TESTS_CHAOS_STAGE_H
 #define TESTS_CHAOS_STAGE_H
 
@@ -23,9 +23,9 @@ enum {
     STAGE_PAWLDS = 2,
     STAGE_CLIENTS = 8,       /* processes */
     STAGE_THREADS = 7,       /* clients in each, */
-    STAGE_COUNTING = 2,      /* of which so many only take values of counters */
+    STAGE_COUNTING = 2,      /* clients that only take values of counters */
     STAGE_NAMES = 8,         /* that the clients fight for; beside them come seldom ones */
-    STAGE_TTL_MAX_MS = 1000, /* of the fleet: how long one that forgot waits */
+    STAGE_TTL_MAX_MS = 1000, /* for the fleet: how long one that forgot waits */
     STAGE_REASON_MAX = 24,
 };
 
@@ -79,14 +79,15 @@ void stage_master_add(struct stage *stage, unsigned i, enum redis_persistence ke
  * 127.0.0.1:@port. Their connections are reset. */
 void stage_master_point(struct stage *stage, unsigned i, unsigned pawlds, uint16_t port);
 
-/* What a pawld says of the masters. */
+/* The words of a pawld about the masters. */
 struct stage_sight {
-    bool answered;                                /* soon; if not, no master is active */
-    unsigned active;                              /* the set of masters (bit i) */
-    char reason[STAGE_MASTERS][STAGE_REASON_MAX]; /* of each that is not active: one word */
+    bool answered;   /* soon; if not, no master is active */
+    unsigned active; /* the set of masters (bit i) */
+    char reason[STAGE_MASTERS]
+               [STAGE_REASON_MAX]; /* the word for each that is not active: one word */
 };
 
-/* What pawld @i says now. */
+/* The present words of pawld @i. */
 void stage_look(const struct stage *stage, unsigned i, struct stage_sight *ret_sight);
 
 /* Only the set. */
@@ -95,10 +96,10 @@ unsigned stage_active(const struct stage *stage, unsigned i);
 /* Prints what pawld @i says of each master. */
 void stage_print_masters(const struct stage *stage, unsigned i);
 
-/* What ended by itself, though nothing may: its name, or NULL. What it wrote is in @dir. */
+/* The process that ended by itself, though none may: its name, or NULL. Its output is in @dir. */
 const char *stage_fallen(const struct stage *stage);
 
-/* Where the history and the database are; to be freed by the caller. */
+/* The place of the history and the database; to be freed by the caller. */
 char *stage_history_path(const struct stage *stage);
 char *stage_database_path(const struct stage *stage);
 

@@ -92,7 +92,7 @@ static const struct row rows[] = {
               {GRANTED(4, 700, 710, 9, 800)})),
     ROW(token_below_one_that_was_answered_before_the_last_is_found, FINDS(.disorder = 1),
         CALLS({GRANTED(1, 100, 150, 9, 200)},
-              {GRANTED(2, 110, 400, 7, 401)}, /* beside the first, and late */
+              {GRANTED(2, 110, 400, 7, 401)}, /* granted at the same time as the first, and late */
               {GRANTED(3, 410, 450, 8, 500)})),
     ROW(attempts_side_by_side_may_end_in_any_order, NOTHING,
         CALLS({GRANTED(1, 100, 400, 8, 401)},
@@ -117,7 +117,7 @@ static const struct row rows[] = {
         CALLS({GRANTED(1, 100, 110, 1, 200)},
               {LEFT(1, 1, 150)},
               {GRANTED(2, 120, 155, 2, 300)},
-              {GRANTED(3, 151, 154, 3, 300)})), /* beside the second, though not the first */
+              {GRANTED(3, 151, 154, 3, 300)})), /* granted at the same time as the second, though not the first */
     ROW(extension_makes_the_lease_longer, FINDS(.overlaps = 1),
         CALLS({GRANTED(1, 100, 110, 1, 200)},
               {EXTENDED(1, 1, 150, 400)},
@@ -196,7 +196,7 @@ static const struct row rows[] = {
               {ASKED_AGAIN(1, 1, 160, 170, 7, 300)},
               {GRANTED(2, 180, 190, 8, 400)})),
 
-    /* who is refused for the sake of its own lock */
+    /* a caller that is refused for the sake of its own lock */
     ROW(another_may_be_in_the_way_of_who_asks_again, NOTHING,
         CALLS({ASKED(1, 1, 100, 110, 7, 200)},
               {REFUSED(1, 1, 120, 199, OTHER)})),

@@ -82,7 +82,7 @@ static void killed_it_leaves_no_child(void **state)
     chaos_master_rewrite(&master);
     masters_wait(has_child, child);
     chaos_master_kill(&master);
-    assert_true(wait_until(is_gone, child, 500)); /* by itself it would sleep for a minute */
+    assert_true(wait_until(is_gone, child, 500)); /* without a signal it would sleep for a minute */
 }
 
 static const struct CMUnitTest cases[] = {

@@ -1,4 +1,4 @@
-/* What an operator does to a real master while it runs. */
+/* The acts of an operator on a real master while it runs. */
 #include "tests/chaos/master_settings.h"
 #include "tests/chaos/redis_call.h"
 #include "tests/chaos/test_masters.h"

@@ -20,13 +20,13 @@ enum {
 
 struct driven {
     uv_loop_t loop;
-    struct storage_master *master; /* of the owner; freed by driven_fini() */
+    struct storage_master *master; /* from the owner; freed by driven_fini() */
     uint64_t generation;           /* each request has its own view */
     bool ready;
 
     unsigned shaken;
     struct fence_facts facts;
-    unsigned replies; /* of both kinds */
+    unsigned replies; /* counts both kinds */
     struct fence_reply reply;
     struct fence_rejoin_reply rejoin;
     struct fence_view view;
@@ -44,7 +44,7 @@ struct driven {
 void driven_init(struct driven *driven);
 void driven_fini(struct driven *driven);
 
-/* What the master is made with. An owner that wants to hear itself puts its own function in
+/* The settings of the master. An owner that wants to hear itself puts its own function in
  * place of one, and calls that one from there. */
 struct storage_master_events driven_events(struct driven *driven);
 

@@ -21,7 +21,7 @@ enum {
 /* The id of the fleet. */
 #define CONTRACT_FLEET "f1ee700000000000000000000000000000000000"
 
-/* What is done to a master behind its back. */
+/* The acts on a master behind its back. */
 enum contract_harm {
     CONTRACT_FORGET,        /* everything that it holds is gone */
     CONTRACT_RENUMBER,      /* its marker names another member */
@@ -51,7 +51,7 @@ struct contract_notice {
 
 struct contract_master;
 
-/* A kind of master. What a reply points to lives until the next call. */
+/* A kind of master. Memory that a reply points to lives until the next call. */
 struct contract_ops {
     bool
         has_keys; /* somebody may write its keys by hand: FOREIGN_LOCK, ENDLESS_LOCK, MISCOUNT... */

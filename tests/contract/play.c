@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    PAGES_MAX = 64,  /* of one source */
-    CALLS_MAX = 64,  /* of CLEAR, or of READ, until it is done */
+    PAGES_MAX = 64,  /* for one source */
+    CALLS_MAX = 64,  /* for CLEAR, or of READ, until it is done */
     SLACK_MS = 3000, /* that may go by between two steps */
     TEXT_MAX = FENCE_OWNER_MAX + 1,
     TAG_UNIT = 1 << 16,
@@ -22,7 +22,7 @@ struct play {
     struct fence_facts facts;  /* the last, */
     struct fence_facts before; /* and those before */
     int64_t incarnation;       /* that the last MARK named */
-    uint32_t steps;            /* of CLEAR and INSTALL done since */
+    uint32_t steps;            /* steps of CLEAR and INSTALL done since */
     int64_t writes;            /* the position after the last request */
     uint64_t tag;
     struct {

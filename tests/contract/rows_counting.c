@@ -2,7 +2,7 @@
 
 /* clang-format off */
 
-/* What the master holds now is read as the state of another one, and it forgets. */
+/* The present state of the master is read as the state of another one, and it forgets. */
 #define READ_AS(source) {READ(source), DONE}, {FORGET}
 
 /* It is taken back, under an incarnation above all before, with what was read. */

@@ -2,7 +2,7 @@
 
 /* clang-format off */
 
-/* What a server may count on is a write. A master that lost one is known by its position, wherever a
+/* A durable result is a write. A master that lost one is known by its position, wherever a
  * server saw a later one. */
 ROWS(positions,
     ROW_POSITIONS(lock_that_is_taken_is_a_write,

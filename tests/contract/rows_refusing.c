@@ -18,7 +18,7 @@
     {COUNT(0), HINT(20), __VA_ARGS__}, \
     {INSPECT, __VA_ARGS__}
 
-/* What stood there stands there still, and nothing was counted. */
+/* The old lock stands there still, and nothing was counted. */
 #define NOTHING_WAS_DONE \
     {INSPECT, HELD(A), .numbers = {1}}, \
     {TAKE(A, 1), .on = "c", NUMBER(2)}, \

@@ -1,4 +1,4 @@
-/* The embedded master: a real file, through storage/master.h and storage/sqlite/. What a row does
+/* The embedded master: a real file, through storage/master.h and storage/sqlite/. The act of a row
  * behind its back is done by another connection to the file. */
 #include "storage/sqlite/master.h"
 #include "tests/contract/driven.h"
@@ -70,7 +70,7 @@ static bool sqlite_heard(struct contract_master *master, struct contract_notice 
     return driven_tell(driven, ret_notice);
 }
 
-/* What another program does to the file. */
+/* The act of another program on the file. */
 static void write_behind(const struct contract_master *master, const char *text, int64_t first,
                          int64_t second)
 {

@@ -5,8 +5,8 @@
  *         {TAKE(A, 1), NUMBER(1)},
  *         {TAKE(B, 2), HELD(A)})
  *
- * Before the first step the master is admitted: it is active, and its view is 10, 25, 30. What is
- * not said has a default: the resource "a", a lease of 30 s, three extensions at the most.
+ * Before the first step the master is admitted: it is active, and its view is 10, 25, 30. Unnamed
+ * members have defaults: the resource "a", a lease of 30 s, three extensions at the most.
  *
  * Resources are letters; "a" and "c" have one counter. Several letters are a group. */
 #ifndef TESTS_CONTRACT_STEP_H
@@ -23,7 +23,7 @@ enum {
     CONTRACT_STAYING = -1,
 };
 
-/* Who breaks grants. */
+/* The calls that break grants. */
 #define CONTRACT_BREAKER "breaker"
 
 /* Lock ids. */
@@ -57,7 +57,7 @@ struct contract_step {
     bool group;     /* also of one resource */
     const char *lock_id;
     uint64_t attempt;
-    int64_t tokens[CONTRACT_RESOURCES]; /* of each resource */
+    int64_t tokens[CONTRACT_RESOURCES]; /* tokens of each resource */
     int64_t hints[CONTRACT_RESOURCES];  /* the same */
     uint32_t ttl_ms;                    /* 0: CONTRACT_TTL_MS */
     uint32_t delay_ms;                  /* that the owner names; ttl_ms has it, but of an EXTEND */
@@ -107,13 +107,13 @@ struct contract_step {
     int64_t highest; /* SURVEY */
     enum contract_marked marked;
     int64_t next;         /* FACTS */
-    const char *heard;    /* of which resource, or NULL */
+    const char *heard;    /* the resource that was heard, or NULL */
     const char *heard_id; /* given up by whom */
 };
 
 struct contract_row {
     const char *name;
-    bool durable;   /* of a master that loses nothing */
+    bool durable;   /* for a master that loses nothing */
     bool blank;     /* it is not admitted before */
     bool by_hand;   /* somebody writes its keys */
     bool softens;   /* somebody changes its settings */

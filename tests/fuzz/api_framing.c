@@ -1,4 +1,4 @@
-/* Bytes of connections come from clients, in pieces of any size. What goes through must not depend
+/* Bytes of connections come from clients, in pieces of any size. The accepted bytes must not depend
  * on where the pieces end. */
 #include "api/wire/framing.h"
 

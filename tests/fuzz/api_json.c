@@ -1,4 +1,4 @@
-/* Bodies come from clients. What is accepted keeps to its bounds; what is refused has a sentence.
+/* Bodies come from clients. An accepted input keeps to its bounds; a refused one has a sentence.
  */
 #include "api/json/reader.h"
 #include "api/json/utf8.h"

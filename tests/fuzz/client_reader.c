@@ -1,7 +1,7 @@
-/* What the client for C makes of answers, for the fuzzers of the other clients to compare with.
- * Reads a line for each answer: acquire or extend, the lease that was asked for in ms, how long the
- * answer took in ms, the status, and the body in hexadecimal. Writes a line for each: the kind of
- * error, or granted, the token, and how many ms are left. */
+/* The results of the client for C for answers, for the fuzzers of the other clients to compare
+ * with. Reads a line for each answer: acquire or extend, the lease that was asked for in ms, how
+ * long the answer took in ms, the status, and the body in hexadecimal. Writes a line for each: the
+ * kind of error, or granted, the token, and how many ms are left. */
 #include "api/client/client.h"
 
 #include <assert.h>

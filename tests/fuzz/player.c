@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    ROWS_MAX = 200, /* of a statement: a table is doubled by INSERT ... SELECT */
+    ROWS_MAX = 200, /* for a statement: a table is doubled by INSERT ... SELECT */
 };
 
 unsigned player_next(struct player *player)

@@ -85,7 +85,7 @@ static void note_call(struct player *player, const struct call *call)
         player->guarded.is_protected = false;
 }
 
-/* What a refusal says. Other errors are SQLite's. */
+/* The text of a refusal. Other errors are SQLite's. */
 static void check_refusal(sqlite3 *db, int code)
 {
     const char *text = sqlite3_errmsg(db);

@@ -23,7 +23,7 @@
 #include <string.h>
 
 enum {
-    LIES_PERMILLE = 30, /* of the answers */
+    LIES_PERMILLE = 30, /* share of the answers */
     RESOURCES = 4,
     TTL_MS = 2000,
     WARM_UP_MS = 5000, /* until memory is what it is to be compared with */
@@ -321,7 +321,7 @@ int main(int argc, char **argv)
     static const struct argp argp = {known, parse, NULL, "Has one master lie to pawld.", 0, 0, 0};
     const struct CMUnitTest cases[] = {cmocka_unit_test(run)};
     argp_err_exit_status = 2;
-    /* What was freed is kept for a while by the address sanitizer: that is no growth. */
+    /* Freed memory is kept for a while by the address sanitizer: that is no growth. */
     setenv("ASAN_OPTIONS", "quarantine_size_mb=16", 0);
     argp_parse(&argp, argc, argv, 0, 0, NULL);
     return cmocka_run_group_tests_name("liar", cases, NULL, NULL) == 0 ? 0 : 1;

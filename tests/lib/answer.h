@@ -15,7 +15,7 @@ enum answer_state {
 
 struct answer {
     int status;
-    size_t len;       /* of all of it, headers and body */
+    size_t len;       /* length of all of it, headers and body */
     const char *body; /* points into what was read */
     size_t body_len;
 };

@@ -30,7 +30,7 @@
 
 enum {
     CASE_RUN = -1,     /* case_select(): go on and run the cases */
-    CASE_SKIPPED = 77, /* what CTest takes for "skipped" */
+    CASE_SKIPPED = 77, /* the status that CTest takes for "skipped" */
 };
 
 /* Ends the case that calls it as skipped, saying why: for what this machine does not have. */

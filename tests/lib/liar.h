@@ -13,7 +13,7 @@ enum {
     LIAR_ENDLESS_MAX = 256 << 20, /* bytes after which even an endless lie ends */
 };
 
-/* What came from the Redis on one connection. */
+/* Bytes from the Redis on one connection. */
 struct liar_heard {
     const char *asked; /* the beginning of what was asked last there; terminated */
     bool listener;     /* true if it subscribed to something */
@@ -21,9 +21,9 @@ struct liar_heard {
     size_t len;
 };
 
-/* What is said instead. As given to a liar_fn, it is the truth. */
+/* The words instead. As given to a liar_fn, it is the truth. */
 struct liar_lie {
-    char *bytes; /* of LIAR_SAYS_MAX bytes */
+    char *bytes; /* room for LIAR_SAYS_MAX bytes */
     size_t len;
     unsigned delay_ms; /* before that */
     size_t piece;      /* sent so many bytes at a time, 1 ms apart; 0: at once */

@@ -21,9 +21,9 @@ enum {
 
 /* A disk with an ext4 file system in a file. */
 struct machine_disk {
-    char image[MACHINE_PATH_MAX]; /* what the disk has */
-    char copy[MACHINE_PATH_MAX];  /* what it had at the last machine_disk_copy() */
-    char at[MACHINE_PATH_MAX];    /* where it is mounted */
+    char image[MACHINE_PATH_MAX]; /* the disk's content */
+    char copy[MACHINE_PATH_MAX];  /* its content at the last machine_disk_copy() */
+    char at[MACHINE_PATH_MAX];    /* the place where it is mounted */
 };
 
 /* Makes a disk of 32 MB under @dir and mounts it. @inode_bytes: 256; or 128, which have times of

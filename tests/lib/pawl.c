@@ -69,7 +69,7 @@ char *pawl_beside(const char *name)
     return text_make("%s/%s", dirname(self), name);
 }
 
-/* Of the program @name, which writes to @log with @suffix. run() or serve_on() is the end of them.
+/* For the program @name, which writes to @log with @suffix. run() or serve_on() is the end of them.
  */
 static struct args begin(const char *name, const char *log, const char *suffix)
 {

@@ -37,8 +37,7 @@ struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const opt
 struct pawl_service pawld_start_on(struct redis_fleet *fleet, uint16_t port,
                                    const char *const options[]);
 
-/* pawld_start() without masters: it serves from the folder @folder. What it writes goes to @folder
- * with
+/* pawld_start() without masters: it serves from the folder @folder. Its output goes to @folder with
  * ".log" appended. */
 struct pawl_service pawld_start_at(const char *folder, const char *const options[]);
 
@@ -50,7 +49,7 @@ int pawld_run_at(const char *command, const char *folder, const char *const opti
 /* Waits until /readyz says yes, as many seconds as a slow machine may take. */
 void pawl_wait_ready(struct pawl_service service);
 
-/* What most tests begin with: pawl_init_new(), pawld_start() and pawl_wait_ready(). */
+/* The usual start of a test: pawl_init_new(), pawld_start() and pawl_wait_ready(). */
 struct pawl_service pawld_start_new(struct redis_fleet *fleet);
 
 /* Starts the ledger over the database file @db, on a free port; what it writes goes to @db with

@@ -19,7 +19,7 @@
 enum {
     STAT_PATH_MAX = 32,
     STATE_READS_MAX = 1000000,
-    STOP_TIMEOUT_MS = 5000, /* what a program may take to end on SIGTERM */
+    STOP_TIMEOUT_MS = 5000, /* the time in which a program has to end on SIGTERM */
     EXEC_FAILED = 127,      /* as a shell reports it */
 };
 
@@ -28,8 +28,8 @@ struct process {
     bool ended;     /* and reaped: @status is what waitpid() said */
     int status;     /* of waitpid() */
     char *name;     /* argv[0], for messages */
-    char *log_path; /* what it writes */
-    off_t log_from; /* where this start's part of the log begins */
+    char *log_path; /* its output */
+    off_t log_from; /* the place where this start's part of the log begins */
     struct process *next;
 };
 

@@ -12,9 +12,9 @@
 
 struct process;
 
-/* Starts @argv[0] (a path, or a name to be found in $PATH) with @argv, ended by NULL. What it
- * writes, on stdout and stderr, is appended to the file @log_path. The caller ends it with
- * process_stop() or process_kill(). */
+/* Starts @argv[0] (a path, or a name to be found in $PATH) with @argv, ended by NULL. Its output,
+ * on stdout and stderr, is appended to the file @log_path. The caller ends it with process_stop()
+ * or process_kill(). */
 struct process *process_start(const char *const argv[], const char *log_path);
 
 /* Processes that are started from now on find @fd as their descriptor 3; -1: nothing is there. */

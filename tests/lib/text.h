@@ -8,7 +8,7 @@
 /* The text that @format makes; the caller frees it. */
 __attribute__((format(printf, 1, 2))) char *text_make(const char *format, ...);
 
-/* What stands in the file @path from byte @from on, terminated; "" where there is no such file. The
+/* The content of the file @path from byte @from on, terminated; "" where there is no such file. The
  * caller frees it. */
 char *text_read(const char *path, off_t from);
 
@@ -17,7 +17,7 @@ char *text_read(const char *path, off_t from);
 #define EXPECT_TEXT(came, expected) text_expect_at(came, expected, __FILE__, __LINE__)
 void text_expect_at(const char *came, const char *expected, const char *file, int line);
 
-/* What it shows. */
+/* The certificate that it presents. */
 void text_show_difference(FILE *to, const char *came, const char *expected);
 
 #endif

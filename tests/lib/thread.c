@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 enum {
-    NAME_MAX_LEN = 16, /* of a thread, with its end */
+    NAME_MAX_LEN = 16, /* for the name of a thread, with its end */
 };
 
 static bool has_name(pid_t pid, const char *thread, const char *name)

@@ -21,9 +21,9 @@
 
 /* Files in PEM; NULL: none. */
 struct tls_side {
-    const char *ca;         /* whom it believes; NULL: anybody */
-    const char *cert, *key; /* what it shows */
-    const char *priorities; /* of GnuTLS; NULL: NORMAL */
+    const char *ca;         /* the CA to trust; NULL: any */
+    const char *cert, *key; /* its certificate */
+    const char *priorities; /* priorities of GnuTLS; NULL: NORMAL */
 };
 
 struct tls_client;

@@ -28,7 +28,7 @@ enum {
 };
 
 #define TOKENS  "P1 P2 P4"                            /* tokens, exclusion, lost updates */
-#define COMING  "P3"                                  /* what comes back, and in time */
+#define COMING  "P3"                                  /* answers that come back, and in time */
 #define WAITING "W1 W2 W3 W4"                         /* waiters.h */
 #define ORDERED "W5"                                  /* next.h */
 #define FAIR    "F1"                                  /* readers behind a writer: execute.c */
@@ -47,8 +47,8 @@ enum {
 
 static const struct mutant {
     const char *name;
-    const char *rule;              /* what is not kept */
-    const char *promises;          /* of which one is broken then */
+    const char *rule;              /* data that are not kept */
+    const char *promises;          /* the promise that is broken then */
     enum mutant_switch on[ON_MAX]; /* MUTANT_NONE behind the last */
 } mutants[] = {
     {"majority-of-asked", "a majority is of all N masters", TOKENS, ON(MUTANT_MAJORITY_OF_ASKED)},

@@ -163,7 +163,8 @@ void call_expect_held(uint16_t port, const char *resource, const struct grant *g
 void call_give_back(uint16_t port, const char *resource, const struct grant *grant)
 {
     const struct http_response *response = call_release(port, resource, grant);
-    assert_true(http_boolean(response, "released") || was_repeated); /* by what had no answer */
+    assert_true(http_boolean(response, "released") ||
+                was_repeated); /* left by a call without an answer */
 }
 
 const struct http_response *call_count(uint16_t port, const char *name, const char *body)

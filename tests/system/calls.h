@@ -24,7 +24,7 @@ const struct http_response *call_end(struct http *http);
 
 /* ---- the locks of pawld ---------------------------------------------------------------------- */
 
-/* What a holder keeps of its grant. */
+/* The parts of a grant that a holder keeps. */
 struct grant {
     char lock_id[FENCE_LOCK_ID_LEN + 1];
     int64_t token;
@@ -42,7 +42,7 @@ const struct http_response *call_acquire_once(uint16_t port, const char *resourc
 /* call_acquire(), which has to succeed. */
 struct grant call_grant(uint16_t port, const char *resource, const char *body);
 
-/* What a grant said. Fails the test if @response is none. */
+/* The content of a grant. Fails the test if @response is none. */
 struct grant grant_of(const struct http_response *response);
 
 /* Extends @grant, which has to succeed, also as a grant again: then @grant is that one. Returns the
@@ -73,7 +73,7 @@ const struct http_response *call_count(uint16_t port, const char *name, const ch
 const struct http_response *call_count_once(uint16_t port, const char *name, const char *body);
 const struct http_response *call_read_counter(uint16_t port, const char *name);
 
-/* What either said. Fails the test if @response has no value. */
+/* The words of either. Fails the test if @response has no value. */
 int64_t call_value(const struct http_response *response);
 
 /* ---- answers --------------------------------------------------------------------------------- */

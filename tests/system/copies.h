@@ -15,7 +15,7 @@ uint32_t copies_ring(const char *resource, unsigned count);
 unsigned copies_master(const char *resource, unsigned k);
 
 /* Waits until it is on @least to @most masters that are up; fails the test if it does not come to
- * that. What a majority answered may still be on its way to others. */
+ * that. An answer of a majority may still be on its way to others. */
 void copies_wait(const char *resource, unsigned least, unsigned most);
 
 #endif

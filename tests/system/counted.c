@@ -103,8 +103,8 @@ static void expect_distinct_values(struct taken *taken, size_t count)
                      (long long)taken[i].last);
 }
 
-/* What was answered before another call was sent has the lower values. Calls of one client are such
- * calls, too. */
+/* A call that was answered before another call was sent has the lower values. Calls of one client
+ * are such calls, too. */
 static void expect_values_in_order(const struct taken *taken, size_t count)
 {
     struct taken *asked = calloc(2 * count + 1, sizeof(*asked));

@@ -1,5 +1,5 @@
 /* Many clients, each a thread with its own connection, that take values of one named counter
- * as fast as they can. What they were given is kept, and checked. */
+ * as fast as they can. Their values are kept, and checked. */
 #ifndef TESTS_SYSTEM_COUNTED_H
 #define TESTS_SYSTEM_COUNTED_H
 

@@ -35,7 +35,7 @@ struct client {
 struct hammer {
     struct hammer_config config;
     atomic_bool over;
-    atomic_ushort port; /* where all clients go on; 0: where they are */
+    atomic_ushort port; /* the port where all clients go on; 0: where they are */
     struct client clients[HAMMER_CLIENTS];
 };
 

@@ -34,7 +34,7 @@ struct hammer_result {
 struct hammer_config {
     uint16_t pawld[2]; /* the clients spread over both */
     uint16_t ledger;
-    unsigned sleepers_percent; /* of the grants */
+    unsigned sleepers_percent; /* share of the grants */
 };
 
 struct hammer;

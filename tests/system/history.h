@@ -1,5 +1,5 @@
-/* What the grants of a hammer (tests/system/hammer.h) have to have in common. A check that fails
- * ends the test. */
+/* The rules for the grants of a hammer (tests/system/hammer.h) have to have in common. A check that
+ * fails ends the test. */
 #ifndef TESTS_SYSTEM_HISTORY_H
 #define TESTS_SYSTEM_HISTORY_H
 

@@ -15,7 +15,7 @@ struct knock_counts {
     unsigned
         answered; /* with the status that a call wants: 201 for an acquire, 200 for a release */
     unsigned unavailable; /* 503 */
-    unsigned stopping;    /* of them: urn:pawl:stopping */
+    unsigned stopping;    /* counts answers urn:pawl:stopping */
     unsigned others;      /* another status, or no HTTP */
     unsigned refused;     /* no connection could be made */
     unsigned cut;         /* the connection ended before the answer to a call that had been sent */

@@ -21,7 +21,7 @@ struct name {
     int64_t number;
 };
 
-/* What is listed: its path, the member that has the page, and what each in it is called. */
+/* The lists: the path, the member that has the page, and what each in it is called. */
 struct kind {
     const char *path;
     const char *member;

@@ -1,4 +1,4 @@
-/* What GET /v1/fleet says of each master. */
+/* The words of GET /v1/fleet about each master. */
 #ifndef TESTS_SYSTEM_MASTERS_H
 #define TESTS_SYSTEM_MASTERS_H
 

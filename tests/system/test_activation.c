@@ -18,7 +18,7 @@
 enum {
     TIMEOUT_MS = 20000,
     CROWD = 60,
-    LEAST_SHARE = CROWD / 10, /* of a worker that the system let run at all */
+    LEAST_SHARE = CROWD / 10, /* share of a worker that the system let run at all */
     RESTARTS = 3,
     CALLS = 20,
 };

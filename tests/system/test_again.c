@@ -151,7 +151,7 @@ static bool all_vote(void *arg)
     return voting == MASTERS;
 }
 
-/* What was stored before a master restarted was counted under its last incarnation. */
+/* Data that were stored before a master restarted were counted under its last incarnation. */
 static void masters_that_restarted_still_know_it(void **state)
 {
     serve_twice();

@@ -1,4 +1,4 @@
-/* What the audit log says of clients that leave just when their grant comes. */
+/* The words of the audit log about clients that leave just when their grant comes. */
 #include "fence/protocol/limits.h"
 #include "fence/protocol/name.h"
 #include "tests/lib/case.h"

@@ -25,7 +25,7 @@ enum {
     LINES_MAX = 16,
 };
 
-static char path[WORKDIR_PATH_BYTES]; /* of the audit log */
+static char path[WORKDIR_PATH_BYTES]; /* path of the audit log */
 static struct pawl_service service;
 
 static int start(void **state)
@@ -146,7 +146,7 @@ static void lines_are_what_clients_did(void **state)
     assert_int_equal(count, wanted);
 }
 
-/* Whoever reads a log could release the lock with it. */
+/* A reader of a log could release the lock with it. */
 static void no_lock_id_is_in_any_log(void **state)
 {
     serve((const char *const[]){"--audit-log", path, "--log-level", "debug", NULL});

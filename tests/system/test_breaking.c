@@ -10,7 +10,7 @@
 
 enum {
     TTL_MAX_MS = 300000,
-    TRIES = 100, /* of a call that finds no majority, on a busy machine */
+    TRIES = 100, /* for a call that finds no majority, on a busy machine */
 };
 
 #define FORCE "?force=true"

@@ -14,7 +14,8 @@
 enum {
     MASTERS = 3,
     WAITED_MS = 2000,
-    CALLS_MAX = 200, /* of scripts within that, on a master: an idle service's looks are some */
+    CALLS_MAX =
+        200, /* calls of scripts within that, on a master: an idle service's looks are some */
 };
 
 #define NAME    "jobs/1"

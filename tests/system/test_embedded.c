@@ -26,7 +26,7 @@ enum {
 /* The address of a program that does not come to serve: no other test has it. */
 #define ANYWHERE "--listen", "127.0.0.1:0"
 
-static const int64_t floor_leap = INT64_C(1) << 32; /* of pawld init --token-floor */
+static const int64_t floor_leap = INT64_C(1) << 32; /* the leap of pawld init --token-floor */
 
 static char database[WORKDIR_PATH_BYTES], faults[WORKDIR_PATH_BYTES];
 static struct pawl_service service;

@@ -1,5 +1,5 @@
 /* pawl.so in programs of others: the sqlite3 shell, Python, Node, and two cron jobs under a lock of
- * a real pawld. What runs is what stands on the page for users, storage/guard/sqlite/EXTENSION.md.
+ * a real pawld. The tests run the text of the page for users, storage/guard/sqlite/EXTENSION.md.
  */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"

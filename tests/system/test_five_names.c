@@ -31,9 +31,9 @@ struct holder {
     pthread_t thread;
     const char *name;
     struct grant grant;
-    uint64_t valid_till_ms; /* by what its holder knows */
+    uint64_t valid_till_ms; /* as far as its holder knows */
     unsigned extended, anew, unknown;
-    char lost[SAID_MAX]; /* what was said when it was lost; "": it was not */
+    char lost[SAID_MAX]; /* the words when it was lost; "": it was not */
 };
 
 static uint16_t port;

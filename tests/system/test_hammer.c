@@ -14,7 +14,7 @@
 enum {
     MASTERS = 5,
     DURATION_MS = 20000,
-    SHORT_MS = 6000, /* where PAWL_TEST_SHORT is set */
+    SHORT_MS = 6000, /* if PAWL_TEST_SHORT is set */
     CONTROL_MS = 3000,
     DOWN_MS = 300, /* how long killed masters stay down, at most */
     UP_MS = 400,   /* how long all is well between two kills, at most */

@@ -1,4 +1,4 @@
-/* What scripts/package.d/Dockerfile says to run, run here: no Docker is needed for it.
+/* Runs the commands of scripts/package.d/Dockerfile here: no Docker is needed for it.
  * scripts/lint.d/image has the rest. */
 #include "tests/lib/case.h"
 #include "tests/lib/port.h"

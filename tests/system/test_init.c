@@ -26,7 +26,7 @@ enum {
 #define SHORT        "{\"ttl_ms\": 1000}"
 #define FLOOR_MARGIN (INT64_C(1) << 32) /* a floor is that far above what was seen */
 
-static char *output; /* of the pawld init that ran last */
+static char *output; /* output of the pawld init that ran last */
 
 static int start(void **state)
 {
@@ -105,7 +105,7 @@ static void expect_blank(unsigned from, unsigned to)
         assert_int_equal(redis_fleet_integer(fleet, i, "EXISTS pawl:fleet"), 0);
 }
 
-/* What /readyz says of a fleet that cannot grant. Static, until the next call. */
+/* The words of /readyz about a fleet that cannot grant. Static, until the next call. */
 static const char *not_ready(uint16_t port)
 {
     const struct http_response *response = call(port, "GET", "/readyz", NULL, NULL);

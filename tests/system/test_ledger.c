@@ -164,7 +164,7 @@ static void claim_answers_with_the_account_and_shuts_older_tokens_out(void **sta
     put_balance("claimed", "10", 100);
     const struct http_response *response = claim("claimed", "12");
     expect_account(response, 200, "claimed", 100, 1);
-    assert_int_equal(http_integer(response, "token"), 10); /* of the last write */
+    assert_int_equal(http_integer(response, "token"), 10); /* token of the last write */
     expect_stale(put_balance("claimed", "11", 0), 11, 12);
     expect_stale(claim("claimed", "11"), 11, 12);
     expect_untouched("claimed", 100, 1);

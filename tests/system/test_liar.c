@@ -263,7 +263,7 @@ static void a_message_of_another_shape_ends_its_connection_alone(void **state)
         expect_dropped(&lies[i], "published");
 }
 
-/* What no second master says is not believed of those that are there. */
+/* A word without a second master is not believed of those that are there. */
 static void incarnations_that_one_master_makes_up_put_nobody_out(void **state)
 {
     static const struct lie lies[] = {

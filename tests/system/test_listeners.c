@@ -192,7 +192,7 @@ static void one_address_that_is_taken_closes_the_others(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
-/* What a service that was never started had as its memory would be found by the next start. */
+/* The memory of a service that was never started would be found by the next start. */
 static void start_that_is_refused_leaves_no_folder(void **state)
 {
     char taken[32];

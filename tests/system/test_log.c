@@ -1,4 +1,4 @@
-/* What clients and masters can have written to the log: little, and nothing that a terminal obeys.
+/* The texts of clients and masters in the log: little, and nothing that a terminal obeys.
  */
 #include "tests/lib/case.h"
 #include "tests/lib/liar.h"
@@ -151,7 +151,7 @@ static struct pawl_service serve_with_terms(const char *ttl_max_ms, const char *
     return service;
 }
 
-/* By one of the workers, and not again when a master is back. */
+/* Logged by one of the workers, and not again when a master is back. */
 static void terms_that_a_fleet_was_not_made_with_are_told_once(void **state)
 {
     static const char told[] = "warning.* --max-ttl-ms 60000 does not count: the fleet was made "

@@ -157,7 +157,7 @@ static void do_harm(const struct harm *harm)
 
 static unsigned failures;
 
-/* What an operator reads there, and does. */
+/* The texts that an operator reads there, and does. */
 static void follow_the_words(void)
 {
     char detail[2 * DETAIL_MAX];

@@ -83,7 +83,7 @@ static void masters_ask_for_a_password(void **state)
     assert_null(strstr(response->body, "hunter2"));
 }
 
-/* What lists of processes show of @process: its file in /proc, with a blank for each NUL. */
+/* The view of lists of processes of @process: its file in /proc, with a blank for each NUL. */
 static void expect_not_shown(const struct process *process, const char *file, const char *secret)
 {
     char path[64], shown[16 * 1024];
@@ -113,7 +113,7 @@ static void password_in_a_url_is_not_shown_by_lists_of_processes(void **state)
     expect_not_shown(service.process, "cmdline", "s3cr3t");
 }
 
-/* Of the default user, and of another one. */
+/* For the default user, and for another one. */
 static void set_passwords(void)
 {
     char url[128];

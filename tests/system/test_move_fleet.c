@@ -219,7 +219,7 @@ static void break_off_after_line(const struct moving_masters *to, unsigned line)
     wipe(&(struct moving_masters){0, ALL_MASTERS});
 }
 
-/* What was a file has one follower, and that is found again. */
+/* A master that was a file has one follower, and that is found again. */
 static void file_is_moved_to_one_fleet_alone(void **state)
 {
     char folder[PATH_BYTES];

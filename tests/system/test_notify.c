@@ -1,4 +1,4 @@
-/* What pawld tells a service manager: the datagrams of sd_notify(3), and when. */
+/* The messages of pawld to a service manager: the datagrams of sd_notify(3), and when. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/thread.h"
@@ -176,7 +176,7 @@ static void watchdog_is_fed_only_while_every_worker_turns(void **state)
         expect_next("WATCHDOG=1");
 
     held = thread_hold(process_id(service.process), "worker 2");
-    (void)receive(SILENCE_MS); /* of the turns before */
+    (void)receive(SILENCE_MS); /* messages of the turns before */
     drop_all();
     if (receive(SILENCE_MS))
         fail_msg("a worker is stuck, and the manager is told %s", message);

@@ -291,7 +291,8 @@ static void what_a_failed_attempt_left_on_frozen_masters_is_taken_back(void **st
     for (unsigned i = 0; i < 3; i++)
         redis_fleet_pause(fleet, i);
     no_quorum_ms("remains", "{\"ttl_ms\": 300000}");
-    for (unsigned i = 0; i < 3; i++) /* where the request waits in the socket, and is carried out */
+    for (unsigned i = 0; i < 3;
+         i++) /* the time while the request waits in the socket, and is carried out */
         redis_fleet_resume(fleet, i);
     masters_wait_all_active(port, MASTERS);
     struct grant grant = call_grant(port, "remains", "{\"wait_ms\": 2000}");
@@ -322,7 +323,7 @@ static void masters_that_take_no_writes_do_not_vote_until_they_do(void **state)
     call_grant(port, "wanted", NULL);
 }
 
-/* What is held has to end, to make room. */
+/* A held connection has to end, to make room. */
 static void locks_are_released_while_memory_is_out_on_a_majority(void **state)
 {
     struct grant held = grant_at_majority("held", "{\"ttl_ms\": 60000}");

@@ -20,7 +20,8 @@ enum {
     BODY_MAX = 2048,
     PATH_MAX_LEN = 64,
     HEADER_MAX = 128,
-    LATE_PERCENT = 20, /* of single locks, on a busy machine; it was 30 and more without a bound */
+    LATE_PERCENT =
+        20, /* share of single locks, on a busy machine; it was 30 and more without a bound */
 };
 
 static struct {

@@ -21,7 +21,7 @@ enum {
     TTL_MAX_MS = 60000,
     LINE_MS = 10000,
     LOADS = 4,       /* clients, each with its own name */
-    LOAD_MS = 300,   /* of calls between two changes */
+    LOAD_MS = 300,   /* for calls between two changes */
     TRIES = 100,     /* of a release */
     BACK_MS = 1000,  /* from the new file on until all masters vote */
     BUSY_MS = 10000, /* the same where nothing is measured */

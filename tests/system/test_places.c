@@ -16,7 +16,7 @@ enum {
     WAITERS = 20,
     CLIENTS = 8,
     LATE = CLIENTS / 2,      /* so many are late after the restart: those that came first */
-    SHORTEST_WAIT_MS = 1000, /* of the last to come; each before it waits longer */
+    SHORTEST_WAIT_MS = 1000, /* for the last to come; each before it waits longer */
     WAIT_STEP_MS = 50,
     LONG_WAIT_MS = 20000,
     APART_MS = 20,   /* from one client to the next, at least */
@@ -53,7 +53,7 @@ static struct http *ask_in_line(const char *resource, int i, unsigned wait_ms, i
     return http;
 }
 
-/* What the call of waiter @i was granted. */
+/* The grant of the call of waiter @i. */
 static struct grant granted(struct http *http, int i)
 {
     const struct http_response *response = call_end(http);

@@ -19,7 +19,7 @@ enum {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static char *output; /* of the program that ran last */
+static char *output; /* output of the program that ran last */
 
 static int stop(void **state)
 {

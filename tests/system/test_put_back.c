@@ -100,7 +100,7 @@ static void expect_refused(const char *words)
     expect_refused_at(workdir.data, words);
 }
 
-/* Where the kernel's memory has the folder. */
+/* The folder in the kernel's memory. */
 static void find_record(char ret_path[static WORKDIR_PATH_BYTES])
 {
     char path[WORKDIR_PATH_BYTES];
@@ -126,12 +126,12 @@ static void forget_record(void)
 /* How a case goes: serve and copy, serve on, end, put back, start. */
 struct row {
     const char *back;  /* a script: $0 is the folder, $1 what COPY made */
-    const char *words; /* of the refusal */
+    const char *words; /* words of the refusal */
     bool stops_first;  /* the copy is of a folder whose pawld was stopped */
     enum ending ending;
     bool keeps_record; /* no restart of the machine in between */
     bool restarts;     /* pawld stops and serves once more before its end */
-    bool reflinks;     /* of the file system are needed */
+    bool reflinks;     /* reflinks of the file system are needed */
 };
 
 static bool has_reflinks(void)
@@ -228,7 +228,7 @@ static void overlay_without_its_upper_layer_is_refused(void **state)
     end_it(STOPPED);
     run_script("mv \"$0\" \"$0.lower\" && mkdir \"$0\" \"$0.up\" && "
                "mount -t tmpfs none \"$0.up\" && " OVERLAY);
-    expect_refused("is a copy"); /* of the image's, and others may have it too */
+    expect_refused("is a copy"); /* a process of the image's, and others may have it too */
     assert_int_equal(pawld_run_at("init", workdir.data,
                                   (const char *const[]){"--token-floor", "9", NULL}, workdir.said),
                      0);
@@ -242,7 +242,7 @@ static void overlay_without_its_upper_layer_is_refused(void **state)
     run_script("umount \"$0\" \"$0.up\"");
 }
 
-/* What a case has on a disk that can be copied as a whole. */
+/* The disk of a case that can be copied */
 static struct machine_disk disk;
 
 static void serve_from_disk(unsigned inode_bytes)
@@ -442,7 +442,7 @@ static const struct CMUnitTest cases[] = {
         .back = "mv -f \"$1/pawl.db\" \"$0/pawl.db\""),
     ROW(database_under_a_newer_log, .words = "something else than pawld", .ending = KILLED,
         .stops_first = true, .back = IN_PLACE("pawl.db")),
-    /* What the log has no page of is lost then, and a change of mode hides the ctime. */
+    /* A page that the log lacks is lost then, and a change of mode hides the ctime. */
     ROW(database_under_the_log_of_a_later_checkpoint, .words = "pawl.db was put back",
         .ending = KILLED, .stops_first = true, .keeps_record = true, .restarts = true,
         .back = IN_PLACE("pawl.db") " && chmod g+r \"$0/pawl.db\""),

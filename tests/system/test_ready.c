@@ -18,7 +18,7 @@ enum {
     NOTICED_MS = 2000,               /* from what happened to what /readyz says */
     TTL_MAX_MS = 200,                /* pawld init --token-floor waits that long */
     STEADY_MS = 12 * FLEET_PROBE_MS, /* several probes, and handshakes */
-    DISK_BYTES = 4 << 20             /* of a master: more than it needs */
+    DISK_BYTES = 4 << 20             /* for a master: more than it needs */
 };
 
 static uint16_t port;

@@ -1,4 +1,4 @@
-/* Masters behind TLS, which pawld speaks by itself: rediss://. What it says of its options is in
+/* Masters behind TLS, which pawld speaks by itself: rediss://. The words about its options are in
  * test_rediss_usage.c. */
 #include "storage/redis/tls.h"
 #include "tests/lib/case.h"
@@ -24,7 +24,7 @@ enum {
     LINE_TIMEOUT_MS = 5000,
     REST_MS = 1000,
     PIECE = 200,       /* bytes at a time, ... */
-    FLIGHT_MAX = 4000, /* ... of what a server may say in a handshake */
+    FLIGHT_MAX = 4000, /* ... for what a server may say in a handshake */
 };
 
 static struct liar *slow[MASTERS];
@@ -55,7 +55,7 @@ static void secure(unsigned i, const char *name, const char *host, const char *c
     redis_fleet_readdress(fleet, i, url);
 }
 
-/* Whom the authority "ours" signed is believed, and nobody else. */
+/* A certificate that the authority "ours" signed is believed, and no other. */
 static void certify_all(void)
 {
     snprintf(ca_path, sizeof(ca_path), "%s/ours.pem", fleet->dir);
@@ -171,7 +171,7 @@ static void tell_in_pieces(void *context, const struct liar_heard *heard, struct
     lie->piece = lie->len <= FLIGHT_MAX ? PIECE : 0;
 }
 
-/* The certificate of a master comes in many reads. What is to be written waits for them. */
+/* The certificate of a master comes in many reads. Data to be written wait for them. */
 static void rediss_handshake_may_come_in_pieces(void **state)
 {
     secure_all("127.0.0.1", "no");

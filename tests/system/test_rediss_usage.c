@@ -1,4 +1,4 @@
-/* What pawld says of rediss:// and of its files, before it serves. */
+/* The messages of pawld about rediss:// and of its files, before it serves. */
 #include "storage/redis/tls.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"

@@ -21,7 +21,7 @@ enum {
 struct client {
     uint16_t port;
     const char *resource;
-    int64_t token; /* of the last grant; each must be higher */
+    int64_t token; /* token of the last grant; each must be higher */
 };
 
 static void work(struct client *client)
@@ -179,8 +179,8 @@ static void locks_of_a_master_that_restarts_still_exclude(void **state)
     call_give_back(port, "orders/1", &held);
 }
 
-/* Nobody knows yet that one of the others hangs: it seems to be active, and does not record. What
- * the restarted one kept must not be lost by that. */
+/* Nobody knows yet that one of the others hangs: it seems to be active, and does not record. The
+ * data that the restarted one kept must not be lost by that. */
 static void restart_beside_a_master_that_hangs_unnoticed_costs_no_majority(void **state)
 {
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
@@ -192,10 +192,10 @@ static void restart_beside_a_master_that_hangs_unnoticed_costs_no_majority(void 
     redis_fleet_restart(fleet, 4, true);
     masters_wait_within(port, 4, "active", NULL, MASTERS_WAIT_LONG_MS);
     for (int again = 0; again < 10; again++)
-        work(&client); /* by the first two, and the one that restarted */
+        work(&client); /* used by the first two, and the one that restarted */
 }
 
-/* What a server leaves that dies while it takes back master @i: its locks are gone. */
+/* The traces of a server that dies while it takes back master @i: its locks are gone. */
 static void die_half_way(unsigned i)
 {
     fleet_command(i, "HSET pawl:fleet state joining next 4503599627370496 progress 1");

@@ -34,7 +34,7 @@ static void expect_not_ready(uint16_t port)
     assert_int_equal(call(port, "GET", "/livez", NULL, NULL)->status, 200);
 }
 
-/* Of each master: a probe is enough. */
+/* For each master: a probe is enough. */
 static bool round_trips_are_known(void *arg)
 {
     const uint16_t *port = arg;

@@ -19,7 +19,7 @@ enum {
 };
 
 static char conf[WORKDIR_PATH_BYTES]; /* the file of settings */
-static char *printed;                 /* by the program that ran last */
+static char *printed;                 /* printed by the program that ran last */
 
 static int begin(void **state)
 {
@@ -114,7 +114,7 @@ static void each_mistake_of_a_file_is_told_with_its_line(void **state)
     assert_printed("pawld.conf:4: workers takes a number from 1 to 64, not '65'");
     assert_printed("pawld.conf:6: max-counters is there a second time");
     assert_printed("pawld.conf:8: host: the file has no sections");
-    assert_not_printed(" = "); /* what is in force */
+    assert_not_printed(" = "); /* the present settings */
 }
 
 static void line_that_is_no_setting_is_told(void **state)

@@ -38,7 +38,7 @@ static const struct http_response *acquire(const char *body)
     return response;
 }
 
-/* What @response granted of @resource: its token, and the lock id that all share. */
+/* The grant in @response for @resource: its token, and the lock id that all share. */
 static struct grant granted(const struct http_response *response, const char *resource)
 {
     struct grant grant = {.token = 0};

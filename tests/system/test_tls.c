@@ -19,7 +19,7 @@ enum {
 struct tunnel {
     const char *name; /* its own certificate */
     uint16_t from, to;
-    const char *more; /* of its settings */
+    const char *more; /* more of its settings */
 };
 
 /* Believes whom the authority "ours" signed, and nobody else. */

@@ -1,4 +1,5 @@
-/* What people are told, in the log, in /readyz and in problems: what is so, and what to do. */
+/* The texts for people, in the log, in the log, in /readyz and in problems: what is so, and what to
+ * do. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/text.h"

@@ -1,4 +1,4 @@
-/* A warning is something to act on. What is done every day logs none: a start, a reload, a stop, a
+/* A warning is something to act on. Daily work logs none: a start, a reload, a stop, a
  * restart, one of pawld after another, and one of the masters after another. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
@@ -50,7 +50,7 @@ static void reload(struct pawl_service service)
     process_wait_line(service.process, "reloaded", WAIT_MS, NULL, 0);
 }
 
-/* What the tests' masters have in common is no accident: they are one machine. */
+/* The common settings of the tests' masters are no accident: they are one machine. */
 static bool is_of_this_machine(const char *line)
 {
     return strstr(line, " audit: same-host: ") != NULL;

@@ -81,7 +81,7 @@ static void expect_figure(const char *name, int64_t wanted)
                  call(service.port, "GET", "/v1/fleet", NULL, NULL)->body);
 }
 
-/* What the worker behind @http sees; each counts its own waiters. */
+/* The view of the worker behind @http; each counts its own waiters. */
 static int64_t waiters_seen(struct http *http, const char *resource)
 {
     struct http_response response;

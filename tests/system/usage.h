@@ -1,4 +1,4 @@
-/* What a process has used: /proc/PID. */
+/* The CPU time of a process: /proc/PID. */
 #ifndef TESTS_SYSTEM_USAGE_H
 #define TESTS_SYSTEM_USAGE_H
 

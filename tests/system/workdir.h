@@ -11,9 +11,9 @@ enum {
 extern struct workdir {
     char *path;
     char data[WORKDIR_PATH_BYTES];     /* for pawld --data */
-    char data_log[WORKDIR_PATH_BYTES]; /* of a pawld that pawld_start_at() started there */
-    char log[WORKDIR_PATH_BYTES];      /* of a program that runs */
-    char said[WORKDIR_PATH_BYTES];     /* of a program that ended */
+    char data_log[WORKDIR_PATH_BYTES]; /* for a pawld that pawld_start_at() started there */
+    char log[WORKDIR_PATH_BYTES];      /* log of a program that runs */
+    char said[WORKDIR_PATH_BYTES];     /* output of a program that ended */
 } workdir;
 
 /* Setup and teardown of a case. The teardown ends all processes too, and the fleet if there is

@@ -1,4 +1,4 @@
-/* What each guard has to do (storage/guard/README.md), as one table of cases, at each isolation.
+/* The rules for each guard (storage/guard/README.md), as one table of cases, at each isolation.
  *
  *     guards_contract KIND [--list | CASE]
  *

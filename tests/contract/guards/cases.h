@@ -6,7 +6,7 @@
 
 #include "tests/contract/guards/guard.h"
 
-/* Of the run. */
+/* State of the run. */
 extern const struct guard_kind *cases_kind;
 extern struct guard_server *cases_server;
 

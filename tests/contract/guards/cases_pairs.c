@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 
 enum {
-    IN_THE_WAY_MS = 300, /* what waits for another transaction has not gone on in this time */
+    IN_THE_WAY_MS =
+        300, /* a call that waits for another transaction has not gone on in this time */
     TRIES = 20,
 };
 
@@ -65,7 +66,7 @@ static void arrive(struct newcomer *newcomer)
     assert_int_equal(pthread_join(newcomer->thread, NULL), 0);
 }
 
-/* The writer has checked, and has written, and has not committed. What the newcomer reads is what
+/* The writer has checked, and has written, and has not committed. The newcomer reads the data that
  * the writer leaves, or it is told to restart. */
 static void newcomer_meets_writer(struct cases_fixture *f, int64_t claimed, bool commits)
 {

@@ -10,8 +10,9 @@
 #include <string.h>
 
 enum {
-    IN_THE_WAY_MS = 300, /* what waits for another transaction has not gone on in this time */
-    PATIENCE_MS = 2000,  /* what waits for nobody is done in this time */
+    IN_THE_WAY_MS =
+        300,            /* a call that waits for another transaction has not gone on in this time */
+    PATIENCE_MS = 2000, /* a call that does not wait is done in this time */
     TRIES = 20,
 };
 
@@ -250,7 +251,7 @@ static void readers_that_have_claimed_do_not_wait_for_each_other(struct cases_fi
     assert_false(waits);
 }
 
-/* A transaction that has a snapshot already. Where it is admitted it reads what the writer left. */
+/* A transaction that has a snapshot already. An admitted newcomer reads the writer's data. */
 static void reader_with_an_older_snapshot_does_not_read_older_data(struct cases_fixture *f)
 {
     const char *resource = guard_resource(f->row);
@@ -262,7 +263,7 @@ static void reader_with_an_older_snapshot_does_not_read_older_data(struct cases_
     cases_expect(f->a, cases_kind->read(f->a, GUARD_PLAIN, f->row, &value), GUARD_DONE);
     struct other writer = {.connection = f->b, .token = 34, .row = f->row, .call = GUARD_CHECK};
     set_out(&writer);
-    wait_ms(IN_THE_WAY_MS); /* where reads take locks, the writer waits */
+    wait_ms(IN_THE_WAY_MS); /* if reads take locks, the writer waits */
     const bool waits = !writer.done;
     enum guard_outcome outcome = guard_claim_read(f->a, guard_resource(f->row), 35);
     if (outcome == GUARD_DONE) {

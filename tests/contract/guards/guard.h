@@ -51,13 +51,14 @@ struct guard_kind;
 /* A database, and the server that has it, if any. */
 struct guard_server {
     const struct guard_kind *kind;
-    char *dir; /* of all its files */
+    char *dir; /* folder of all its files */
     void *of_kind;
 };
 
 struct guard_connection {
     const struct guard_kind *kind;
-    char error[GUARD_ERROR_MAX]; /* what the database said of the last call that was not DONE */
+    char error[GUARD_ERROR_MAX]; /* the words of the database about the last call that was not DONE
+                                  */
 };
 
 struct guard_kind {
@@ -67,7 +68,7 @@ struct guard_kind {
     bool protects;                                /* has the table "protected" */
     bool claims_end_with_transaction; /* else a claim holds for all that its connection does */
 
-    /* What is missing on this machine; NULL: nothing. */
+    /* The part that is missing on this machine; NULL: none. */
     const char *(*missing)(void);
 
     /* Makes the database, under server->dir, and sets server->of_kind. */

@@ -50,7 +50,7 @@ void mariadb_must_run(struct guard_connection *connection, const char *text);
 /* The number of the last call's error; 0: none. */
 unsigned mariadb_error_of(const struct guard_connection *connection);
 
-/* What a pool does with a connection that is given back: it forgets what the session knows. */
+/* The acts of a pool on a connection that is given back: it forgets what the session knows. */
 void mariadb_reset(struct guard_connection *connection);
 
 #endif

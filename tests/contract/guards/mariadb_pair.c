@@ -1,4 +1,4 @@
-/* What the tests of the guard for MariaDB alone share. */
+/* The parts that the tests of the guard for MariaDB share. */
 #include "tests/contract/guards/mariadb_pair.h"
 
 #include "tests/contract/guards/mariadb.h"

@@ -8,12 +8,12 @@
 
 extern struct guard_server *mariadb_shared;
 
-/* What a case is handed. The row is one that no other case has; the resource is its own. */
+/* The arguments of a case. The row is one that no other case has; the resource is its own. */
 struct pair {
     unsigned row;
     char resource[32];
     struct guard_connection *a, *b;
-    struct guard_connection *root; /* who installs the guard */
+    struct guard_connection *root; /* the user that installs the guard */
 };
 
 struct pair_row {
@@ -52,7 +52,7 @@ int64_t token_of(struct guard_connection *connection, const char *resource);
 /* The first number that the statement answers with. */
 int64_t number_of(struct guard_connection *connection, const char *statement);
 
-/* Of a row of "plain". */
+/* For a row of "plain". */
 int64_t value_of(struct guard_connection *connection, unsigned row);
 
 #endif

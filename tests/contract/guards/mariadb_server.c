@@ -191,7 +191,7 @@ char *mariadb_told(const struct guard_server *server, const char *database, cons
 {
     char log[MARIADB_PATH_MAX];
     snprintf(log, sizeof(log), "%s/told", server->dir);
-    (void)unlink(log); /* of the call before */
+    (void)unlink(log); /* log of the call before */
     const int status = run_file(server, database, file, log);
     char *told = text_read(log, 0);
     if (status != 0)

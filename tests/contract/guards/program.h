@@ -1,4 +1,4 @@
-/* What the programs have in common that play one kind of guard, which their command line names. */
+/* The parts that programs share that play one kind of guard, which their command line names. */
 #ifndef TESTS_CONTRACT_GUARDS_PROGRAM_H
 #define TESTS_CONTRACT_GUARDS_PROGRAM_H
 
@@ -6,7 +6,7 @@
 
 #include <argp.h>
 
-/* What a program does with the keys of argp that are none of its options: its one word is the kind.
+/* The acts of a program on the keys of argp that are none of its options: its one word is the kind.
  */
 error_t program_parse(int key, const char *arg, struct argp_state *state, const char **kind);
 

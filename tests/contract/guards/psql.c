@@ -20,7 +20,7 @@ int psql_run(const struct guard_server *server, const char *database, const char
     snprintf(log, sizeof(log), "%s/psql", server->dir);
     const char *const argv[] = {"psql",     "-X", "-A",     "-t",   "-h",  sockets, "-U",
                                 "postgres", "-d", database, option, value, NULL};
-    (void)unlink(log); /* of the call before */
+    (void)unlink(log); /* log of the call before */
     const int status = process_run(argv, log, PSQL_MS);
     *ret_told = text_read(log, 0);
     return status;

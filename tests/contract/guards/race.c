@@ -41,7 +41,7 @@ static struct {
 struct tally {
     unsigned killed, claims, committed, unknown, stale, again;
     unsigned tried, refused;
-    int64_t sum; /* of the rows */
+    int64_t sum; /* sum of the rows */
     int64_t claimed[WRITERS_ROWS + 1];
 };
 

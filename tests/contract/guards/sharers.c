@@ -15,14 +15,14 @@ enum {
     SLEEP_MAX_MS = TTL_MS + 200,
     SLEEPS_OF_READERS_PERCENT = 4,
     SLEEPS_OF_WRITERS_PERCENT = 15,
-    TRIES = 10, /* of a transaction that others are in the way of */
-    READS = 3,  /* of a reader: the first row, the second, and the first once more */
+    TRIES = 10, /* for a transaction that others are in the way of */
+    READS = 3,  /* for a reader: the first row, the second, and the first once more */
 };
 
 struct sharer {
     const struct sharers_config *config;
     struct sharers_tally *tally;
-    struct leases *const *leases; /* of each pair */
+    struct leases *const *leases; /* the leases of each pair */
     pthread_t thread;
     unsigned seed;
     bool writes;
@@ -34,7 +34,7 @@ struct sharer {
 /* A transaction of a sharer: what it calls the guard for, and what it does. */
 struct step {
     enum guard_call call;
-    unsigned row;   /* of the pair: 0 or 1 */
+    unsigned row;   /* index in the pair: 0 or 1 */
     bool writes;    /* both rows; else it reads the one */
     int64_t *value; /* that is written, or was read */
 };

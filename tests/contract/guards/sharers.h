@@ -21,14 +21,14 @@ struct sharers_config {
     unsigned readers;
     unsigned writers;
     bool guarded;
-    uint64_t until_ms; /* of wait_now_ms() */
+    uint64_t until_ms; /* on the clock of wait_now_ms() */
 };
 
 struct sharers_tally {
     atomic_uint written;        /* writes that were committed */
     atomic_uint read;           /* readings of both rows that came to their end */
-    atomic_uint halves;         /* of them, those that saw a half of a write */
-    atomic_uint refused_writes; /* by the guard, and so below */
+    atomic_uint halves;         /* counts those that saw a half of a write */
+    atomic_uint refused_writes; /* refused by the guard, and so below */
     atomic_uint refused_reads;
     atomic_uint again;  /* another transaction was in the way */
     atomic_uint failed; /* anything else */

@@ -1,4 +1,4 @@
-/* What the two guards for SQLite share: files, connections, rows. */
+/* The parts that the two guards for SQLite share: files, connections, rows. */
 #ifndef TESTS_CONTRACT_GUARDS_SQLITE_H
 #define TESTS_CONTRACT_GUARDS_SQLITE_H
 
@@ -21,7 +21,7 @@ struct guard_connection *sqlite_connection_new(const struct guard_kind *kind, sq
 void sqlite_connection_close(struct guard_connection *connection);
 sqlite3 *sqlite_of(struct guard_connection *connection);
 
-/* Executes @text. What SQLite says of an error stands in connection->error. */
+/* Executes @text. The words of SQLite about an error are in connection->error. */
 enum guard_outcome sqlite_run(struct guard_connection *connection, const char *text);
 
 /* The same, for one number. */

@@ -1,4 +1,4 @@
-/* What the guard for MariaDB has to do beyond the contract: rights, modes, durability. */
+/* Rules for the guard for MariaDB beyond the contract: rights, modes, durability. */
 #include "tests/contract/guards/mariadb.h"
 #include "tests/contract/guards/mariadb_pair.h"
 
@@ -156,7 +156,7 @@ static void mode_of_the_server_at_the_installation_is_no_matter(struct pair *pai
     assert_refused(pair->a, "CALL pawl_claim(CONCAT('mode', CHAR(10)), 1)", "invalid: ");
 }
 
-/* What an earlier Pawl has in a database: one number for each resource. */
+/* The objects of an earlier Pawl in a database: one number for each resource. */
 static const char earlier[] =
     "CREATE OR REPLACE DATABASE earlier; USE earlier; CREATE TABLE pawl_guard ("
     "  resource VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,"

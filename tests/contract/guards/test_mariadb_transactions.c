@@ -1,4 +1,4 @@
-/* What the guard for MariaDB does in transactions: old snapshots, autocommit, many at once. */
+/* The transactions of the guard for MariaDB: old snapshots, autocommit, many at once. */
 #include "tests/contract/guards/mariadb.h"
 #include "tests/contract/guards/mariadb_pair.h"
 

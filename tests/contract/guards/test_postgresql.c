@@ -1,4 +1,4 @@
-/* What the guard for PostgreSQL does beside the contract: the pgTAP cases of postgresql.sql. */
+/* Rules for the guard for PostgreSQL beside the contract: the pgTAP cases of postgresql.sql. */
 #include "tests/contract/guards/psql.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
@@ -41,7 +41,8 @@ static void pgtap_cases_hold(void **state)
     guard_server_free(server);
 }
 
-/* What another role made before is there in a new database: the guard is not installed into it. */
+/* Objects that another role made before are there in a new database: the guard is not installed
+ * into it. */
 static void expect_refused(const struct guard_server *server, const char *made, const char *words)
 {
     char *told;
@@ -84,7 +85,7 @@ static void names_that_another_role_took_are_refused(void **state)
 
 /* ---- the guard of an earlier Pawl ------------------------------------------------------------ */
 
-/* What it has of its own in a database: one number for each resource. */
+/* Its own objects in a database: one number for each resource. */
 static const char earlier[] =
     "CREATE SCHEMA pawl;"
     "CREATE TABLE pawl.guard (resource text COLLATE \"C\" PRIMARY KEY,"

@@ -18,7 +18,7 @@ enum {
     SLEEP_MIN_MS = TTL_MS + 20, /* past its lease, ... */
     SLEEP_MAX_MS = TTL_MS + 300,
     SLEEPS_PERCENT = 15,
-    TRIES = 10, /* of a transaction that others are in the way of */
+    TRIES = 10, /* for a transaction that others are in the way of */
     RETRY_MS = 20,
 };
 

@@ -18,7 +18,7 @@ struct writers_config {
     unsigned writers;
     bool guarded;
     int events; /* a file that is open for appending; what each did goes there, a line each */
-    uint64_t until_ms; /* of wait_now_ms() */
+    uint64_t until_ms; /* on the clock of wait_now_ms() */
 };
 
 /* Returns when the time is over, and each has ended what it was doing. Lines of events:

@@ -1,4 +1,4 @@
-/* What clients may be answered. Each call gets one answer, of its own kind; that its client left,
+/* The answers to clients. Each call gets one answer, of its own kind; that its client left,
  * if it did, and nothing else then. A grant was agreed to by a majority, names all masters that its
  * lock may be on, and is valid for at most its TTL. */
 #ifndef TESTS_SIM_ADVERSARY_ANSWERS_H

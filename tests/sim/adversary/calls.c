@@ -9,7 +9,7 @@
 
 enum {
     TOKENS = 4, /* that an extend may name */
-    VALUES = 4, /* of a counter that a call may take, and none */
+    VALUES = 4, /* values in a counter that a call may take, and none */
 };
 
 /* Per mille. */

@@ -30,7 +30,7 @@ struct calls {
     struct calls_client clients[CALLS_CLIENTS];
     uint64_t ids; /* how many lock ids were made */
     char last_id[FENCE_LOCK_ID_LEN + 1];
-    struct fence_group group; /* of the call being made */
+    struct fence_group group; /* group of the call being made */
 };
 
 void calls_init(struct calls *calls);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    TTL_MAX_MS = 5000, /* of the fleet; CALLS_TTL_MAX_MS lies above it */
+    TTL_MAX_MS = 5000, /* for the fleet; CALLS_TTL_MAX_MS lies above it */
     TTL_MAX_OTHER_MS = 1000,
 
     RUNS = 2, /* run ids that a master may have: one more would hardly ever be met again */
@@ -214,7 +214,7 @@ static void foreign(struct play *play, const struct link_request *request,
     reply->blocked = play_below(play, request->group);
 }
 
-/* Of a named counter. */
+/* For a named counter. */
 static void counted(struct play *play, struct fence_reply *reply)
 {
     static const enum fence_reply_kind counts_not[] = {FENCE_REPLY_NO, FENCE_REPLY_FULL,

@@ -1,8 +1,8 @@
-/* What the masters say. Anything that storage/ could make of their bytes, whether or not any Redis
- * could have come to say it: markers of other fleets, views that nobody agreed on, incarnations at
- * their ends, numbers that go back, holders that change.
+/* The words of the masters. Anything that storage/ could make of their bytes, whether or not any
+ * Redis could have come to say it: markers of other fleets, views that nobody agreed on,
+ * incarnations at their ends, numbers that go back, holders that change.
  *
- * Where the play is honest, they say what a fleet in good order might say, in some order: without
+ * In an honest play, they say what a fleet in good order might say, in some order: without
  * that nothing would be granted, and not much of the core be reached. */
 #ifndef TESTS_SIM_ADVERSARY_LIES_H
 #define TESTS_SIM_ADVERSARY_LIES_H
@@ -14,7 +14,7 @@ enum {
     LIES_PAGE_MAX = 64,
 };
 
-/* What replies point to: valid until the next one is made up. */
+/* Memory that replies point to: valid until the next one is made up. */
 struct lies {
     struct fence_view view;
     char page[LIES_PAGE_MAX];
@@ -23,10 +23,10 @@ struct lies {
 
 void lies_init(struct lies *lies);
 
-/* What a handshake with master @i finds. */
+/* The findings of a handshake with master @i. */
 void lies_facts(struct play *play, unsigned i, struct fence_facts *ret_facts);
 
-/* What a probe of a master finds: @event is a HEARD. */
+/* The findings of a probe of a master: @event is a HEARD. */
 void lies_heard(struct play *play, struct fence_event *event);
 
 /* The reply to @request. Never LOST: that is the connection's to say. */

@@ -209,7 +209,7 @@ static bool is_due(const struct link *link)
 void link_shake(struct play *play, unsigned i)
 {
     struct link *link = &play->links[i];
-    /* What was asked before comes first; and may end the connection, or have it reset. */
+    /* An earlier question comes first; and may end the connection, or have it reset. */
     while (link->state == LINK_SHAKING && is_due(link) && link->count > 0 && play_ok(play))
         link_answer(play, i);
     if (!is_due(link) || !play_ok(play))

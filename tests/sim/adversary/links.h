@@ -28,20 +28,20 @@ enum link_state {
     LINK_SHAKING,
 };
 
-/* What is kept of a request until its reply. */
+/* The parts of a request until its reply. */
 struct link_request {
     uint64_t tag;
     bool is_rejoin;
     enum fence_rejoin_step step;  /* of a rejoin */
     enum fence_rejoin_part part;  /* of a READ */
-    enum fence_request_kind kind; /* of any other */
+    enum fence_request_kind kind; /* the kind of any other request */
     unsigned group;               /* how many resources it names together; 0: one alone */
 };
 
 struct link {
     enum link_state state;
     bool reset;     /* the core gave it up, and it is not closed yet */
-    uint32_t first; /* of those owed: a ring */
+    uint32_t first; /* index of the first of those owed: a ring */
     uint32_t count;
     struct link_request owed[LINK_OWED_MAX];
 };

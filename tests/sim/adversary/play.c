@@ -33,7 +33,7 @@ enum {
     PAUSES = 250,
     SLEEPS = 25,
     SILENT_END = 500,
-    UNREADABLE = 400, /* of seeds: masters whose locks cannot be read */
+    UNREADABLE = 400, /* share of seeds: masters whose locks cannot be read */
 };
 
 void play_fail(struct play *play, const char *format, ...)

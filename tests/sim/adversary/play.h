@@ -1,5 +1,5 @@
 /* One seed: a core, its clients, and masters that say anything, in any order that the driver's
- * contract allows (fence/core.h). What must hold:
+ * contract allows (fence/core.h). The rules:
  *
  * - no assertion of the core fails;
  * - nothing is sent to a master that is not ready for it (links.h);
@@ -30,13 +30,13 @@ enum {
 };
 
 struct play {
-    struct stats stats; /* of all seeds so far */
+    struct stats stats; /* totals of all seeds so far */
     FILE *story;        /* to be told to; NULL: nobody */
     struct fence_core *core;
     struct sim_rng rng;
     unsigned masters;
     uint64_t now_us;
-    uint32_t honesty; /* of this seed, per mille of its moves */
+    uint32_t honesty; /* honesty in this seed, per mille of its moves */
     bool honest;      /* in the move being made */
     bool unreadable;  /* pages of locks often fail */
     struct lies lies;

@@ -1,4 +1,4 @@
-/* What happened, counted. Each of these must be above 0 at the end of a run, or it has shown
+/* Totals, counted. Each of these must be above 0 at the end of a run, or it has shown
  * nothing about it. */
 #ifndef TESTS_SIM_ADVERSARY_STATS_H
 #define TESTS_SIM_ADVERSARY_STATS_H
@@ -33,7 +33,7 @@
     X(counters_read)                                                                               \
     X(locks_read)                                                                                  \
     X(pages_merged)                                                                                \
-    X(signs_of_life) /* of a leader that waits for the longest lease */                            \
+    X(signs_of_life) /* signs of life of a leader that waits for the longest lease */              \
     X(admits)                                                                                      \
     X(rejoins_changed)                                                                             \
     X(rejoins_lost)                                                                                \

@@ -53,7 +53,7 @@ static struct fence_rejoin_reply take_step(struct sim_turn *turn)
     return fence_master_rejoin(&turn->rules, &request);
 }
 
-/* What the step did to what a file has not. */
+/* The part of the step that a file lacks. */
 static void note_done(struct sim_master *master, enum fence_rejoin_step step)
 {
     struct sim_marker *marker = &master->memory.marker;
@@ -84,7 +84,7 @@ struct sim_reply sim_marker_rejoin(struct sim_master *master, const struct sim_r
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-/* What its own server told it position: later than the one it has. */
+/* The server's own word on its position: later than the one it has. */
 static bool lost_writes(const struct sim_marker *marker)
 {
     struct fence_position own = {

@@ -1,7 +1,7 @@
 /* A simulated master: the rules of fence/master, on a machine that restarts, loses writes and
  * forgets.
  *
- * What Redis holds in memory is one struct, so it is lost as one. A Redis with appendfsync always
+ * The memory of a Redis is one struct, so it is lost as one. A Redis with appendfsync always
  * has the same on its disk at any moment, one with everysec has what it saved some time ago, and
  * one without persistence has nothing. A running Redis may be given other settings: while its
  * append-only file is off, its disk stays as it was.
@@ -28,9 +28,9 @@ struct sim_lock {
     uint32_t from;            /* imported: a set of the masters where it was countable, */
     uint32_t seen;            /* and of all that had it; only for mutants */
     uint32_t delay_ms;        /* that its owner names */
-    uint64_t expires_us;      /* by the master's own clock */
-    uint64_t waited_until_us; /* who frees it before then has to say so: when its lease was to end
-                               * as somebody was last told to wait; 0: nobody waits */
+    uint64_t expires_us;      /* on the master's own clock */
+    uint64_t waited_until_us; /* a call that frees it before then has to say so: when its lease was
+                               * to end as somebody was last told to wait; 0: nobody waits */
     int64_t waited_ticket;    /* the lowest of those who wait; 0: there is none */
     int64_t next_ticket;      /* the free lock is kept for it until next_until_us; 0: for nobody */
     uint64_t next_until_us;
@@ -49,7 +49,7 @@ struct sim_note {
     uint32_t resource;
     uint32_t lock;
     int64_t token;
-    uint64_t expires_us; /* by the master's own clock; 0: none is here */
+    uint64_t expires_us; /* on the master's own clock; 0: none is here */
 };
 
 enum {
@@ -70,7 +70,7 @@ struct sim_master {
     uint32_t slots;      /* counters in use: resource r counts in slot r mod slots */
     uint32_t resources;  /* in use */
     uint32_t extensions; /* cap on the extensions of one grant */
-    unsigned majority;   /* of the fleet */
+    unsigned majority;   /* majority of the fleet */
     unsigned member;     /* at whose address it stands, or stood */
     uint32_t run;
     uint32_t lineage;
@@ -81,8 +81,8 @@ struct sim_master {
     enum sim_persistence persistence; /* and now */
     uint64_t stopped_until_us;        /* true time; 0: runs */
     struct sim_memory memory;
-    struct sim_memory disk; /* what it would find after a crash, unless @persistence is ALWAYS */
-    struct sim_memory copy; /* of its memory, some time ago: a backup, or a replica's */
+    struct sim_memory disk; /* its memory after a crash, unless @persistence is ALWAYS */
+    struct sim_memory copy; /* copy of its memory, some time ago: a backup, or a replica's */
     bool copied;
 };
 

@@ -1,4 +1,4 @@
-/* What a master answers to a listing: a step of a scan over its locks, and whose they are.
+/* The answer of a master to a listing: a step of a scan over its locks, and whose they are.
  *
  * The locks stand in a table of buckets, in another order in each process. A step gives whole
  * buckets. The table is resized now and then; the cursor counts with its bits reversed, so that
@@ -11,7 +11,7 @@
 struct sim_master;
 
 enum {
-    SIM_TABLE_BITS_MAX = 2, /* of the number of a bucket */
+    SIM_TABLE_BITS_MAX = 2, /* bits of the number of a bucket */
 };
 
 /* A step of @request over the table of @master, which has 2 to the power of @bits buckets now. */

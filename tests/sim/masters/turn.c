@@ -48,7 +48,7 @@ static void find_lock(void *context, const char *resource, struct fence_stored_l
         ret_lock->number = exact_number(lock);
 }
 
-/* A lock has no label here: sim_lock_reply() knows it by the lock id. Of its owner the delay is
+/* A lock has no label here: sim_lock_reply() knows it by the lock id. The delay of its owner is
  * kept. */
 static void keep_lock(void *context, const char *resource, const struct fence_stored_lock *stored)
 {
@@ -139,7 +139,7 @@ static int64_t notify_waiters(void *context, const char *resource, const char *l
     struct sim_turn *turn = context;
     uint32_t r = sim_resource_number(resource);
     struct sim_lock *lock = &memory_of(turn)->locks[r];
-    (void)lock_id; /* of the request */
+    (void)lock_id; /* lock id of the request */
     const bool waits = lock->waited_until_us > turn->local_us;
     turn->reply.freed |= (uint32_t)waits << r;
     lock->waited_until_us = 0;

@@ -12,13 +12,13 @@ struct sim_turn {
     const struct sim_request *request;
     bool copy; /* the request is one */
     uint64_t local_us;
-    struct sim_reply reply; /* what the request comes to, as far as it is known */
+    struct sim_reply reply; /* the result of the request, as far as it is known */
     char server_id[FENCE_ID_HEX_LEN + 1];
     char lineage[FENCE_ID_HEX_LEN + 1];
 };
 
-/* Begins the turn in which @master executes @request at @local_us by its own clock. What has run
- * out is gone. @ret_turn must not move until sim_turn_end(). */
+/* Begins the turn in which @master executes @request at @local_us by its own clock. A lease that
+ * has run out is gone. @ret_turn must not move until sim_turn_end(). */
 void sim_turn_begin(struct sim_turn *ret_turn, struct sim_master *master,
                     const struct sim_request *request, bool copy, uint64_t local_us);
 

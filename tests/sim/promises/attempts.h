@@ -1,6 +1,6 @@
 /* The attempts of the acquires that are under way: which call each request is sent for, and that
- * each attempt comes to its end, in a grant or in a clean-up. What is left without either stays
- * locked until its lease ends. */
+ * each attempt comes to its end, in a grant or in a clean-up. A copy without either stays locked
+ * until its lease ends. */
 #ifndef TESTS_SIM_PROMISES_ATTEMPTS_H
 #define TESTS_SIM_PROMISES_ATTEMPTS_H
 

@@ -1,4 +1,4 @@
-/* What is promised of grants that were broken.
+/* Promises about broken grants.
  *
  *   B1  an extension that is asked for after the break was answered does not succeed under the
  *       token that was broken;
@@ -16,7 +16,7 @@
 struct sim_check;
 struct sim_call;
 
-/* Of one resource, by lock id. */
+/* For one resource, by lock id. */
 struct sim_broken {
     int64_t begun[SIM_CALLS_MAX]; /* the highest token that somebody asked to break; 0: none, */
     int64_t ended[SIM_CALLS_MAX]; /* and was told that it is broken */

@@ -1,4 +1,4 @@
-/* What must hold, whatever went wrong. The history of calls is kept here, and each thing that can
+/* The rules, whatever went wrong. The history of calls is kept here, and each thing that can
  * break a promise is shown to one of these functions when it happens. The first violation stays. */
 #ifndef TESTS_SIM_PROMISES_CHECK_H
 #define TESTS_SIM_PROMISES_CHECK_H
@@ -15,11 +15,11 @@
 
 enum {
     SIM_VIOLATION_TEXT_MAX = 200,
-    SIM_MACHINES_MAX = FENCE_MASTERS_MAX + 2, /* of one world, the replaced ones included */
+    SIM_MACHINES_MAX = FENCE_MASTERS_MAX + 2, /* in one world, the replaced ones included */
 };
 
 enum sim_call_state {
-    SIM_CALL_SENT,      /* by the client */
+    SIM_CALL_SENT,      /* sent by the client */
     SIM_CALL_UNDER_WAY, /* the core knows it */
     SIM_CALL_ANSWERED,
     SIM_CALL_DROPPED, /* its server crashed */
@@ -88,7 +88,8 @@ struct sim_check {
     struct sim_counted counted[SIM_RESOURCES_MAX]; /* the counter named as the resource */
     struct sim_broken broken[SIM_RESOURCES_MAX];
     struct sim_closed closed[SIM_RESOURCES_MAX];
-    uint16_t asked[SIM_CALLS_MAX];   /* of each lock id: how many acquires there were with it */
+    uint16_t
+        asked[SIM_CALLS_MAX]; /* acquires of each lock id: how many acquires there were with it */
     uint8_t given_up[SIM_CALLS_MAX]; /* and of which resources it was given up: a set */
     int64_t counters[SIM_MACHINES_MAX][SIM_RESOURCES_MAX];
 };
@@ -118,7 +119,7 @@ void sim_check_mended(struct sim_check *check);
 
 void sim_check_account(struct sim_check *check, const struct sim_account *account);
 
-/* By now every call that reached a server must have its answer. */
+/* Now now every call that reached a server must have its answer. */
 void sim_check_all_answered(struct sim_check *check);
 
 /* How many masters said nothing to the call that @answer is for. */

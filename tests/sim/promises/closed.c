@@ -5,7 +5,8 @@
 #include <inttypes.h>
 
 enum {
-    DRIFT_PERCENT = 3, /* of clocks, at the most: masters and the server that computes a validity */
+    DRIFT_PERCENT =
+        3, /* drift of clocks, at the most: masters and the server that computes a validity */
     LEAST_MS = 20,
     PRIME = 7919, /* spreads numbers of locks */
 };

@@ -1,4 +1,4 @@
-/* What is promised of names that stay closed.
+/* Promises about names that stay closed.
  *
  *   K1  nobody else is granted a lock in its delay, which follows the validity of its last holder.
  *       Nor for as long as its holder keeps it closed, where the release was answered. Both where
@@ -15,7 +15,7 @@ struct sim_check;
 struct sim_call;
 struct sim_world;
 
-/* Of one resource. */
+/* For one resource. */
 struct sim_closed {
     uint32_t lock;     /* to whom it is closed not, */
     uint64_t until_us; /* true time; 0: it is open */

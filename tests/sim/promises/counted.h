@@ -18,7 +18,7 @@ struct sim_counted {
     struct sim_block {
         int64_t first;
         int64_t last;
-    } blocks[SIM_CALLS_MAX]; /* of each call that counted */
+    } blocks[SIM_CALLS_MAX]; /* one for each call that counted */
 };
 
 /* @call is about to be given to the core: notes what it has to exceed. */

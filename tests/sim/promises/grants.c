@@ -161,8 +161,8 @@ void sim_grants_granted(struct sim_check *check, const struct sim_call *call, ui
     }
 }
 
-/* Whoever extends has had the lock ever since: nobody was granted it meanwhile. A late copy of a
- * release takes what its lock id was granted since. */
+/* A client that extends has had the lock ever since: nobody was granted it meanwhile. A late copy
+ * of a release takes what its lock id was granted since. */
 static void check_continuity(struct sim_check *check, const struct sim_call *call)
 {
     if (sim_grants_is_given_up(check, call->set.resource[0], call->lock) ||
@@ -192,7 +192,7 @@ static bool has_a_later_token(const struct sim_grants *grants, const struct sim_
     return false;
 }
 
-/* Whoever asked again may have been given a higher token, or be about to: the one that is named is
+/* A retry may have been given a higher token, or be about to: the one that is named is
  * lost then, as it should be. The lock is not: its lock id has it still. */
 void sim_grants_lost(struct sim_check *check, const struct sim_call *call, uint64_t now_us)
 {

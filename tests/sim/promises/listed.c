@@ -139,7 +139,7 @@ static void check_listed(struct sim_world *world, uint32_t resource)
     const struct sim_listed *listed = &world->listing.listed;
     unsigned votes[FENCE_MASTERS_MAX] = {0};
     if (listed->steady != fence_set_below(world->plan.masters))
-        return; /* what was walked on a machine counts as walked on the one in its place */
+        return; /* a step on a machine counts as walked on the one in its place */
     for (unsigned i = 0; i < world->plan.masters; i++) {
         uint32_t lock = 0;
         uint32_t other = 0;

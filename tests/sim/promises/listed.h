@@ -23,7 +23,7 @@ struct sim_listed {
         bool kept;    /* and ever since the listing began, under this lock id */
         uint32_t lock;
         int64_t number;
-        uint64_t expires_us; /* by the master's own clock */
+        uint64_t expires_us; /* on the master's own clock */
     } seen[SIM_MACHINES_MAX][SIM_RESOURCES_MAX];
     uint8_t gained[SIM_HOLDERS_MAX]; /* a set: of which resources some master came under that lock
                                       * id since the listing began */

@@ -86,7 +86,7 @@ static uint64_t next_rank(struct sim_places *places, uint64_t now_us)
     return places->ranks;
 }
 
-/* What it says that it has waited counts at a server that is new. */
+/* The wait that it tells counts at a server that is new. */
 static uint64_t claim_us(struct sim_places *places, const struct sim_call *call, uint64_t now_us)
 {
     if (places->claims_until_us == 0)

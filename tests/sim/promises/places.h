@@ -1,5 +1,5 @@
 /* The places that a server must keep, for W1 (waiters.h): a waiter that leaves without a grant, and
- * asks again with its own lock id within FENCE_PLACE_KEPT_US by the server's clock, stands where it
+ * asks again with its own lock id within FENCE_PLACE_KEPT_US on the server's clock, stands where it
  * stood. It is written down as plainly as can be, and not as the core does. */
 #ifndef TESTS_SIM_PROMISES_PLACES_H
 #define TESTS_SIM_PROMISES_PLACES_H

@@ -1,4 +1,4 @@
-/* Who may vote, as the world sees it: more than any server can know. */
+/* The masters that may vote, as the world sees it: more than any server can know. */
 #ifndef TESTS_SIM_PROMISES_VOTERS_H
 #define TESTS_SIM_PROMISES_VOTERS_H
 

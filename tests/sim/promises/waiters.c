@@ -77,7 +77,8 @@ static void check_let_wait(struct sim_world *world, const struct sim_call *call)
 /* @call is answered. */
 static void check_turned_away(struct sim_world *world, const struct sim_call *call)
 {
-    const bool writes = call->mode == FENCE_MODE_WRITE; /* beside others that are groups by now */
+    const bool writes =
+        call->mode == FENCE_MODE_WRITE; /* one of the others that are groups by now */
     if (call->error == FENCE_EWAITERS && !writes && !(call->wait_ms > 0 && call->no_room))
         sim_check_fail(&world->check, "lock %" PRIu32 " was not let wait, where there was room",
                        call->lock);

@@ -1,20 +1,16 @@
-/* Who waits for what at which server, as the world sees it, and what is promised to them:
+/* The waiters at each server, as the world sees it, and what is promised to them:
  *
  *   W1  first come, first served: masters are asked for a resource, and a lock is granted, only for
  *       the first of its line: whoever came to this server before all others that have no answer.
  *       A waiter that left without the lock, and asks again soon with its own lock id, came when it
  *       came first (places.h). An attempt under way goes on where such a one stands before it now.
- *       Who asks again for what its lock id has need not wait for those who wait for just that;
- *   W2  one is woken: no two of a line have an attempt under way, but for such an attempt;
- *   W3  no wake-up is lost (waking.h);
- *   W4  who asks again for what this server gave its lock id, or was told that it has, asks at
- * once.
+ *       A retry for a lock that its lock id has need not
  *
- * Who wants one of several seats stands in a line, too, where each seat has a first: the first call
- * that knows it. W1 is looked at there, but for calls with their own lock ids, and W3: no seat that
- * a waiter knows stays free for longer than the first of a line sleeps.
+ * A call for one of several seats stands in a line, too, where each seat has a first: the first
+ * call that knows it. W1 is looked at there, but for calls with their own lock ids, and W3: no seat
+ * that a waiter knows stays free for longer than the first of a line sleeps.
  *
- * Who wants several at once stands in no line: it may ask at any time, and must now and then. */
+ * A call for several at once stands in no line: it may ask at any time, and must now and then. */
 #ifndef TESTS_SIM_PROMISES_WAITERS_H
 #define TESTS_SIM_PROMISES_WAITERS_H
 
@@ -31,7 +27,7 @@ enum {
 /* The acquires of one server for one resource that have no answer yet. */
 struct sim_line {
     uint32_t count;
-    uint32_t calls[SIM_LINE_MAX]; /* by their ranks */
+    uint32_t calls[SIM_LINE_MAX]; /* in the order of their ranks */
 
     /* When the first of them asks again: no later than so long after that true time. */
     uint64_t since_us;
@@ -57,7 +53,7 @@ struct sim_line {
 struct sim_waiters {
     uint32_t waiting[SIM_SERVERS_MAX]; /* calls that have time to wait, */
     uint32_t groups[SIM_SERVERS_MAX];  /* and those that want several, with time or without */
-    uint32_t watches[SIM_SERVERS_MAX]; /* of those that wait */
+    uint32_t watches[SIM_SERVERS_MAX]; /* watches that wait */
     struct sim_line lines[SIM_SERVERS_MAX][SIM_RESOURCES_MAX];
     struct sim_places places[SIM_SERVERS_MAX];
 };

@@ -13,7 +13,7 @@ enum {
     LOOK_US = FENCE_LOOK_US * (1 + FENCE_LOOK_SPREADS),
     LEASE_END_US = 1000, /* it asks so long after the end of a lease */
     ROUNDS_OF_A_CALL = 2 * FENCE_TRIES_MAX,
-    ROUNDING_US = 5, /* of true time, from one clock to the other */
+    ROUNDING_US = 5, /* rounding of true time, from one clock to the other */
 };
 
 /* ---- how long -------------------------------------------------------------------------------- */

@@ -7,9 +7,9 @@
  *   in any case now and then (FENCE_LOOK_US), each with its spreads.
  *
  * So it sleeps for at most that last one past the moment from which on a majority was free: that
- * is checked for itself, since it is the promise. Where all is calm it sleeps much less.
+ * is checked for itself, since it is the promise. If all is calm it sleeps much less.
  *
- * Who wants several at once is bound by that last one alone.
+ * A call for several at once is bound by that last one alone.
  *
  * Delays are by the server's own clock; where it was stopped they count from when it goes on. */
 #ifndef TESTS_SIM_PROMISES_WAKING_H

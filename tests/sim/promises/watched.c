@@ -111,7 +111,7 @@ static bool is_parked(const struct sim_call *call, uint32_t resource)
            call->set.resource[0] == resource;
 }
 
-/* What has lasted until now is about to be otherwise. */
+/* A state that has lasted until now is about to be otherwise. */
 static void check_all(struct sim_world *world, uint32_t resource)
 {
     for (uint32_t id = 0; world->plan.clear && id < world->check.calls_count; id++)

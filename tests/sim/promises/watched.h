@@ -15,8 +15,8 @@
 struct sim_world;
 
 enum {
-    /* Of a server's clock: a look is due every FENCE_WATCH_US, one that finds masters that differ
-     * is followed by another one, and each may take a round. */
+    /* The looks of a server's clock: a look is due every FENCE_WATCH_US, one that finds masters
+     * that differ is followed by another one, and each may take a round. */
     SIM_WATCH_BOUND_US = FENCE_WATCH_US + FENCE_WATCH_UNSETTLED_US + 2 * FENCE_MASTER_DEADLINE_US,
     SIM_SPANS_MAX = 512,
 };
@@ -30,8 +30,8 @@ struct sim_span {
     uint32_t lock;
     int64_t number;
     uint64_t from_us;
-    uint64_t until_us;   /* of one that has ended */
-    uint64_t expires_us; /* by the machine's own clock */
+    uint64_t until_us;   /* end of one that has ended */
+    uint64_t expires_us; /* on the machine's own clock */
 };
 
 struct sim_watched {

@@ -7,7 +7,7 @@
 enum {
     /* Per mille. */
     NOTICED = 700,        /* that a client left, by its server */
-    KNOWS_ALL = 850,      /* of the seats; others know the first one only */
+    KNOWS_ALL = 850,      /* share of the seats; others know the first one only */
     RESERVED_CALLS = 128, /* not per mille: left to the world, for after the healing */
 };
 
@@ -25,7 +25,7 @@ void sim_asking_pause(struct sim_world *world, unsigned c, enum sim_client_state
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* What a call of @kind is about: all that it wants, or the one that it works at. */
+/* The objects of a call of @kind: all that it wants, or the one that it works at. */
 static struct sim_set set_for(const struct sim_client *client, enum fence_call_kind kind)
 {
     if (kind == FENCE_CALL_ACQUIRE)

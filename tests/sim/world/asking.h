@@ -1,4 +1,4 @@
-/* What a client sends, and how the answer comes to it, or does not. */
+/* The requests of a client, and how the answer comes to it, or does not. */
 #ifndef TESTS_SIM_WORLD_ASKING_H
 #define TESTS_SIM_WORLD_ASKING_H
 

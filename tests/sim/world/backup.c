@@ -8,8 +8,8 @@ static struct sim_master *master_at(struct sim_world *world, unsigned i)
     return &world->machines[world->address[i]];
 }
 
-/* Reports whether each server counts on all masters now, and may. Whoever does not could trust the
- * disk of one that comes back, where it should ask the others: for want of them. */
+/* Reports whether each server counts on all masters now, and may. A fleet that does not could trust
+ * the disk of one that comes back, where it should ask the others: for want of them. */
 static bool all_are_active(const struct sim_world *world)
 {
     uint32_t all = (UINT32_C(1) << world->plan.masters) - 1;

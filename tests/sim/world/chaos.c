@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    STREAM = 64, /* of the seed's random numbers: this and as many as there are kinds */
+    STREAM = 64, /* part of the seed's random numbers: this and as many as there are kinds */
     HALVINGS = 10,
     DELAY_MAX_US = 20 * 1000, /* so that a slow connection is still of use */
 };

@@ -27,7 +27,7 @@ bool sim_chaos_strikes(struct sim_chaos *chaos, enum sim_fault fault);
  * @slowness is that of its connection. */
 uint64_t sim_chaos_delay_us(struct sim_chaos *chaos, struct sim_rng *rng, unsigned slowness);
 
-/* What a fault that strikes needs: how long after the original a duplicate comes; how long an
+/* The needs of a fault that strikes: how long after the original a duplicate comes; how long an
  * outage lasts; a choice, 0 .. @bound - 1. */
 uint64_t sim_chaos_lateness_us(struct sim_chaos *chaos, enum sim_fault fault);
 uint64_t sim_chaos_outage_us(struct sim_chaos *chaos, enum sim_fault fault);

@@ -6,21 +6,21 @@
 #include <inttypes.h>
 
 enum {
-    STREAM = 32, /* of the seed's random numbers: this and as many as there are clients */
+    STREAM = 32, /* part of the seed's random numbers: this and as many as there are clients */
 
     /* Per mille of what a client may choose to do. */
     INSPECTS = 100,
     RELEASES = 850,
-    READS_COUNTER = 300,  /* of those who count */
-    RELEASES_AGAIN = 500, /* where the first one's outcome is unknown */
-    ASKS_LATER = 300,     /* of those who ask again: perhaps long after their lease has ended */
-    DOUBTS = 150,         /* asks again for what it has */
-    WRITES = 250,         /* in a world of readers and writers; */
-    READS = 600,          /* others want a seat as of a semaphore */
-    KEEPS_ID = 150,       /* the lock id of the round before is good for this one */
-    BREAKS_AGAIN = 500,   /* where the first one's outcome is unknown */
+    READS_COUNTER = 300,  /* share of those who count */
+    RELEASES_AGAIN = 500, /* if the first one's outcome is unknown */
+    ASKS_LATER = 300,   /* share of those who ask again: perhaps long after their lease has ended */
+    DOUBTS = 150,       /* asks again for what it has */
+    WRITES = 250,       /* in a world of readers and writers; */
+    READS = 600,        /* others want a seat as of a semaphore */
+    KEEPS_ID = 150,     /* the lock id of the round before is good for this one */
+    BREAKS_AGAIN = 500, /* where the first one's outcome is unknown */
 
-    VALUES_MAX = 3, /* of one call that counts */
+    VALUES_MAX = 3, /* for one call that counts */
     AGAINS_MAX = 3, /* times that it asks with one lock id, beyond the first */
     KNOWS_A_TOKEN = 600,
     WATCHED_OF = 2, /* the latest tokens of a resource, of which one is known */

@@ -41,7 +41,7 @@ struct sim_client {
     unsigned rounds;                   /* still to go */
     uint32_t turn;                     /* events for an earlier turn are void */
     uint32_t awaited[SIM_AWAITED_MAX]; /* calls; SIM_NO_CALL */
-    struct sim_set set; /* of this round, as the members below; its tokens: granted */
+    struct sim_set set; /* set of this round, as the members below; its tokens: granted */
     unsigned at;        /* which of them is being worked at */
     uint32_t lock;      /* SIM_NO_LOCK: not yet */
     uint64_t since_us;  /* when it asked first with it */

@@ -10,10 +10,10 @@ enum {
     OWED_MAX = 8, /* at most */
     BLANK_WORLDS = 16,
     BLANK_WORLD = 5,
-    ASK_WORLDS = 5,    /* of so many, one asks all masters at once, and two spread by slot */
+    ASK_WORLDS = 5, /* one world in so many, one asks all masters at once, and two spread by slot */
     COUNT_WORLDS = 16, /* one seed in so many, of this remainder, has named counters */
     COUNT_WORLD = 4,
-    COUNTS = 600,     /* of a thousand turns of a client there */
+    COUNTS = 600,     /* per mille of a client's turns there */
     BREAK_WORLDS = 7, /* the same of those in which grants are broken, */
     BREAK_WORLD = 3,
     BREAKS = 250,        /* and so many turns there; */
@@ -28,12 +28,12 @@ enum {
     SEAT_WORLD = 4,
     CLOSE_WORLDS = 5, /* the same of those in which some locks have a delay, and some are kept */
     CLOSE_WORLD = 1,
-    CLOSES = 500, /* of a thousand locks */
+    CLOSES = 500, /* per mille of the locks */
     CLOSE_TTL_MS = 1000,
 };
 
-/* In some worlds calls wait for others where the service would have them wait only under load. By
- * the seed itself: the rest of a plan is what it was before there was admission. */
+/* In some worlds calls wait for others where the service would have them wait only under load.
+ * Drawn by the seed itself: the rest of a plan is what it was before there was admission. */
 static uint32_t owed_of_seed(uint64_t seed)
 {
     return seed % OWED_WORLDS == OWED_WORLD ? (uint32_t)(1 + seed / OWED_WORLDS % OWED_MAX) : 0;
@@ -47,7 +47,7 @@ static enum fence_ask ask_of_seed(uint64_t seed)
     return world % 2 == 0 ? FENCE_ASK_SPREAD : FENCE_ASK_MAJORITY;
 }
 
-/* In some worlds the fleet is not made yet. By the seed itself, as above. */
+/* In some worlds the fleet is not made yet. Drawn by the seed itself, as above. */
 static bool is_blank_of_seed(const struct sim_plan *plan, uint64_t seed)
 {
     bool usual = plan->kind == SIM_MIXED || plan->kind == SIM_STORM || plan->kind == SIM_AMNESIA ||

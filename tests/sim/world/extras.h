@@ -1,4 +1,4 @@
-/* What only one world in so many has: a fleet that is not made yet, masters that owe few locks,
+/* The features of one world in so many: a fleet that is not made yet, masters that owe few locks,
  * named counters, breaks, listings, watches, seats. The seed says so by its remainder. So the rest
  * of a plan is what it was before there was the extra. */
 #ifndef TESTS_SIM_WORLD_EXTRAS_H

@@ -9,16 +9,16 @@
 
 enum {
     RECONFIGURED = 200, /* per mille of restarts: with other settings than before */
-    SWAPPED_BACK = 500, /* of replacements: the old machine gets its address again, */
+    SWAPPED_BACK = 500, /* share of replacements: the old machine gets its address again, */
     COPIED = 500,       /* or the new one is a replica of it, where copies are promoted */
     ALL_UNDURABLE = 300,
-    SWITCHED_OFF = 500, /* of settings that are weakened: there is no append-only file */
+    SWITCHED_OFF = 500, /* share of settings that are weakened: there is no append-only file */
     NUDGED_CALLS =
-        256,        /* of a world: a quiet server looks at its masters as long as there are fewer */
-    SILENCED = 400, /* of the others of a master whose disk is old, */
+        256, /* part of a world: a quiet server looks at its masters as long as there are fewer */
+    SILENCED = 400,          /* share of the others of a master whose disk is old, */
     SILENCED_BEFORE = 100,   /* also now and then before that, */
     SILENT_US = 2000 * 1000, /* for this long, to three times as long */
-    READMITTED = 500,        /* of masters that are not to be durable any more: empty */
+    READMITTED = 500,        /* share of masters that are not to be durable any more: empty */
 
     DUEL_AT_RECORD = 400, /* a source is wiped when it has recorded, not when it was read */
 

@@ -1,5 +1,5 @@
-/* What goes wrong now and then: masters and servers that crash, masters that forget, connections
- * that are cut. What goes wrong with each message is in the network. */
+/* The faults now and then: masters and servers that crash, masters that forget, connections
+ * that are cut. Faults of each message are in the network. */
 #ifndef TESTS_SIM_WORLD_FAULTS_H
 #define TESTS_SIM_WORLD_FAULTS_H
 

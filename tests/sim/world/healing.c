@@ -35,7 +35,7 @@ static void schedule_nudges(struct sim_world *world, uint64_t from_us)
             schedule(world, from_us + after_ms[k] * UINT64_C(1000), SIM_EVENT_NUDGE, s, 0);
 }
 
-/* What remains when the fleet is one again. */
+/* The state when the fleet is one again. */
 static void schedule_end(struct sim_world *world)
 {
     uint64_t after_us = world->plan.slow_us + 2 * world->plan.outage_us;

@@ -6,7 +6,7 @@
 
 struct sim_world;
 
-/* From now on nothing goes wrong. What follows is scheduled. */
+/* From now on nothing goes wrong. Its consequences are scheduled. */
 void sim_healing_begin(struct sim_world *world);
 
 /* No operator has anything left to do. */

@@ -1,4 +1,4 @@
-/* What will happen, soonest first. Events of one instant come in the order in which they were
+/* Future events, soonest first. Events of one instant come in the order in which they were
  * first scheduled, also when they were put off meanwhile: so a queue that was held up stays a
  * queue. */
 #ifndef TESTS_SIM_WORLD_HEAP_H
@@ -32,7 +32,7 @@ enum sim_event_kind {
     /* in the world */
     SIM_EVENT_FAULT,        /* something may break */
     SIM_EVENT_MEND,         /* the settings of machine @id are put right */
-    SIM_EVENT_DISASTER,     /* what this world is about happens */
+    SIM_EVENT_DISASTER,     /* the event that this world is about happens */
     SIM_EVENT_HEAL,         /* nothing breaks any more */
     SIM_EVENT_OPERATOR,     /* looks what is still wrong */
     SIM_EVENT_BOOTSTRAP,    /* something happens to a run of pawld init */
@@ -48,7 +48,7 @@ struct sim_event {
     uint64_t at_us;
     uint32_t order;
     uint32_t id;
-    uint32_t generation; /* of the connection it belongs to */
+    uint32_t generation; /* generation of the connection it belongs to */
     uint8_t kind;
     uint8_t server;
     uint8_t master;

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 enum {
-    STREAM = 128,      /* of the seed's random numbers: this and as many as there are links */
+    STREAM = 128,      /* part of the seed's random numbers: this and as many as there are links */
     BACKOFF_US = 1000, /* after the first failure; it doubles with each */
     BACKOFF_DOUBLINGS = 8,
     TOLD = 3, /* failures in a row that a trace tells of */

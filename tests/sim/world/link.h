@@ -59,7 +59,7 @@ void sim_link_schedule(struct sim_world *world, uint64_t after_us, enum sim_even
 /* All of server @s's closed, and about to connect. */
 void sim_links_start(struct sim_world *world, unsigned s, uint64_t seed);
 
-/* What a server does with a connection. */
+/* The acts of a server on a connection. */
 void sim_link_shake(struct sim_world *world, unsigned s, unsigned i);
 void sim_link_restamp(struct sim_world *world, unsigned s, unsigned i);
 void sim_link_reset(struct sim_world *world, unsigned s, unsigned i);
@@ -74,7 +74,7 @@ void sim_link_looked(struct sim_world *world, unsigned s, unsigned i,
 /* The server finds the connection of no use any more: it tells the core, and connects again. */
 void sim_link_fail(struct sim_world *world, unsigned s, unsigned i);
 
-/* What goes wrong with one. Half-open: the server is not told. */
+/* The faults of one. Half-open: the server is not told. */
 void sim_link_break(struct sim_world *world, unsigned s, unsigned i, bool half_open);
 void sim_link_cut(struct sim_world *world, unsigned s, unsigned i, uint64_t until_us);
 

@@ -7,12 +7,12 @@
 #include <string.h>
 
 enum {
-    STREAM = 5000, /* of the seed's random numbers */
+    STREAM = 5000, /* part of the seed's random numbers */
 
     /* Per mille. */
-    RESIZES = 200, /* of the steps of a scan: the table is resized just before */
+    RESIZES = 200, /* share of the steps of a scan: the table is resized just before */
     REPEATS = 100, /* a name is given twice */
-    DALLIES = 400, /* of the pauses between two pages: it is a long one */
+    DALLIES = 400, /* share of the pauses between two pages: it is a long one */
 
     LISTINGS_MAX = 10,
     PAGES_MAX = 64,             /* then the client has had enough */

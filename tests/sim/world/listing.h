@@ -18,7 +18,7 @@ struct sim_listing {
     struct sim_rng rng;
     unsigned left;   /* listings still to begin */
     unsigned pages;  /* so far, of the one under way; 0: none is */
-    unsigned limit;  /* of its pages */
+    unsigned limit;  /* limit of its pages */
     unsigned server; /* that makes a page of it now; SIM_SERVERS_MAX: none does */
     char cursor[FENCE_LISTING_CURSOR_MAX];
     uint8_t table[SIM_MACHINES_MAX]; /* bits of the number of a bucket (scan.h) */
@@ -50,7 +50,7 @@ void sim_listing_crashed(struct sim_world *world, unsigned s);
 struct sim_reply sim_listing_execute(struct sim_world *world, unsigned machine,
                                      const struct sim_request *request);
 
-/* By now every page must be answered. */
+/* Now now every page must be answered. */
 void sim_listing_check_over(struct sim_world *world);
 
 #endif

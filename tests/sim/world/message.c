@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    DIGITS_AT = 20, /* where a lock id's number stands */
+    DIGITS_AT = 20, /* the place where a lock id's number stands */
     DIGITS = 4,
 };
 

@@ -12,18 +12,18 @@ enum {
     SIM_NAMES_MAX = 3,        /* that clients ask for */
     SIM_GATE = SIM_NAMES_MAX, /* in a world of readers and writers */
     SIM_RESOURCES_MAX = SIM_GATE + 1,
-    SIM_CALLS_MAX = 512, /* of one world, from first to last */
+    SIM_CALLS_MAX = 512, /* in one world, from first to last */
     SIM_SET_TEXT_MAX = 3 * SIM_RESOURCES_MAX,
     SIM_TOMBSTONE = SIM_CALLS_MAX, /* in place of a lock id: nobody's */
     SIM_KEPT,                      /* the same: it was released, and stays closed for a while */
     SIM_HOLDERS_MAX,
-    SIM_FOUND_MAX = SIM_RESOURCES_MAX + 1, /* by a step of a scan: one is given twice */
+    SIM_FOUND_MAX = SIM_RESOURCES_MAX + 1, /* found by a step of a scan: one is given twice */
 };
 
 /* In a world of seats each resource is a seat of this name. */
 #define SIM_SEATS_NAME "r"
 
-/* Who breaks grants. */
+/* The calls that break grants. */
 #define SIM_BREAKER "breaker"
 
 /* In place of the number of a lock id, or of a call: none. */
@@ -43,7 +43,7 @@ struct sim_marker {
     bool active;  /* state; else it is joining */
     bool durable; /* was it verified durable when it was marked */
     unsigned member;
-    uint32_t run;     /* of the Redis that was marked or restamped, */
+    uint32_t run;     /* run of the Redis that was marked or restamped, */
     uint32_t lineage; /* and of its data */
     uint32_t ttl_max_ms;
     uint32_t readers;
@@ -70,7 +70,7 @@ struct sim_counters {
     int64_t slot[SIM_RESOURCES_MAX];
 };
 
-/* What a master answers to a READ: its floor and one counter, or one lock. */
+/* The answer of a master to a READ: its floor and one counter, or one lock. */
 struct sim_page {
     enum fence_rejoin_part part;
     uint32_t slot; /* COUNTERS */
@@ -87,8 +87,8 @@ struct sim_page {
     uint64_t remaining_ms;
 };
 
-/* What a server wants of a master: one of fence's requests about a lock, a step of a rejoin, or
- * what the driver does by itself. */
+/* The requests of a server to a master: one of fence's requests about a lock, a step of a rejoin,
+ * or what the driver does by itself. */
 enum sim_ask {
     SIM_ASK_LOCK,
     SIM_ASK_REJOIN,
@@ -133,7 +133,7 @@ struct sim_rejoin_request {
     uint32_t readers;
     uint32_t extensions_max;
     struct sim_marker seen; /* MARK, RESTAMP: the marker that was judged, */
-    uint32_t run;           /* of this run, */
+    uint32_t run;           /* in this run, */
     uint32_t lineage;       /* with this lineage, */
     bool durable;           /* which was durable or not, */
     bool keeps;             /* MARK: and seems to have kept all it knew, or not */
@@ -202,14 +202,14 @@ struct sim_reply {
 
 /* The texts behind the numbers: static, of the form that fence/protocol/name.h asks for. */
 const char *sim_resource_text(uint32_t resource);
-const char *sim_seat_text(uint32_t resource); /* where the resources are seats of SIM_SEATS_NAME */
+const char *sim_seat_text(uint32_t resource); /* if the resources are seats of SIM_SEATS_NAME */
 const char *sim_lock_text(uint32_t lock);
 const char *sim_owner_text(uint32_t call);
 
 /* The same with a delay behind it. Until the next such call. */
 const char *sim_owner_with_delay(uint32_t call, uint32_t delay_ms);
 
-/* What to call @set in a trace. */
+/* The name of @set in a trace. */
 void sim_set_text(const struct sim_set *set, char ret_text[static SIM_SET_TEXT_MAX]);
 
 /* @set as the core is to be asked for it: one that is a group. */
@@ -224,7 +224,7 @@ uint32_t sim_owner_number(const char *text);
 void sim_run_text(uint32_t run, char ret_text[static FENCE_ID_HEX_LEN + 1]);
 uint32_t sim_run_number(const char *text);
 
-/* What a server asks, in the simulator's terms; all but the view it works under. */
+/* The questions of a server, in the simulator's terms; all but the view it works under. */
 struct sim_request sim_lock_request(const struct fence_request *request);
 struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request);
 struct sim_request sim_restamp_request(const struct fence_facts *seen);
@@ -232,8 +232,8 @@ struct sim_request sim_restamp_request(const struct fence_facts *seen);
 /* The id of the fleet. */
 void sim_fleet_text(char ret_text[static FENCE_ID_HEX_LEN + 1]);
 
-/* What a handshake found, and what a request or a step came to, in the core's terms. What the
- * replies point to lives as long as @reply. */
+/* The findings of a handshake, and the answers to a request or a step came to, in the core's terms.
+ * Memory that the replies point to lives as long as @reply. */
 struct fence_facts sim_facts(const struct sim_reply *reply);
 struct fence_reply sim_lock_reply(const struct sim_request *request, const struct sim_reply *reply);
 struct fence_rejoin_reply sim_rejoin_reply(const struct sim_request *request,

@@ -27,7 +27,7 @@ struct sim_message {
     struct sim_reply reply;
     uint32_t generation;
     uint32_t next;    /* in the link's queue, or among the free */
-    unsigned machine; /* where it goes, */
+    unsigned machine; /* its destination, */
     uint32_t run;     /* and to which process there */
     bool awaited;     /* in the link's queue: the core is owed a reply, or a loss */
     bool on_wire;     /* an event for it is on the heap */

@@ -20,12 +20,12 @@ struct sim_world;
 
 enum {
     SIM_OPERATORS = 2,
-    SIM_OPERATOR_COPIES = 16, /* of requests, on their way at a time */
+    SIM_OPERATOR_COPIES = 16, /* for requests, on their way at a time */
 };
 
 struct sim_operator {
     struct sim_clock clock;
-    bool needed;    /* what it began for is not done */
+    bool needed;    /* the work that it began for is not done */
     bool goes_on;   /* it wants a token floor; else a new fleet */
     bool tries_new; /* this run is a mistake: a new fleet where an older one was */
     unsigned tries;

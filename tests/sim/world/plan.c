@@ -8,18 +8,18 @@
 #include <string.h>
 
 enum {
-    STREAM = 0, /* of the seed's random numbers */
+    STREAM = 0, /* part of the seed's random numbers */
 
     /* Two clocks of which one gains this and one loses it differ by less than the drift of 1%. */
     SANE_RATE_PPM = 4900,
     WILD_RATE_PPM = 600 * 1000,
 
-    EXTREME_RATES = 500, /* of a thousand clocks */
-    WORLDS = 27,         /* of which each kind has its share */
-    MAINTAINS = 100,     /* of a thousand worlds that recover */
+    EXTREME_RATES = 500, /* per mille of the clocks */
+    WORLDS = 27,         /* the kinds have equal shares */
+    MAINTAINS = 100,     /* per mille of the worlds that recover */
     CLIENTS = 5,         /* in most worlds, at most */
     DISASTER_MAX_US = 300 * 1000,
-    PAGES_FAIL = 150, /* of a thousand mixed worlds */
+    PAGES_FAIL = 150, /* per mille of the mixed worlds */
 };
 
 /* How often a fault strikes in the worlds that have it: seldom, or often. */
@@ -270,8 +270,8 @@ static void draw_duel(struct sim_plan *plan, struct sim_rng *rng)
     plan->permille[SIM_FAULT_VANISH] = plan->sane ? 0 : 200;
 }
 
-/* Holders keep their locks for long, by extension, while one master after the other forgets. What
- * they hold is imported again and again, and so is what is left of others. */
+/* Holders keep their locks for long, by extension, while one master after the other forgets. Their
+ * copies are imported again and again, and so is what is left of others. */
 static void draw_turnover(struct sim_plan *plan, struct sim_rng *rng)
 {
     static const enum sim_fault ways[] = {
@@ -404,7 +404,7 @@ static void draw_blackout(struct sim_plan *plan, struct sim_rng *rng)
     plan->permille[SIM_FAULT_UNDURABLE] = sim_rng_chance(rng, 500) ? 300 : 0;
 }
 
-/* Of so many worlds. */
+/* For so many worlds. */
 static enum sim_world_kind draw_kind(struct sim_rng *rng)
 {
     static const unsigned shares[SIM_WORLD_KINDS] = {
@@ -419,7 +419,7 @@ static enum sim_world_kind draw_kind(struct sim_rng *rng)
     return (enum sim_world_kind)kind;
 }
 
-/* What makes its kind. */
+/* The maker of its kind. */
 static void draw_world(struct sim_plan *plan, struct sim_rng *rng)
 {
     switch (plan->kind) {

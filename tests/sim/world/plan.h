@@ -1,4 +1,4 @@
-/* What one seed is made of: how many of everything, and what goes wrong how often.
+/* The parts of one seed: how many of everything, and what goes wrong how often.
  *
  * Not every fault in every world: what is always there hides what needs its absence. So each world
  * has its own choice of faults, each with its own rate ("Swarm testing", Groce et al. 2012). */
@@ -15,10 +15,10 @@
 enum {
     SIM_SERVERS_MAX = 3,
     SIM_CLIENTS_MAX = 8,
-    SIM_LEFT_OUT_MAX = 64, /* of the faults of one kind, the first so many can be left out */
+    SIM_LEFT_OUT_MAX = 64, /* for the faults of one kind, the first so many can be left out */
 };
 
-/* What kind of world it is. In all but LOST, DUEL, HASTE and RECKLESS a majority that remembers is
+/* The kind of this world. In all but LOST, DUEL, HASTE and RECKLESS a majority that remembers is
  * left at any time, so that all is well again in the end. */
 enum sim_world_kind {
     SIM_MIXED,    /* anything, in moderation */
@@ -32,7 +32,7 @@ enum sim_world_kind {
     SIM_HASTE,    /* masters that are wiped, rolled back or restarted while they are imported */
     SIM_BACKUP,   /* durable masters that come back as they were some time ago, one at a time */
     SIM_OLD_DISK, /* the same while others are silent, so that its disk may have to be believed */
-    SIM_RECKLESS, /* whoever forgets forgets: there may be no way back */
+    SIM_RECKLESS, /* a master that forgets forgets: there may be no way back */
     SIM_WORLD_KINDS,
 };
 
@@ -45,8 +45,8 @@ enum sim_fault {
     SIM_FAULT_BREAK,        /* the connection ends: some of what is on its way arrives, some not */
     SIM_FAULT_HALF_OPEN,    /* the same, and nobody is told */
     SIM_FAULT_VANISH,       /* the lock that it is about goes just before: a clock did anything */
-    SIM_FAULT_MASTER_STOP,  /* where a request arrives, and continues later */
-    SIM_FAULT_SERVER_PAUSE, /* where a reply arrives */
+    SIM_FAULT_MASTER_STOP,  /* the point where a request arrives, and continues later */
+    SIM_FAULT_SERVER_PAUSE, /* the point where a reply arrives */
     SIM_FAULT_PAGES,        /* a page of locks is not to be had */
     /* for each turn of a client */
     SIM_FAULT_CLIENT_PAUSE,
@@ -65,7 +65,7 @@ enum sim_fault {
     SIM_FAULT_REPLACE,        /* another machine gets its address; connections to it stay */
     SIM_FAULT_SERVER_CRASH,
     SIM_FAULT_CUT,        /* some masters cannot be reached from one server, for a while */
-    SIM_FAULT_CLOCK_JUMP, /* of a master, or forward of a server */
+    SIM_FAULT_CLOCK_JUMP, /* clock of a master, or forward of a server */
     SIM_FAULTS,
 };
 
@@ -73,15 +73,16 @@ struct sim_plan {
     enum sim_world_kind kind;
     unsigned masters;
     unsigned servers;
-    unsigned quiet; /* of the servers, the first so many have no clients */
+    unsigned quiet; /* number of the servers, the first so many have no clients */
     bool partial;   /* each of the others cannot reach one of the masters: its grants are had by so
                      * few that none of them can be spared */
     unsigned clients;
     unsigned resources;
-    unsigned slots; /* fewer than resources: some share a counter */
-    bool shared; /* of these seats, to read and to write; some acquires want one of them as well */
-    bool seats;  /* the resources are the seats of one name, and acquires want one of them */
-    unsigned rounds;     /* acquires a client */
+    unsigned slots;  /* fewer than resources: some share a counter */
+    bool shared;     /* part of these seats, to read and to write; some acquires want one of them as
+                        well */
+    bool seats;      /* the resources are the seats of one name, and acquires want one of them */
+    unsigned rounds; /* acquires a client */
     unsigned extensions; /* cap */
     unsigned calls;      /* a core takes at a time, and how many of them may wait */
     unsigned waiters;
@@ -92,7 +93,7 @@ struct sim_plan {
     uint32_t wait_high_ms;
     uint32_t extends; /* per mille of the turns of a holder */
     uint32_t own_ids; /* per mille of the acquires: with a lock id of the client's own, */
-    uint32_t twice;   /* of those: the client asks twice at once, */
+    uint32_t twice;   /* counts those: the client asks twice at once, */
     uint32_t groups;  /* and where there are several resources, of more than one of them */
     uint32_t counts;  /* per mille of the turns of a client: it counts instead, */
     uint32_t breaks;  /* and it breaks a grant instead, */
@@ -122,7 +123,8 @@ struct sim_plan {
     bool blank;           /* the fleet is still to be made when the world begins */
     bool early;           /* LOST: the operator comes at once, while all else goes wrong */
 
-    /* By the shrinker: bit k, the fault of that kind that would have been its k-th does not strike.
+    /* Set by the shrinker: bit k, the fault of that kind that would have been its k-th does not
+     * strike.
      */
     uint64_t left_out[SIM_FAULTS];
 };
@@ -133,7 +135,7 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters);
 /* The rate of a clock in this world, for sim_clock. */
 uint32_t sim_plan_draw_rate(const struct sim_plan *plan, struct sim_rng *rng);
 
-/* What a master of this world keeps of its memory. */
+/* The memory that a master of this world keeps. */
 enum sim_persistence sim_plan_draw_persistence(const struct sim_plan *plan, struct sim_rng *rng);
 
 /* Reports whether older copies of masters are kept, to be put back. */

@@ -21,7 +21,7 @@ enum {
 struct sim_probe {
     struct sim_set set;
     uint32_t lock;
-    unsigned at;    /* of the set, which is released next */
+    unsigned at;    /* index in the set, which is released next */
     bool has_found; /* it asked again, and was told that it has the lock */
 };
 

@@ -1,4 +1,4 @@
-/* What programs share that play one seed after the other: how seeds are named, told and timed. */
+/* The parts of programs that play one seed after the other: how seeds are named, told and timed. */
 #ifndef TESTS_SIM_WORLD_SEEDS_H
 #define TESTS_SIM_WORLD_SEEDS_H
 

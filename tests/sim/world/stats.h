@@ -1,4 +1,4 @@
-/* What happened, counted: a simulator that never sees a duplicate executed or a majority missing
+/* The events, counted: a simulator that never sees a duplicate executed or a majority missing
  * has shown nothing about them. Each of these must be above 0 at the end of a run. */
 #ifndef TESTS_SIM_WORLD_STATS_H
 #define TESTS_SIM_WORLD_STATS_H
@@ -54,11 +54,11 @@
     X(count_unknown)                                                                               \
     X(waits_abandoned)                                                                             \
     X(left)                                                                                        \
-    X(waits) /* of those that may wait: behind others, or for a holder */                          \
+    X(waits) /* counts those that may wait: behind others, or for a holder */                      \
     X(hand_overs_by_word)                                                                          \
     X(hand_overs_by_timer)                                                                         \
     X(places_kept)   /* a waiter came back to its own */                                           \
-    X(waits_claimed) /* by a client that had waited at a server before */                          \
+    X(waits_claimed) /* claimed by a client that had waited at a server before */                  \
     X(too_many_waiters)                                                                            \
     X(too_many_groups)                                                                             \
     X(held_back)        /* from a free lock that a master kept for another waiter */               \

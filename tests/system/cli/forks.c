@@ -1,5 +1,5 @@
 /* A program for the tests of `pawl lock`: forks from a thread that is not its first, and both go on
- * without end. What was forked is the command that the arguments name, in its own session. */
+ * without end. The forked process is the command that the arguments name, in its own session. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -19,7 +19,7 @@ enum {
     "stamp; echo $PAWL_DEADLINE_MS >left; while :; do stamp; sleep 0.02; done"
 
 /* A pawld of the case, and the environment that scripts find: PAWL is the program, DIR the folder
- * of the case, PAWL_SERVER the pawld. What processes write is in workdir.said. */
+ * of the case, PAWL_SERVER the pawld. The output of processes is in workdir.said. */
 struct locking {
     char *pawl;
     struct pawl_service service;

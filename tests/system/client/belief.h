@@ -1,4 +1,4 @@
-/* What believers wrote (README.md), as holds, and the rules that all holds have to keep. */
+/* The output of believers (README.md), as holds, and the rules that all holds have to keep. */
 #ifndef TESTS_SYSTEM_CLIENT_BELIEF_H
 #define TESTS_SYSTEM_CLIENT_BELIEF_H
 
@@ -20,7 +20,7 @@ struct belief_hold {
 };
 
 struct beliefs {
-    struct belief_hold *holds; /* by from_us once all are read */
+    struct belief_hold *holds; /* in the order of from_us once all are read */
     size_t count;
     size_t observations;
 };
@@ -32,8 +32,8 @@ struct belief_stop {
     uint64_t till_us; /* before SIGCONT */
 };
 
-/* A time in which a master may not have voted: from the start of a fault until all vote again. What
- * it has then is nobody's proof: a master that is taken back gets its locks from the others. */
+/* A time in which a master may not have voted: from the start of a fault until all vote again. Its
+ * later state proves nothing: a master that is taken back gets its locks from the others. */
 struct belief_absence {
     unsigned master;
     uint64_t from_us;

@@ -11,14 +11,14 @@
 enum {
     TICK_MS = 10,
     STOPS_AT_ONCE = 2,
-    PER_STOPS_OF_HOLDERS = 900, /* of a thousand stops */
+    PER_STOPS_OF_HOLDERS = 900, /* per mille of the stops */
     HOLDS_WITHIN_US = 60000,    /* the last line of a holder is no older */
     STOP_LEAST_MS = STORM_LEASE_MOST_MS + 100,
     STOP_MOST_MS = STORM_LEASE_MOST_MS + 700,
     BETWEEN_STOPS_MS = 3000,
     OUT_LEAST_MS = 100,
     OUT_MOST_MS = 1500,     /* more than the shortest lease */
-    PER_BOTH_SERVERS = 150, /* of a thousand faults of pawlds */
+    PER_BOTH_SERVERS = 150, /* per mille of the faults of pawlds */
     BETWEEN_FAULTS_MS = 600,
     ALL_VOTE_MS = 1500,
     NOTICED_MS = 400, /* many probes of a pawld */
@@ -185,7 +185,7 @@ static bool is_stopped(const struct state *state, unsigned believer)
     return false;
 }
 
-/* Whom to stop: mostly the holder. False: nobody just now. */
+/* The process to stop: mostly the holder. False: nobody just now. */
 static bool choose_believer(struct state *state, unsigned *ret_believer)
 {
     const struct storm *storm = state->storm;

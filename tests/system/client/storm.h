@@ -1,4 +1,4 @@
-/* What happens to believers, to two pawlds and to three masters while locks are taken: one master
+/* The faults of believers, of two pawlds and to three masters while locks are taken: one master
  * and one pawld are out at a time, but for now and then when both pawlds hang past every lease. */
 #ifndef TESTS_SYSTEM_CLIENT_STORM_H
 #define TESTS_SYSTEM_CLIENT_STORM_H
@@ -14,7 +14,7 @@ enum {
     STORM_SERVERS = 2,
     STORM_BELIEVERS_MAX = 8,
     STORM_STOPS_MAX = 1000,
-    STORM_LEASE_MOST_MS = 2000, /* what a believer asks for */
+    STORM_LEASE_MOST_MS = 2000, /* the wish of a believer */
 };
 
 enum storm_fault {
@@ -37,7 +37,7 @@ struct storm {
     unsigned faults[STORM_FAULTS]; /* how many there were of each */
     struct belief_stop stops[STORM_STOPS_MAX];
     size_t stop_count;
-    struct belief_absence absences[STORM_STOPS_MAX]; /* of masters, in the order of time */
+    struct belief_absence absences[STORM_STOPS_MAX]; /* absences of masters, in the order of time */
     size_t absence_count;
 };
 

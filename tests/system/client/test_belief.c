@@ -24,7 +24,7 @@
 
 enum {
     BELIEVERS = 4,
-    START_TIMEOUT_MS = 20000, /* of interpreters on a busy machine */
+    START_TIMEOUT_MS = 20000, /* for interpreters on a busy machine */
     END_TIMEOUT_MS = 30000,
     PATH_BYTES = 512,
     ROUNDS_MAX = 4,
@@ -102,7 +102,7 @@ static void expect_end_of_believers(void)
     }
 }
 
-/* What the beliefs were compared with, of all rounds so far. */
+/* The other side of the comparison of beliefs, over all rounds so far. */
 struct shown {
     size_t observations, holds, samples, faults, told;
 };
@@ -185,7 +185,7 @@ static void play_round(const char *const argv[], struct shown *shown)
     sampler_free(sampler);
 }
 
-/* On a busy machine one round may show too little. What it shows must be right in each. */
+/* On a busy machine one round may show too little. Its output must be right in each. */
 static void expect_right(const char *const argv[])
 {
     struct shown shown = {0};

@@ -20,7 +20,7 @@ enum {
     INFO_TIMEOUT_MS = 5000,
     REWRITE_TIMEOUT_MS = 5000,
     SLOW_KEYS = 20, /* a second each */
-    TORN_BYTES = 5, /* of a write that a power loss tore */
+    TORN_BYTES = 5, /* for a write that a power loss tore */
 };
 
 #define DATA "appendonlydir"

@@ -24,7 +24,7 @@ struct scene {
     bool second_down;  /* no majority of others can be asked: pawld believes its file */
 };
 
-/* What is granted meanwhile is not lost: nothing is. */
+/* Grants meanwhile are not lost: nothing is. */
 static void nothing_is_granted_that_it_forgets(void **state)
 {
     const struct scene *scene = *state;

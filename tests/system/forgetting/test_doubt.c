@@ -1,6 +1,7 @@
-/* One master is all there is, and pawld has seen that it lost something. What makes it look as if
- * nothing had happened must not make it vote again: a restart from its file, or CONFIG RESETSTAT.
- * Nor may a master that lost nothing be kept out by what it was told long ago. */
+/* One master is all there is, and pawld has seen that it lost something. A cause that makes it look
+ * as if nothing had happened must nothing had happened must not make it vote again: a restart from
+ * its file, or CONFIG RESETSTAT. Nor may a master that lost nothing be kept out by what it was told
+ * long ago. */
 #include "tests/lib/case.h"
 #include "tests/system/forgetting/evict.h"
 #include "tests/system/forgetting/forgetting.h"
@@ -47,8 +48,8 @@ static void master_demoted_to_an_older_copy_is_not_trusted_after_a_restart(void 
     forgetting_judge_all(&forgetting, true);
 }
 
-/* A replica attached for a backup changes the replication id. What was counted before the marker
- * says nothing about the time since. */
+/* A replica attached for a backup changes the replication id. Counts from before the marker say
+ * nothing about the time since. */
 static void master_told_things_long_ago_lives_through_a_backup(void **state)
 {
     fleet_command(0, "REPLICAOF NO ONE");

@@ -92,7 +92,7 @@ static void master_rolled_back_twice_is_taken_back(void **state)
     forgetting_judge(&forgetting);
 }
 
-/* What Redis says when its file is damaged: "use ./redis-check-aof --fix <filename>". */
+/* The words of Redis about a damaged file: "use ./redis-check-aof --fix <filename>". */
 static void master_whose_damaged_file_was_fixed_is_taken_back(void **state)
 {
     struct forgetting forgetting = forgetting_serve();

@@ -10,11 +10,11 @@
 #include <stdio.h>
 
 enum {
-    TOLD_MS = 10 * FLEET_PROBE_MS, /* by then a pawld told what it knows */
+    TOLD_MS = 10 * FLEET_PROBE_MS, /* the time in which a pawld told what it knows */
     SHORT_MS = 1000,
 };
 
-/* What is done to the disk of master 0, which is down. */
+/* The faults of the disk of master 0, which is down. */
 enum disk {
     KEPT,     /* nothing */
     OLD_FILE, /* a copy of before is put back */
@@ -22,7 +22,7 @@ enum disk {
     CUT,      /* its end is lost */
 };
 
-/* What became of the other masters of the majority that granted. */
+/* The fate of the other masters of the majority that granted. */
 enum others {
     SILENT,
     DOWN,
@@ -132,7 +132,7 @@ static void old_disk(void **state)
     }
 }
 
-/* Where nothing was lost the fleet goes on without the others. */
+/* If nothing was lost the fleet goes on without the others. */
 static void kept_disk(void **state)
 {
     struct forgetting forgetting = play(*state);

@@ -1,4 +1,4 @@
-/* What pawld refuses: each request gets the answer that says why, nothing on the master changes,
+/* The refusals of pawld: each request gets the answer that says why, nothing on the master changes,
  * and the process lives on (tests/system/http/untouched.h looks after each case). */
 #include "tests/lib/case.h"
 #include "tests/system/calls.h"
@@ -15,7 +15,7 @@ enum {
     HEADERS_MAX = 32 * 1024,
 };
 
-/* @what has to stand in the detail: the member, or the bound that was broken. */
+/* The word @what has to stand in the detail: the member, or the bound that was broken. */
 static void expect_invalid(const struct http_response *response, const char *what)
 {
     EXPECT_PROBLEM(response, 400, "invalid", 0);

@@ -119,7 +119,7 @@ static void full_batch_is_answered_call_by_call(void **state)
     send_batch(items);
     assert_int_equal(json_array_size(responses), CALLS_MAX);
     for (size_t i = 0; i < CALLS_MAX; i++)
-        assert_true(status_of(i) == 201 || status_of(i) == 503); /* of a busy machine */
+        assert_true(status_of(i) == 201 || status_of(i) == 503); /* on a busy machine */
 }
 
 static void call_of_a_batch_does_not_wait(void **state)
@@ -135,7 +135,7 @@ static bool is_free(void *arg)
     return !http_boolean(call_inspect(port, arg), "held");
 }
 
-/* Who sent the second batch did not wait until the first one had its answer. */
+/* The sender of the second batch did not wait until the first one had its answer. */
 static void lock_is_released_although_the_client_left_in_the_line(void **state)
 {
     static const char *const options[] = {"--master-deadline-ms", "5000", NULL};

@@ -1,5 +1,5 @@
-/* The start and the end of a request and its body, byte by byte over a socket. What is refused for
- * its bytes is in test_one_answer.c. */
+/* The start and the end of a request and its body, byte by byte over a socket. Refusals of bytes
+ * are in test_one_answer.c. */
 #include "tests/lib/case.h"
 #include "tests/system/calls.h"
 #include "tests/system/http/untouched.h"

@@ -294,7 +294,7 @@ static void requests_that_are_too_large_get_one_problem(void **state)
     }
 }
 
-/* Of every size around the bound: the largest head that is taken still gets its answer. */
+/* Heads of every size around the bound: the largest head that is taken still gets its answer. */
 static void head_of_any_size_gets_one_answer(void **state)
 {
     static const char *const bodies[] = {
@@ -324,7 +324,7 @@ static void head_of_any_size_gets_one_answer(void **state)
     }
 }
 
-/* What nobody needs is dropped, and the request is served. */
+/* A part without a reader is dropped, and the request is served. */
 static void extensions_and_trailers_are_left_out(void **state)
 {
     static const char request[] =

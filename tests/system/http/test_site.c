@@ -1,4 +1,4 @@
-/* What the pages of other sites may have a browser do here: nothing that changes anything, and
+/* The acts that pages of other sites may have a browser do here: nothing that changes anything, and
  * nothing under a name that is not this service's (DNS rebinding). */
 #include "tests/lib/case.h"
 #include "tests/system/calls.h"

@@ -12,11 +12,11 @@
 
 static struct pawl_service service;
 static char lock_id[64];
-static char *before; /* what the master held when all had started */
+static char *before; /* the content of the master when all had started */
 
-/* All keys and values of the master as one text, in a stable order. The caller frees it. What a
- * look notes of the process (settle.lua), is told of positions (tell.lua), or writes to see whether
- * it may, is nobody's input. */
+/* All keys and values of the master as one text, in a stable order. The caller frees it. The notes
+ * of a look about the process (settle.lua), is told of positions (tell.lua), or writes to see
+ * whether it may, is nobody's input. */
 static char *contents(void)
 {
     static const char script[] =
@@ -64,7 +64,7 @@ int untouched_check(void **state)
     assert_true(process_alive(service.process));
     assert_int_equal(call(service.port, "GET", "/readyz", NULL, NULL)->status, 200);
     char *was = before;
-    before = contents(); /* what one case spoilt is not held against the next */
+    before = contents(); /* damage of one case is not held against the next */
     EXPECT_TEXT(before, was);
     free(was);
     return 0;

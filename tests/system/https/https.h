@@ -12,7 +12,7 @@ enum {
 
 extern struct https {
     char *certs;  /* folder of the certificates, of all cases */
-    char *folder; /* of the case; the paths of files are in it, but for @ca */
+    char *folder; /* folder of the case; the paths of files are in it, but for @ca */
     char data[HTTPS_PATH_BYTES], log[HTTPS_PATH_BYTES];
     char cert[HTTPS_PATH_BYTES], key[HTTPS_PATH_BYTES];
     char ca[HTTPS_PATH_BYTES]; /* the authority of "first", "second" and "app" */
@@ -26,7 +26,7 @@ extern struct https {
 int https_make_certificates(void **state);
 int https_remove_certificates(void **state);
 
-/* Of each case. https_setup() installs "first"; https_setup_served() starts pawld with it, too.
+/* For each case. https_setup() installs "first"; https_setup_served() starts pawld with it, too.
  * pawld has to end cleanly. */
 int https_setup(void **state);
 int https_setup_served(void **state);
@@ -39,7 +39,8 @@ void https_shell(const char *folder, const char *command);
  * openssl req -x509, such as TLS_CLIENT; without TLS_LEAF it may sign others. */
 void https_certify(const char *name, const char *authority, const char *cn, const char *more);
 
-/* What the service shows from its next reading on: the certificate @cert with the key of @key. */
+/* The certificate that the service shows from its next reading on: the certificate @cert with the
+ * key of @key. */
 void https_install(const char *cert, const char *key);
 
 /* Starts pawld with @options (NULL: none more), and waits until it votes. */

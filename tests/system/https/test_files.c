@@ -143,7 +143,7 @@ static void chain_that_lost_its_authority_leaves_the_old_one(void **state)
     (void)snprintf(command, sizeof(command), "cat %s/between.pem >>cert.pem", https.certs);
     https_shell(https.folder, command);
     reload("reloaded: certificates");
-    https_install("first", "first"); /* of another authority: nothing is missing */
+    https_install("first", "first"); /* signed by another authority: nothing is missing */
     reload("reloaded: certificates");
 }
 

@@ -1,4 +1,4 @@
-/* What is served over TLS and what is refused, and clients that stall. */
+/* The service over TLS and its refusals, and clients that stall. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"

@@ -34,7 +34,7 @@ int keys_status(const char *key, const char *method, const char *path, const cha
                 const char *body);
 
 /* Runs @command in a shell, with @key ("": none) in its environment; $PAWL is the program and $DIR
- * the folder. What it prints is in *@ret_said, which the caller frees. Returns the exit status. */
+ * the folder. Its output is in *@ret_said, which the caller frees. Returns the exit status. */
 int keys_run(const char *command, const char *key, char **ret_said);
 
 /* The same, where it has to end with @status and to print @says. */

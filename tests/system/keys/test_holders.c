@@ -1,4 +1,4 @@
-/* Who holds a lock, and who may break it. */
+/* The holder of a lock, and the callers that may break it. */
 #include "fence/protocol/limits.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"

@@ -153,7 +153,7 @@ static void break_at(uint16_t port, const char *path, int64_t token)
     char if_match[64];
     (void)snprintf(force, sizeof(force), "%s?force=true", path);
     (void)snprintf(if_match, sizeof(if_match), "If-Match: \"%" PRId64 "\"\r\n", token);
-    int status = 503; /* where no majority answered; then it is safe to repeat */
+    int status = 503; /* if no majority answered; then it is safe to repeat */
     for (int i = 0; i < TRIES && status == 503; i++)
         status = keyed_status(port, keys.admin, "DELETE", force, if_match, NULL);
     assert_int_equal(status, 200);

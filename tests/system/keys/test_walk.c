@@ -20,7 +20,7 @@ enum {
 
 #define LOCK_ID "AAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-/* What a role is, from the weakest. */
+/* The roles, from the weakest. */
 enum role {
     NOBODY,
     READ,
@@ -33,7 +33,7 @@ static const char *const role_names[] = {"-", "read", "lock", "admin"};
 struct route {
     struct pawl_service *service;
     char method[8];
-    char path[TEXT_BYTES]; /* of the pattern */
+    char path[TEXT_BYTES]; /* path of the pattern */
     enum role right;
 };
 
@@ -342,7 +342,7 @@ static void walk_with_role(const char *key, enum role role)
     }
 }
 
-/* What the reader may list is what is within its prefixes: it says so. */
+/* The reader may list what is within its prefixes: it says so. */
 static void list_only_within(const char *key)
 {
     struct http_response response;

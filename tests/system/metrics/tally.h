@@ -1,4 +1,4 @@
-/* What clients count of the answers that they get, to be compared with what /metrics counts. Any
+/* The counts of clients of the answers that they get, to be compared with what /metrics counts. Any
  * thread. */
 #ifndef TESTS_SYSTEM_METRICS_TALLY_H
 #define TESTS_SYSTEM_METRICS_TALLY_H

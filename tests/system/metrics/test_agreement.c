@@ -1,4 +1,4 @@
-/* What /metrics counts is what clients counted: after a load whose every answer was recorded, over
+/* The counts of /metrics are those of clients: after a load whose every answer was recorded, over
  * several workers, with connections that are kept and others that are not. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
@@ -48,7 +48,7 @@ struct client {
     bool keeps;                          /* its connection */
     struct http *http;                   /* NULL: none is open */
     int64_t opened;                      /* connections */
-    char lock_id[FENCE_LOCK_ID_LEN + 1]; /* of its last grant */
+    char lock_id[FENCE_LOCK_ID_LEN + 1]; /* lock id of its last grant */
     int64_t token;
 };
 
@@ -230,7 +230,7 @@ static void expect_other_counters(const char *before, const char *after)
                          tally_of("call=\"release\",result=\"no-quorum\""));
 }
 
-/* What the load is made for came about. */
+/* The aim of the load came about. */
 static void expect_all_kinds(void)
 {
     static const char *const kinds[] = {

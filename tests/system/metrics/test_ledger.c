@@ -1,4 +1,4 @@
-/* What the ledger's /metrics counts is what its clients counted. */
+/* The counts of the ledger's /metrics are what its clients counted. */
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"

@@ -1,4 +1,4 @@
-/* What /metrics says of masters that stop, die, and come back. */
+/* The words of /metrics about masters that stop, die, and come back. */
 #include "tests/lib/case.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"

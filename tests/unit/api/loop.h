@@ -21,7 +21,7 @@ struct loop_case {
 
 extern struct loop_case loop;
 
-/* What a case begins with: a new client of @http. And the teardown of a case. */
+/* The setup of a case: a new client of @http. And the teardown of a case. */
 void loop_begin(struct api_http *http);
 int loop_end(void **state);
 

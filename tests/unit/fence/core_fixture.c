@@ -88,7 +88,8 @@ struct core_fixture *core_fixture_acquiring(void **state, unsigned n, uint32_t w
 static struct core_fixture *all_up_for_long(struct core_fixture *f)
 {
     all_up(f);
-    core_later_us(f, UINT64_C(1000) * 1000 * 1000); /* what members may have imported is gone */
+    core_later_us(f, UINT64_C(1000) * 1000 *
+                         1000); /* copies that members may have imported are gone */
     return f;
 }
 

@@ -1,5 +1,5 @@
 /* A core under test: a fleet of n active masters, a clock that stands still until told, and the
- * effects of the last step. What is not helped along here is given as a plain event.
+ * effects the effects of the last step. A part without a helper is given as a plain event.
  *
  *     struct core_fixture *f = core_fixture_new(state, 5);
  *     core_acquire(f, 1, 0);
@@ -52,16 +52,16 @@ struct core_fixture {
     struct fence_core *core;
     unsigned n;
     uint64_t now_us;
-    uint64_t random;                 /* of the next event */
+    uint64_t random;                 /* for the next event */
     struct fence_effects effects;    /* of the last step */
-    uint64_t tag[FENCE_MASTERS_MAX]; /* of what each master was asked last */
+    uint64_t tag[FENCE_MASTERS_MAX]; /* tag of what each master was asked last */
     struct core_owed owed[FENCE_MASTERS_MAX];
 };
 
 /* Why a server is unfit, in words that are nobody else's. */
 extern const struct fence_words core_unfit;
 
-/* What a handshake with master @i finds when all is well. */
+/* The findings of a handshake with master @i when all is well. */
 struct fence_facts core_facts(unsigned i);
 
 /* A new core whose @n masters are all active, and one whose masters are not reached yet; both ask
@@ -111,7 +111,7 @@ void core_numbers(struct core_fixture *f, int64_t first, int64_t second);
 void core_both_reply(struct core_fixture *f, enum fence_reply_kind kind);
 void core_both_held(struct core_fixture *f, const char *holder, uint64_t remaining_ms);
 
-/* Of three masters two grant @number, which is answered; two say that another holds the lock for
+/* Two of three masters grant @number, which is answered; two say that another holds the lock for
  * @remaining_ms; each says something else. */
 void core_grant(struct core_fixture *f, int64_t number);
 void core_meet_holder(struct core_fixture *f, uint64_t remaining_ms);

@@ -98,7 +98,7 @@ static void only_so_many_may_wait(void **state)
     core_acquire(f, 98, 5000);
     assert_answer(f, 98, FENCE_EWAITERS);
     assert_int_equal(f->effects.count, 1);
-    core_acquire(f, 99, 0); /* who does not wait is welcome */
+    core_acquire(f, 99, 0); /* a caller that does not wait is welcome */
     assert_int_equal(core_answers(f), 0);
     core_numbers(f, 7, 7);
     assert_answer(f, 1, 0);
@@ -197,7 +197,7 @@ static void assert_restamped_before_it_votes(struct core_fixture *f, struct fenc
     assert_int_equal(active(f), CORE_FIRST(2));
 }
 
-/* Where nobody can tell more than it knows itself. */
+/* If nobody can tell more than it knows itself. */
 static void intact_master_is_restamped_before_it_votes(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);

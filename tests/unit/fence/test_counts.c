@@ -1,4 +1,4 @@
-/* What the core counts, and what an answer says of how it came about: for metrics. */
+/* The counts of the core, and the words of an answer says of how it came about: for metrics. */
 #include "tests/unit/fence/core_fixture.h"
 
 static struct fence_counts counts_of(const struct core_fixture *f)

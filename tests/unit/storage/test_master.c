@@ -5,7 +5,7 @@ enum {
     CALLS_MAX = 4,
 };
 
-/* What was submitted. */
+/* The submitted requests. */
 static unsigned calls;
 static uint32_t sets[CALLS_MAX];
 static const struct storage_master_ops *kinds[CALLS_MAX];

@@ -28,7 +28,7 @@ static struct scene {
     struct server_bootstrap_config config;
     struct fence_bootstrap made;
     char why[SERVER_BOOTSTRAP_WHY_MAX];
-    uint64_t waited_ms;      /* what was announced */
+    uint64_t waited_ms;      /* the announced text */
     void (*meanwhile)(void); /* happens while it waits; NULL: nothing */
 } scene;
 
@@ -118,7 +118,7 @@ static void on_wait(void *context, const struct fence_bootstrap *run, uint64_t w
         scene.meanwhile();
 }
 
-/* pawld init --token-floor @seen. What it does meanwhile may be another run. */
+/* pawld init --token-floor @seen. Its work meanwhile may be another run. */
 static int go_on(int64_t seen)
 {
     scene.config.params.goes_on = true;

@@ -20,21 +20,22 @@ struct master_fixture {
     uv_loop_t loop;
     struct storage_redis_master *redis;
     struct storage_master *master; /* the same */
-    uint64_t generation; /* of the view in the facts: another one for each that a test puts there */
+    uint64_t generation; /* generation of the view in the facts: another one for each that a test
+                            puts there */
 
-    /* What the master told. */
+    /* The words of the master. */
     unsigned facts_seen;
     struct fence_facts facts; /* the last */
     unsigned probes;
     struct fence_facts seen; /* in the last */
     unsigned downs;
-    enum fence_reason reason; /* of the last */
+    enum fence_reason reason; /* reason of the last */
     unsigned replies;
     struct fence_reply reply[FIXTURE_REPLIES_MAX];
-    struct fence_view known;            /* of the last reply that carried one */
-    char holder[FENCE_LOCK_ID_MAX + 1]; /* of the last reply that named one */
+    struct fence_view known;            /* view of the last reply that carried one */
+    char holder[FENCE_LOCK_ID_MAX + 1]; /* view of the last reply that named one */
     char owner[FENCE_OWNER_MAX + 1];
-    int64_t numbers[FENCE_GROUP_MAX]; /* of the last reply to a group */
+    int64_t numbers[FENCE_GROUP_MAX]; /* numbers of the last reply to a group */
     unsigned released;
     char released_id[FENCE_LOCK_ID_MAX + 1]; /* in the last of them */
     char released_resource[FENCE_RESOURCE_MAX + 1];

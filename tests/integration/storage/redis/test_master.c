@@ -147,7 +147,8 @@ static void expect_unwilling(struct master_fixture *fixture, const char *refusal
     await_no_probe(fixture);
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, refusal));
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
-    master_fixture_await(fixture, &fixture->downs, 3); /* by the reply; by handshakes after it */
+    master_fixture_await(fixture, &fixture->downs,
+                         3); /* one by the reply; by handshakes after it */
     assert_int_equal(fixture->reason, FENCE_REASON_UNWILLING);
     assert_non_null(strstr(storage_master_detail(fixture->master), words));
     assert_int_equal(fixture->facts_seen, met);
@@ -274,7 +275,7 @@ static void where_config_is_refused_nothing_is_durable_and_nothing_is_asked(void
     assert_in_range(config_gets_of(fixture, 100), 0, 5);
 }
 
-/* What it was asked may be done; but nobody may count on that. */
+/* A requested act may be done; but nobody may count on that. */
 static void votes_of_a_master_that_became_weaker_do_not_count(void **state)
 {
     static const char *const ways[] = {
@@ -323,7 +324,7 @@ static void master_that_was_a_replica_is_told_changed_with_its_words(void **stat
     assert_int_equal(strncmp(storage_master_detail(fixture->master), words, strlen(words)), 0);
 }
 
-/* By another server, on its new settings: what is asked behind calls depends on them. */
+/* Another server acts on its new settings: what is asked behind calls depends on them. */
 static void master_that_was_admitted_anew_is_met_again(void **state)
 {
     struct master_fixture *fixture = *state;

@@ -13,7 +13,7 @@ enum {
 #define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define ID_B "bbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
-/* What was told last. */
+/* The last event. */
 struct told {
     unsigned times;
     enum fence_part part;
@@ -172,7 +172,8 @@ static void holders_are_told_by_their_ids(void **state)
     assert_true(told.holder[3] == 0);
 }
 
-/* Beside slots, which are fields too. The note makes a table of the hash, as that of a marker. */
+/* Fields beside slots, which are fields too. The note makes a table of the hash, as that of a
+ * marker. */
 static void put_counters(struct master_fixture *fixture)
 {
     static const char script[] =

@@ -1,4 +1,4 @@
-/* Who waits is told: the waiting key, what is published when a lock is given up, and the second
+/* Waiters are told: the waiting key, what is published when a lock is given up, and the second
  * connection that brings it. */
 #include "tests/integration/storage/redis/master_fixture.h"
 #include "tests/lib/case.h"

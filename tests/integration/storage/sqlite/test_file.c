@@ -1,4 +1,4 @@
-/* What a file says over restarts: of the process, and of the machine. */
+/* The words of a file over restarts: of the process, and of the machine. */
 #include "fence/master/lock.h"
 #include "storage/sqlite/file.h"
 #include "storage/sqlite/job.h"
@@ -11,7 +11,7 @@
 
 enum {
     LEASE_MS = 60000,
-    PASSED_MS = 20000, /* of it, at the restart */
+    PASSED_MS = 20000, /* time of it, at the restart */
     SLACK_MS = 5000,   /* a test may take */
     NAMES = 100,
     KEYS = 7, /* that a step of a walk looks at */
@@ -175,7 +175,7 @@ static void put_names(void)
     storage_file_committed(&file, rows->commits);
 }
 
-/* What a step of a walk found is added; returns where the next begins. */
+/* The result of a step of a walk is added; returns where the next begins. */
 static uint64_t walk_on(uint64_t cursor, unsigned seen[static NAMES + 1])
 {
     struct fence_found found;

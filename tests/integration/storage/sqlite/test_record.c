@@ -13,7 +13,7 @@ enum {
 };
 
 static char *dir;
-static char id[33]; /* of this process and case */
+static char id[33]; /* id of this process and case */
 static char record_path[PATH_BYTES];
 static struct storage_recorded recorded;
 

@@ -21,7 +21,7 @@ enum {
     TTL_MS = 30000,
     DUE_MS = TTL_MS * 2 / 3 - 500, /* an extension is due with so little left */
     SOON_MS = TTL_MS * 2 / 3 + 150,
-    EXTENDED_LEAST_MS = TTL_MS * 2 / 3 + 500, /* what is left only after one */
+    EXTENDED_LEAST_MS = TTL_MS * 2 / 3 + 500, /* the state only after one */
     EXTENDED_MS = 10000,
     CALL_MS = 20000, /* a child is waited for in the middle of one */
     WORKERS = 2,
@@ -41,7 +41,7 @@ struct round {
     pawl_client *client;
     pawl_lock *lock;
     pawl_renewer *renewer;
-    struct call call; /* of a thread, that is under way during the fork */
+    struct call call; /* call of a thread, that is under way during the fork */
     char found[FOUND_MAX];
 };
 
@@ -457,7 +457,7 @@ static void play(struct round *round, const char *kind)
 {
     const bool waits = strcmp(round->moment, "waiting") == 0;
     const bool releases = strcmp(round->moment, "releasing") == 0;
-    if (!waits && !releases) /* of a lock that is held, it is at work after the fork */
+    if (!waits && !releases) /* for a lock that is held, it is at work after the fork */
         start_renewer(round, strcmp(round->moment, "extending") == 0 ? DUE_MS : SOON_MS);
     if (waits || releases)
         (void)pthread_create(&round->call.thread, NULL, call_in_thread, round);

@@ -11,7 +11,7 @@
 #include <sodium.h>
 
 static struct api_request *kept; /* the request that POST left unanswered */
-static bool sees_key;            /* of "deploy", by the last caller of GET */
+static bool sees_key;            /* rights of "deploy", by the last caller of GET */
 static char caller[FENCE_KEY_ID_MAX + 1];
 
 static void show(struct api_request *request, void *context)

@@ -28,7 +28,7 @@ static struct api_keys *make_keys(void)
     return keys;
 }
 
-/* What a request does: the key outlives its set. Counts the calls that were let in; -1: one was
+/* The life of a request: the key outlives its set. Counts the calls that were let in; -1: one was
  * not. */
 static void *look_up(void *ret_count)
 {

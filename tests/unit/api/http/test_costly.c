@@ -21,7 +21,7 @@ enum {
 /* The routes under test. */
 static struct api_request *begun[CLIENTS]; /* in the order in which their handlers began */
 static unsigned begun_count;
-static size_t body_len; /* of what /body was given last */
+static size_t body_len; /* length of what /body was given last */
 
 static void begin_costly(struct api_request *request, void *context)
 {

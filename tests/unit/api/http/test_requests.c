@@ -14,7 +14,7 @@
 struct visitor {
     struct api_request *request;
     void *memory;
-    const char *parameter, *value; /* of its query; NULL: none */
+    const char *parameter, *value; /* part of its query; NULL: none */
     bool gone, suspended;
     unsigned answers;
     unsigned status;

@@ -33,7 +33,7 @@ static const struct api_routes tables[] = {
     {others, sizeof(others) / sizeof(others[0]), &other_context},
 };
 
-/* What the last find() left behind. */
+/* The result of the last find(). */
 static struct api_match match;
 static char allowed[API_ALLOW_MAX];
 static char path[256];

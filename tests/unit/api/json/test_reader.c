@@ -8,7 +8,7 @@ enum {
     LONG = 60000, /* bytes, nearly what a body may have */
 };
 
-/* What the last read() wrote. */
+/* The result of the last read(). */
 static int64_t ttl_ms;
 static char owner[8 + 1];
 static char error[API_JSON_ERROR_MAX];

@@ -167,7 +167,7 @@ static void refused_keys_are_counted(void **state)
     assert_true(shows("pawl_keys_refused_total{result=\"not-allowed\"} 1\n"));
 }
 
-/* What `ls /proc/self/fd` shows beside its own descriptor. */
+/* The output of `ls /proc/self/fd` beside its own descriptor. */
 static void open_descriptors_are_those_of_the_process(void **state)
 {
     static char before[TEXT_MAX], after[TEXT_MAX];

@@ -129,7 +129,7 @@ static void parked_requests_of_all_rooms_are_answered_when_it_ends(void **state)
     }
 }
 
-/* What hovers waits for its own answer, and keeps nobody else's. */
+/* A hovering request waits for its own answer, and keeps nobody else's. */
 static void answer_leaves_in_its_turn_although_another_request_hovers(void **state)
 {
     serve(2);

@@ -1,4 +1,4 @@
-/* What libmicrohttpd does by itself, for which functions of api/wire/socket_calls.h and the check
+/* The acts of libmicrohttpd itself, for which functions of api/wire/socket_calls.h and the check
  * of api/wire/framing.h stand in for it (api/wire/README.md). This program links neither. A version
  * that does better fails here, and tells what it no longer needs. */
 #include "api/mhd/shard.h"
@@ -20,7 +20,7 @@
 enum {
     ROUNDS = 50,
     CROWD = 100,          /* clients that speak at once */
-    BOUND = 32,           /* of whom api/wire tells the library in one round */
+    BOUND = 32,           /* the descriptors that api/wire tells the library in one round */
     MEMORY = 6 * 1024,    /* as in api/mhd/shard.h */
     LINE = 2 * MEMORY,    /* longer than the library's buffer */
     RESPONSE_MAX = 16384, /* bytes */
@@ -89,7 +89,7 @@ static void expect_needed(bool needed, const char *what)
 static struct MHD_Daemon *library;
 static unsigned handled; /* requests */
 static unsigned logged;  /* lines */
-static char seen[256];   /* what the handler was shown of the header X-Seen */
+static char seen[256];   /* the value of the header X-Seen that the handler saw */
 static const size_t answer_len = 2;
 
 /* The parameters are the library's own. NOLINTNEXTLINE(readability-function-size) */

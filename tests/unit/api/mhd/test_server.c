@@ -16,7 +16,7 @@
 
 /* The routes under test. */
 static struct api_request *kept; /* the request that /keep left unanswered */
-static size_t body_len;          /* of what /body was given */
+static size_t body_len;          /* length of what /body was given */
 
 static void at_once(struct api_request *request, void *context)
 {

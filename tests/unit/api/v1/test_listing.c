@@ -146,7 +146,7 @@ static void unknown_and_repeated_parameters_are_refused(void **state)
     assert_refused("?=1", "\\\"\\\"");
 }
 
-/* What libmicrohttpd drops behind a NUL would have been part of the prefix. */
+/* Bytes that libmicrohttpd drops behind a NUL would have been part of the prefix. */
 static void nul_in_the_query_is_refused(void **state)
 {
     static const char first[] = "GET /v1/locks?prefix=a\0b HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -44,7 +44,8 @@ static int free_document(void **state)
     return 0;
 }
 
-/* What the JSON pointer (RFC 6901) leads to; NULL: nothing. No name on its way has a slash. */
+/* The value at the JSON pointer (RFC 6901) leads to; NULL: nothing. No name on its way has a slash.
+ */
 static const json_t *at(const char *pointer)
 {
     const json_t *value = document;
@@ -67,7 +68,7 @@ static const char *string_at(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-/* What it is, or what it refers to. */
+/* The value, or the value to which it refers. */
 static const json_t *resolved(const json_t *value)
 {
     const char *reference = string_at(value, "$ref");

@@ -8,7 +8,7 @@ enum {
     BYTES_MAX = 512,
 };
 
-/* What goes on of @bytes when they come in pieces of @piece; terminated. */
+/* The bytes of @bytes when they come in pieces of @piece; terminated. */
 static const struct api_fault *feed(const char *bytes, size_t piece, char on[static BYTES_MAX],
                                     struct api_framing *framing)
 {

@@ -77,7 +77,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* What comes out at the peer. */
+/* The output at the peer. */
 static const char *peer_text(void)
 {
     static char text[64];

@@ -5,7 +5,7 @@
 /* The key 00 01 .. 0f of the paper's appendix. */
 static const uint64_t paper[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
 
-/* Of the bytes 00 01 .. of each length, from the reference implementation. */
+/* The bytes 00 01 .. of each length, from the reference implementation. */
 static void hash_is_that_of_the_paper(void **state)
 {
     static const unsigned char bytes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};

@@ -16,9 +16,9 @@ enum {
 extern struct run {
     struct fence_bootstrap bootstrap;
     struct fence_bootstrap_effect effect;
-    struct fence_facts facts[MASTERS]; /* what a look finds */
+    struct fence_facts facts[MASTERS]; /* the findings of a look */
     int64_t highest[MASTERS];
-    uint32_t left_ms[MASTERS]; /* of its longest lease */
+    uint32_t left_ms[MASTERS]; /* rest of its longest lease */
     uint64_t now_us;
     unsigned asked[FENCE_REJOIN_CLOSE + 1]; /* how often each step was */
 } run;

@@ -83,7 +83,7 @@ static void fleet_whose_majority_forgot_is_closed_only_by_somebody_who_knows(voi
     run.facts[0].marked = false;
     run_begin_with(closing);
     run_expect_end(FENCE_BOOTSTRAP_DONE, 0);
-    assert_int_equal(run.asked[FENCE_REJOIN_CLOSE], 2); /* what forgot is left as it is */
+    assert_int_equal(run.asked[FENCE_REJOIN_CLOSE], 2); /* a master that forgot is left as it is */
 
     members(state);
     run.facts[0].marked = false;
@@ -174,7 +174,7 @@ static void masters_without_a_fleet_are_not_closed(void **state)
     run_expect_end(FENCE_BOOTSTRAP_OTHER_SIZE, 2);
 }
 
-/* Of the fleet that follows FLEET. */
+/* For the fleet that follows FLEET. */
 static struct fence_bootstrap_params following(enum fence_bootstrap_until until)
 {
     struct fence_bootstrap_params params = {.goes_on = true, .until = until, .seen = 40};

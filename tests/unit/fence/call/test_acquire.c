@@ -377,7 +377,7 @@ static void validity_counts_both_rounds(void **state)
 
 static void grant_that_took_too_long_is_refused_and_undone(void **state)
 {
-    /* Of 100 ms, 3 ms are drift: after 97 ms nothing is left. */
+    /* A lease of 100 ms, 3 ms are drift: after 97 ms nothing is left. */
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire_ttl(f, 1, 100);
     core_later_us(f, 97000);

@@ -105,7 +105,7 @@ static void free_masters_join_once_one_has_extended_it(void **state)
     assert_answer(f, CLIENT, 0);
     assert_int_equal(core_answer_of(f)->granted, 2);
     assert_int_equal(core_answer_of(f)->token, CORE_TOKEN);
-    /* What did not answer is taken back, behind the join: the client may release it elsewhere. */
+    /* A silent master is undone, behind the join: the join: the client may release it elsewhere. */
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), core_nths(f, 2, 1));
     assert_int_equal(f->effects.count, 2);
 }
@@ -291,7 +291,7 @@ static void hedge_under_another_view_begins_anew(void **state)
     assert_true(core_request(f, FENCE_REQUEST_EXTEND, core_nth(f, 0))->tag != round);
     extends(f, 1, EXTENSIONS);
     extends(f, 2, EXTENSIONS);
-    assert_no_effects(f); /* what the first said was said under the old view */
+    assert_no_effects(f); /* the first answer was under the old view */
     extends(f, 0, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
 }

@@ -45,7 +45,7 @@ static int64_t granted_at_once(struct core_fixture *f, uint64_t client, int64_t 
     return hint;
 }
 
-/* What is known of the fleet changes: a member was taken back. */
+/* The knowledge of the fleet changes: a member was taken back. */
 static void change_view(struct core_fixture *f, unsigned i)
 {
     struct fence_facts facts = core_facts(i);
@@ -364,7 +364,7 @@ static void each_lock_of_several_has_a_hint_of_its_own(void **state)
 {
     struct core_fixture *f = core_fixture_new_spread(state, 3);
     acquire_pair(f, 1);
-    assert_int_equal(taken(f), core_nths(f, 0, 2)); /* by the first of them */
+    assert_int_equal(taken(f), core_nths(f, 0, 2)); /* taken by the first of them */
     grant_pair(f, 0, 7, 3);
     grant_pair(f, 1, 7, 3);
     assert_answer(f, 1, 0);

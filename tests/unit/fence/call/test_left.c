@@ -82,7 +82,7 @@ static void decline(struct core_fixture *f, struct fence_answer answer)
                  });
 }
 
-/* By its lock id it would take what the client was given elsewhere when it asked again. */
+/* Under its lock id it would take what the client was given elsewhere when it asked again. */
 static void declined_grant_is_taken_back_by_its_attempt(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, 0);

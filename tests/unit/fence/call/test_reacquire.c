@@ -7,7 +7,7 @@ enum {
     NEW_TOKEN = 12,
     CLIENT = 1,
     EXTENSIONS = 4,
-    FOUND_MS = 20000, /* what the lock that is found has left */
+    FOUND_MS = 20000, /* the rest of the lock that is found */
 };
 
 static struct core_fixture *extending(void **state, unsigned n)
@@ -53,7 +53,7 @@ static const struct fence_request *take_of(const struct core_fixture *f, unsigne
     return core_request(f, FENCE_REQUEST_TAKE, core_nth(f, k));
 }
 
-/* Of three, place 0 extended it, place 1 says @why it cannot, and place 2 is lost. */
+/* Place 0 of three, place 0 extended it, place 1 says @why it cannot, and place 2 is lost. */
 static struct core_fixture *taking(void **state, enum fence_reply_kind why)
 {
     struct core_fixture *f = extending(state, 3);
@@ -254,7 +254,7 @@ static void lock_that_is_about_to_end_is_extended_all_the_same(void **state)
     assert_int_equal(core_sent(f, FENCE_REQUEST_EXTEND), core_nths(f, 0, 2));
     answer(f, 0, FENCE_REPLY_LOST);
     answer(f, 1, FENCE_REPLY_LOST);
-    assert_answer(f, CLIENT, FENCE_ENOQUORUM); /* what was found is worth nothing */
+    assert_answer(f, CLIENT, FENCE_ENOQUORUM); /* a lock that was found is worth nothing */
 }
 
 /* A copy may have ended between the two rounds. */

@@ -36,7 +36,7 @@ static void ask_again(struct core_fixture *f, uint64_t client, unsigned seats)
     core_call(f, call);
 }
 
-/* What the survey of the last step asked master @i about @seat. */
+/* The questions of the survey in the last step to master @i about @seat. */
 static uint64_t surveyed(const struct core_fixture *f, unsigned i, const char *seat)
 {
     for (unsigned k = 0; k < f->effects.count; k++) {

@@ -14,7 +14,7 @@ enum {
     LOOKS_MAX = 100, /* in that time: two every 32 ms, once they have slowed down */
 };
 
-/* What each of the two masters that answer was asked last by a client. */
+/* The last question to each of the two masters that answer */
 struct asked {
     uint64_t tag[2];
     char seat[FENCE_RESOURCE_MAX + 1];

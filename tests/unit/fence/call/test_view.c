@@ -2,7 +2,7 @@
 #include "tests/unit/fence/core_fixture.h"
 
 enum {
-    MEMBER = 4, /* of five: the one that was taken back meanwhile */
+    MEMBER = 4, /* one of five: the one that was taken back meanwhile */
 };
 
 /* Of one master alone it would not be believed. */
@@ -52,7 +52,7 @@ static void stale_extension_begins_anew_with_all(void **state)
     stale(f, 1, &view);
     assert_int_equal(core_sent(f, FENCE_REQUEST_EXTEND), CORE_FIRST(2));
     core_reply_kind(f, 1, FENCE_REPLY_YES);
-    assert_int_equal(core_answers(f), 0); /* what 0 said was said under the old view */
+    assert_int_equal(core_answers(f), 0); /* the answer of 0 was under the old view */
     core_reply_kind(f, 0, FENCE_REPLY_YES);
     assert_answer(f, 1, 0);
 }

@@ -23,7 +23,7 @@ static void reply_all(struct core_fixture *f, unsigned count, enum fence_reply_k
 }
 
 enum {
-    FLEETS = 3, /* of one, three and five masters */
+    FLEETS = 3, /* fleets with one, three and five masters */
 };
 
 struct verdict {
@@ -40,7 +40,7 @@ static const struct verdict verdicts[] = {
     {"past it", FENCE_CALL_EXTEND, {"p", "pp.", "ppp.."}, FENCE_ELOCKLOST, false, false},
     {"not there", FENCE_CALL_EXTEND, {"n", "ttt", "nnnnn"}, FENCE_ELOCKLOST, false, false},
     {"exhausted", FENCE_CALL_EXTEND, {"x", "xx.", "xx..."}, FENCE_EEXHAUSTED, false, false},
-    /* What is imported proves nothing: neither that the lock stands nor that it is lost. */
+    /* An imported lock proves nothing: neither that the lock stands nor that it is lost. */
     {"uncounted", FENCE_CALL_EXTEND, {"u", "uuu", "uuuuu"}, FENCE_ENOQUORUM, false, false},
     {"lost replies", FENCE_CALL_EXTEND, {"l", "nll", "nnnll"}, FENCE_ENOQUORUM, false, false},
     {"silence", FENCE_CALL_EXTEND, {".", "y..", "yy..."}, FENCE_ENOQUORUM, false, true},
@@ -135,7 +135,7 @@ static void patience_of_extend_is_a_tenth_of_a_short_ttl(void **state)
     call.ttl_ms = 100;
     core_call(f, call);
     uint64_t asked_us = f->now_us;
-    core_tick(f); /* by now those that do not answer are late */
+    core_tick(f); /* now those that do not answer are late */
     assert_no_effects(f);
     assert_int_equal(fence_core_deadline(f->core), asked_us + 10000);
     core_tick(f);

@@ -5,7 +5,7 @@ enum {
     OTHER_TOKEN = CORE_TOKEN + 1,
     WAIT_MS = 10 * 1000,
     LEASE_MS = 20 * 1000,
-    WATCHES = (CORE_WAITERS + 1) / 2, /* of calls that wait */
+    WATCHES = (CORE_WAITERS + 1) / 2, /* half of the calls that wait */
 };
 
 static void watch(struct core_fixture *f, uint64_t client, int64_t unless)
@@ -44,7 +44,7 @@ static void all_reply(struct core_fixture *f, enum fence_reply_kind kind)
         core_reply_kind(f, i, kind);
 }
 
-/* Of three masters; client 1 watches, and found the lock as it knew the lock. */
+/* A fleet with three masters; client 1 watches, and found the lock as it knew the lock. */
 static struct core_fixture *watching(void **state, int64_t unless)
 {
     struct core_fixture *f = core_fixture_new(state, 3);

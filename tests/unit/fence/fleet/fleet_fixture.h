@@ -1,5 +1,5 @@
 /* Fleets under test, apart from a core: what handshakes found is told to them by hand, all at one
- * moment unless a case says otherwise. What a handshake finds when all is well is core_facts(). */
+ * moment unless a case says otherwise. The findings of a good handshake are core_facts(). */
 #ifndef TESTS_UNIT_FENCE_FLEET_FLEET_FIXTURE_H
 #define TESTS_UNIT_FENCE_FLEET_FLEET_FIXTURE_H
 

@@ -39,7 +39,7 @@ static void look(unsigned i, const struct fence_facts *facts)
 }
 
 enum {
-    SLEEPY, /* what is wrong with a server, as its own room says it */
+    SLEEPY, /* the fault of a server, as its own room says it */
     LEAKY,
 };
 

@@ -4,7 +4,7 @@
 #define SECOND_US     INT64_C(1000000)
 #define INTERVAL_US   (5 * SECOND_US)
 #define ROUND_TRIP_US INT64_C(400)
-#define WALL_LEAD_US  (1000000 * SECOND_US) /* what the wall clock is ahead of the boot clock */
+#define WALL_LEAD_US  (1000000 * SECOND_US) /* the lead of the wall clock over the boot clock */
 
 /* A reading that began at @boot_us, with their clock @ahead_us ahead of where it should be. */
 static struct fence_clock_reading reading(uint64_t boot_us, int64_t ahead_us)

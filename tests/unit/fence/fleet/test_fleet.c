@@ -1,5 +1,4 @@
-/* Who belongs to the fleet, what a majority says of it, and who is silent. What is wrong with a
- * master is in test_judge.c. */
+/* The members of the fleet, the view of a majority, and Faults of a master are in test_judge.c. */
 #include "tests/unit/fence/fleet/fleet_fixture.h"
 
 #include <string.h>

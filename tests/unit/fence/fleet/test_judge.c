@@ -1,11 +1,11 @@
-/* What is wrong with a master that is looked at, and what becomes of it: it votes, is refused,
+/* Faults of a master that is looked at, and what becomes of it: it votes, is refused,
  * waits, or is taken back. */
 #include "tests/unit/fence/fleet/fleet_fixture.h"
 
 #include <string.h>
 
 enum {
-    LAST = 4, /* of five masters */
+    LAST = 4, /* the last of five masters */
 };
 
 /* Five active masters, and what the next probe of the last finds: all is well, until a case says
@@ -115,7 +115,7 @@ static void marker_of_another_member_is_refused(void **state)
     assert_refused(FENCE_REASON_OTHER_MEMBER);
 }
 
-/* What it holds counts no more than that of a master that was wiped. */
+/* Its data count no more than that of a master that was wiped. */
 static void marker_that_cannot_be_read_is_taken_back(void **state)
 {
     look.facts.marked = false;

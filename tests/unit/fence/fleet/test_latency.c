@@ -66,7 +66,7 @@ static void nothing_known_is_the_longest_delay(void **state)
     each[0] = steady(100);
     each[4] = steady(100);
     assert_int_equal(fence_latency_hedge_us(each, 5, FENCE_MASTER_DEADLINE_US),
-                     HEDGE_MOST_US); /* of too few */
+                     HEDGE_MOST_US); /* the median of too few */
 }
 
 /* Else only quick answers would count, and the delay would shrink until all calls are hedged. */
@@ -164,7 +164,8 @@ static void what_went_along_with_a_miss_does_not_undo_it(void **state)
     assert_true(latency.slow);
     now_us += UINT64_C(2) * WAITED_US;
     for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++)
-        fence_latency_answered(&latency, 800, now_us + 800); /* of one batch: one of three */
+        fence_latency_answered(&latency, 800,
+                               now_us + 800); /* the answer in one batch: one of three */
     assert_true(latency.slow);
 }
 

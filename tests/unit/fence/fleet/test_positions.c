@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    OLD = 0, /* of three masters: the one that comes back, */
+    OLD = 0, /* the first of three masters: the one that comes back, */
     TOLD,    /* the one that is there, */
     SILENT,  /* and the one that is not */
 

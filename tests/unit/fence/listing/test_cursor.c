@@ -138,7 +138,7 @@ static void cursor_that_makes_no_sense_is_refused(void **state)
     cursor.walked |= 1 << 2; /* enough of them: there is no next page */
     assert_refused(text_of(&cursor, "p"), 5);
     cursor = some;
-    cursor.to = 1; /* of no step */
+    cursor.to = 1; /* to the state of no step */
     assert_refused(text_of(&cursor, "p"), 5);
     cursor = split;
     strcpy(cursor.after, "a//b"); /* no resource */

@@ -14,8 +14,8 @@ enum {
     SOURCES = 3,
 };
 
-/* What a handshake with the member finds: nothing; all of it, by another process; the mark of a try
- * that gave it the incarnation @next. */
+/* The findings of a handshake with the member: nothing; all of it, by another process; the mark of
+ * a try that gave it the incarnation @next. */
 struct fence_facts rejoin_blank(void);
 struct fence_facts rejoin_restarted(void);
 struct fence_facts rejoin_marked(int64_t next);

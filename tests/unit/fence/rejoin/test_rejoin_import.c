@@ -297,7 +297,7 @@ static void late_merge_of_an_earlier_round_is_dropped(void **state)
     rejoin_drop_late(f);
     rejoin_majority_answers(f);
     rejoin_page(f, 0, "page", 7);
-    rejoin_done(f, MEMBER); /* of the earlier round */
+    rejoin_done(f, MEMBER); /* the end of the earlier round */
     assert_no_effects(f);
     rejoin_page(f, 0, "page", 8);
     assert_step(f, FENCE_REJOIN_INSTALL, CORE_SET(MEMBER)); /* two are on their way */

@@ -185,7 +185,7 @@ static void member_that_is_lost_while_holding_is_begun_anew(void **state)
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
 }
 
-/* What they hold was read, or is waited out. */
+/* Their copies were read, or waited out. */
 static void sources_do_not_matter_while_holding(void **state)
 {
     struct core_fixture *f = quarantined(state);

@@ -114,7 +114,7 @@ static void late_reply_of_an_earlier_round_is_dropped(void **state)
 static void recording_that_is_refused_for_ever_is_put_off(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
-    unsigned rounds = 2; /* of asking, and this one */
+    unsigned rounds = 2; /* one for asking, and this one */
     while (rejoin_sent(f, FENCE_REJOIN_RECORD)) {
         assert_true(rounds <= FENCE_REJOIN_ROUNDS_MAX);
         rejoin_changed(f, 0, NULL);
@@ -147,7 +147,7 @@ static void round_that_lost_too_many_is_not_waited_for(void **state)
     assert_broken_off(f, FENCE_REASON_BLANK);
 }
 
-/* What it was asked went down with its connection. */
+/* Its question went down with its connection. */
 static void master_that_went_and_came_back_is_asked_again(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
@@ -245,7 +245,7 @@ static void answer_honestly(struct core_fixture *f, unsigned i, struct fence_vie
     rejoin_done(f, i);
 }
 
-/* Who was sent its admission in the last step. */
+/* The master that got its admission in the last step. */
 static uint32_t admitted(const struct core_fixture *f)
 {
     const uint32_t set = rejoin_sent(f, FENCE_REJOIN_ADMIT);

@@ -8,7 +8,7 @@ enum {
     QUORUM_EXTENSIONS = 3, /* that a lock has had where it is extended under its token */
 };
 
-/* Replies as letters, one for each master in order. Of a vote: y yes, n no, x exhausted, u
+/* Replies as letters, one for each master in order. Letters of a vote: y yes, n no, x exhausted, u
  * uncounted. Of an extension: o yes, to a number below the token; p past, t taken, s superseded, k
  * broken. Of an inspection: a and b, held by that holder. Of all: r refused, l lost, '-' not asked,
  * '.' no answer yet. */

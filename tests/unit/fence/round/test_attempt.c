@@ -9,7 +9,7 @@ enum {
     BEGAN_US = 1000,
 };
 
-static struct fence_counter_votes votes; /* of the attempt under test */
+static struct fence_counter_votes votes; /* votes of the attempt under test */
 
 static void number(struct fence_attempt *attempt, unsigned i, int64_t number)
 {
@@ -315,7 +315,7 @@ static void ended_attempt_takes_no_more_replies(void **state)
 }
 
 enum {
-    FIRST = 0x7,  /* of five, asked first, ... */
+    FIRST = 0x7,  /* three of five, asked first, ... */
     SPARE = 0x18, /* ... and later */
 };
 
@@ -446,7 +446,7 @@ static void outdated_attempt_that_needs_others_is_contended(void **state)
 static void highest_number_so_far_is_of_those_that_answered(void **state)
 {
     struct fence_attempt attempt = after_first("...");
-    votes.numbers[2] = 99; /* of an attempt before */
+    votes.numbers[2] = 99; /* a number of an attempt before */
     assert_int_equal(fence_attempt_highest(&attempt, 0), 0);
     reply_all(&attempt, "75.");
     assert_int_equal(fence_attempt_highest(&attempt, 0), 7);

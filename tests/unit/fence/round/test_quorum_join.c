@@ -1,9 +1,10 @@
-/* Whom a round asks later: masters that were not asked first, and those that join an extension. */
+/* The masters that a round asks later: masters that were not asked first, and those that join an
+ * extension. */
 #include "fence/round/quorum_call.h"
 #include "tests/lib/case.h"
 #include "tests/unit/fence/round/quorum_fixture.h"
 
-/* Of five, the first three are asked, and gave these answers. */
+/* The first three of five are asked, and gave these answers. */
 static struct fence_quorum_call vote_of_first(enum fence_call_kind kind, const char *letters)
 {
     struct fence_quorum_call vote;

@@ -1,4 +1,4 @@
-/* Calls wait until the masters owe less. What they owe are clean-ups here, 64 locks each. */
+/* Calls wait until the masters owe less. Their debts are clean-ups here, 64 locks each. */
 #include "fence/protocol/name.h"
 #include "tests/unit/fence/core_fixture.h"
 

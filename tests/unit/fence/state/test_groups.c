@@ -161,7 +161,7 @@ static struct core_fixture *fixture_with_cleanups(void **state)
     return f;
 }
 
-/* What master 0 is told in the next turn; 0: nothing. */
+/* The message for master 0 in the next turn; 0: nothing. */
 static uint64_t told_again(struct core_fixture *f)
 {
     if (!core_is_due(f))

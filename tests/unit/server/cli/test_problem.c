@@ -1,5 +1,5 @@
-/* What `pawl` says of a problem, as a server sends it: in words of options and verbs. The client
- * that was told it is played here. */
+/* The words of `pawl` about a problem, as a server sends it: in words of options and verbs. The
+ * client that was told it is played here. */
 #include "api/http/problem.h"
 #include "server/cli/problem.h"
 #include "tests/lib/case.h"

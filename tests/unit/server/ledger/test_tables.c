@@ -104,7 +104,7 @@ static void claim_reads_the_account_and_shuts_older_tokens_out(void **state)
     assert_int_equal(write_balance(33, 100), 0);
     assert_int_equal(claim(34), 0);
     assert_int_equal(account.balance, 100);
-    assert_int_equal(account.token, 33); /* of the last write: the claim wrote nothing */
+    assert_int_equal(account.token, 33); /* token of the last write: the claim wrote nothing */
     assert_int_equal(claim(33), FENCE_ESTALE);
     assert_int_equal(highest, 34);
 }
@@ -128,7 +128,7 @@ static int64_t sleep_while_another_adds(int64_t amount)
     return seen_by_a;
 }
 
-/* What it is all for: A reads, sleeps through its lease, B takes over, A wakes up and writes. */
+/* The purpose of all: A reads, sleeps through its lease, B takes over, A wakes up and writes. */
 static void holder_that_slept_through_its_lease_overwrites_nothing(void **state)
 {
     const int64_t seen_by_a = sleep_while_another_adds(50);

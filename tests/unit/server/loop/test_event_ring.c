@@ -1,4 +1,4 @@
-/* What the ring of events keeps, and which ids it knows. */
+/* The events in the ring, and which ids it knows. */
 #include "server/loop/event_ring.h"
 #include "tests/lib/case.h"
 

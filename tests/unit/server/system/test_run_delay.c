@@ -1,4 +1,4 @@
-/* What a thread waits for a processor. */
+/* The wait of a thread for a processor. */
 #include "server/system/run_delay.h"
 #include "tests/lib/case.h"
 #include "tests/lib/clock.h"
@@ -10,7 +10,8 @@
 
 enum {
     SPIN_US = 60000,
-    SHARE_US = SPIN_US / 8, /* of two that share one processor, each waits about half of the time */
+    SHARE_US =
+        SPIN_US / 8, /* share of two that share one processor, each waits about half of the time */
 };
 
 static atomic_bool ends;

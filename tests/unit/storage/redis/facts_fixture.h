@@ -52,7 +52,7 @@ extern const struct facts_marker facts_as_admitted;
 
 void facts_read_marker(const struct facts_marker *marker, struct storage_reading *reading);
 
-/* What all three answers come to, of a server that is configured durable. */
+/* The results of all three answers of a server that is configured durable. */
 struct storage_reading facts_reading(const char *more, const struct facts_marker *marker);
 struct fence_facts facts_of(const char *more, const struct facts_marker *marker);
 

@@ -1,4 +1,4 @@
-/* What a script call's reply says, on replies as they come over the wire. */
+/* The meaning of a script call's reply, on replies as they come over the wire. */
 #include "storage/redis/batch.h"
 #include "tests/lib/case.h"
 #include "tests/unit/storage/redis/wire.h"

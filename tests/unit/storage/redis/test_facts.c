@@ -1,4 +1,4 @@
-/* What is read out of a Redis' answers, on answers as they come over the wire. */
+/* The values from a Redis' answers, on answers as they come over the wire. */
 #include "tests/lib/case.h"
 #include "tests/unit/storage/redis/facts_fixture.h"
 #include "tests/unit/storage/redis/wire.h"
@@ -197,7 +197,8 @@ static void marker_of_a_fleet_with_other_members_is_told_from_one_of_this(void *
 static void marker_says_how_often_a_grant_may_be_extended(void **state)
 {
     struct facts_marker marker = facts_as_admitted;
-    assert_int_equal(facts_of("", &marker).extensions_max, 0); /* of before it could be set */
+    assert_int_equal(facts_of("", &marker).extensions_max,
+                     0); /* a marker of before it could be set */
     marker.extensions = "1000000000";
     assert_int_equal(facts_of("", &marker).extensions_max, 1000000000);
 }
@@ -245,7 +246,7 @@ static void field_that_pawl_did_not_write_is_named_and_the_marker_is_none(void *
     }
 }
 
-/* What the fields of a marker come to, where only the last one is there. */
+/* The meaning of the fields of a marker, where only the last one is there. */
 static int read_closed(const char *closed, struct fence_facts *ret_facts)
 {
     struct storage_reading reading = {0};

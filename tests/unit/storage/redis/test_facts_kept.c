@@ -1,4 +1,4 @@
-/* What follows from a Redis' answers: whether its data can be what its marker says. */
+/* The consequences of a Redis' answers: whether its data can be what its marker says. */
 #include "storage/redis/settle.h"
 #include "tests/lib/case.h"
 #include "tests/unit/storage/redis/facts_fixture.h"
@@ -41,7 +41,7 @@ static void memory_is_intact_where_only_the_replication_id_changed(void **state)
     assert_true(facts_of("", &marker).intact);
     marker.durable = "no";
     assert_true(facts_of("", &marker).intact);
-    marker.lineage = ""; /* by an older pawld */
+    marker.lineage = ""; /* written by an older pawld */
     assert_true(facts_of("", &marker).intact);
 }
 
@@ -71,7 +71,7 @@ static void master_that_was_seen_to_have_lost_something_is_not_intact(void **sta
     assert_false(facts_of("evicted_keys:0\r\n", &marker).intact);
 }
 
-/* What a file may have kept, though it was not durable when it was read, is no loss. */
+/* A file may have kept this, though it was not durable when it was read, is no loss. */
 static void loss_is_what_no_later_start_can_undo(void **state)
 {
     struct facts_marker marker = facts_as_admitted;
@@ -148,7 +148,7 @@ static void master_without_a_marker_kept_nothing(void **state)
     assert_false(reading.facts.intact);
     assert_true(reading.facts.durable);
 
-    facts_read_info(REWRITES, &reading); /* of the file that it began with */
+    facts_read_info(REWRITES, &reading); /* rewrites of the file that it began with */
     assert_int_equal(facts_read_wire(STORAGE_ASK_MARKER, wire, &reading), 0);
     assert_true(reading.facts.durable);
 }
@@ -213,7 +213,7 @@ static void lineage_is_the_markers_where_only_the_replication_id_changed(void **
         const char *sets;
         const char *answers;
         const char *run;
-        const char *lineage; /* of the marker */
+        const char *lineage; /* lineage of the marker */
         bool same;
     } rows[] = {
         {ANSWERS("2"), "0::0", "2@" FACTS_OTHER_ID ":3", FACTS_RUN_ID, other, true},
@@ -248,7 +248,7 @@ static void lineage_is_the_markers_where_only_the_replication_id_changed(void **
     }
 }
 
-/* What is noted is of the process before. */
+/* The notes are of the process before. */
 static void fewer_answers_after_a_restart_are_no_reset(void **state)
 {
     struct facts_marker marker = facts_as_admitted;

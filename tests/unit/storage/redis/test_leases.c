@@ -10,11 +10,11 @@
 enum {
     MILLION = 1000000,
     FEW = 5000,
-    LONGEST_US = 15000, /* of CPU, for one lease; all at once takes some 100 ms */
+    LONGEST_US = 15000, /* time of CPU, for one lease; all at once takes some 100 ms */
     SLACK_BYTES = 4096,
 };
 
-struct redis_api redis; /* of the server; none is called */
+struct redis_api redis; /* functions of the server; none is called */
 
 static int setup(void **state)
 {

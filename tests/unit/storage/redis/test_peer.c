@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Where a UDP socket connected to @address:9 leads. Nothing is sent: connecting one only asks the
- * routes. False if there is no route (no IPv6 here, say). */
+/* The address of a UDP socket connected to @address:9 leads. Nothing is sent: connecting one only
+ * asks the routes. False if there is no route (no IPv6 here, say). */
 static bool host_of(int family, const char *address, char ret_host[static FENCE_HOST_MAX + 1])
 {
     struct sockaddr_in ipv4 = {.sin_family = AF_INET, .sin_port = htons(9)};

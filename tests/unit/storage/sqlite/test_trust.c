@@ -58,7 +58,7 @@ static const struct storage_evidence usual = {
     .boot_id = SAME_BOOT,
 };
 
-/* What is told of a case: the evidence is changed, then judged. */
+/* The text of a case: the evidence is changed, then judged. */
 static struct storage_evidence now;
 
 static int begin(void **state)
@@ -358,7 +358,7 @@ static void file_that_a_floor_replaced_is_refused(void **state)
     EXPECT(REPLACED);
 }
 
-/* The log replays over any file. What it has no page of is the older file's then. */
+/* The log replays over any file. A page that the log lacks is the older file's then. */
 static void database_that_is_older_than_its_log_is_refused(void **state)
 {
     now.file.base_commits--;

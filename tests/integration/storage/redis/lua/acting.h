@@ -25,7 +25,7 @@ void acting_expect_all(void);
 redisReply *acting_settle_once(void);
 long long acting_settle(void);
 
-/* What the marker notes after so many answers of settle.lua were counted. Static, until the next
+/* The marker's note after so many answers of settle.lua were counted. Static, until the next
  * call. */
 const char *acting_answers(unsigned count);
 

@@ -10,7 +10,7 @@
 struct redis_fleet *script_fleet;
 
 static redisContext *link;
-static redisReply *last; /* of the last step: what it answered points there */
+static redisReply *last; /* reply of the last step: what it answered points there */
 static struct fence_view known;
 
 static int start(enum redis_persistence persistence)
@@ -119,7 +119,7 @@ const char *script_lineage(void)
     return lineage;
 }
 
-/* What mark.lua notes of the process: the fields "sets" and "bytes". */
+/* The notes of mark.lua about the process: the fields "sets" and "bytes". */
 static void mark_process(void)
 {
     static const char *const scripts[] = {

@@ -22,7 +22,7 @@ enum {
 
 extern struct redis_fleet *script_fleet;
 
-/* What a case runs between. The first server keeps nothing on disk, the second all. */
+/* The setup and the teardown of a case. The first server keeps nothing on disk, the second all. */
 #define SCRIPT_CASE(name) cmocka_unit_test_setup_teardown(name, script_start, script_stop)
 #define SCRIPT_DURABLE(name)                                                                       \
     cmocka_unit_test_setup_teardown(name, script_start_durable, script_stop)
@@ -62,7 +62,8 @@ void script_assert_error(redisReply *reply, const char *sign);
 /* How many steps of clearing and merging the marker counts. */
 uint32_t script_progress(void);
 
-/* What a probe of the second member finds, where script_mark_active() wrote its marker just now. */
+/* The findings of a probe of the second member, where script_mark_active() wrote its marker just
+ * now. */
 struct fence_facts script_facts(void);
 
 /* Does @request, with what it lacks, to member @to (from 0). Pages point into memory that lives

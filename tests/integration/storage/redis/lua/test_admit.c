@@ -22,7 +22,7 @@ static void admission_makes_it_active_under_its_new_incarnation(void **state)
     script_assert_field("init", NULL);
     script_assert_field("closed", NULL);
     script_assert_field("intact", NULL);
-    script_assert_field("unswept", "0"); /* where sweep.lua begins */
+    script_assert_field("unswept", "0"); /* the place where sweep.lua begins */
     script_assert_field("2", "9007199254740991");
     script_assert_field("floor", "3"); /* a server names none, and lowers none */
     script_assert_field("lineage", script_lineage());

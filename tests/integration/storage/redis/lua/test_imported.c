@@ -1,4 +1,4 @@
-/* What may be done with a lock that was imported, and with a tombstone, on a real Redis: the server
+/* The allowed acts on a lock that was imported, and with a tombstone, on a real Redis: the server
  * is the second of three masters. */
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 

@@ -172,7 +172,7 @@ static void mark_is_intact_though_statistics_were_reset_since(void **state)
     expect_mark_to_say_intact(&seen, true, "yes");
 }
 
-/* What pawld init marks is in test_bootstrap.c. */
+/* The marks of pawld init are in test_bootstrap.c. */
 static void mark_of_a_server_ends_what_init_began(void **state)
 {
     script_mark_active("2", "yes");

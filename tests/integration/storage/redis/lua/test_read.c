@@ -1,4 +1,4 @@
-/* What is asked of the others when a master is taken back, on a real Redis: to record its new
+/* The questions to the others when a master is taken back, on a real Redis: to record its new
  * incarnation, and then to answer their counters and locks. The server is the first of three. */
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 

@@ -1,5 +1,5 @@
 /* The script on a master, on a real Redis: what it writes, and what it makes of what it did not.
- * What each request is answered is in tests/contract/. */
+ * The answers to each request are in tests/contract/. */
 #include "fence/protocol/name.h"
 #include "tests/integration/storage/redis/master_fixture.h"
 #include "tests/lib/case.h"

@@ -1,4 +1,4 @@
-/* What the marker notes of its process is brought up to date, on a real Redis. */
+/* The marker's notes about its process are brought up to date, on a real Redis. */
 #include "tests/integration/storage/redis/lua/acting.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 

@@ -1,4 +1,4 @@
-/* What becomes of imported locks that nobody asks for, on a real Redis. */
+/* The fate of imported locks without a request, on a real Redis. */
 #include "storage/redis/lua/lineage.lua.h"
 #include "storage/redis/lua/sweep.lua.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"

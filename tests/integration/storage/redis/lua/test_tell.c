@@ -27,7 +27,7 @@ static void each_position_rises_and_never_falls(void **state)
     script_assert_field("positions", "11:0,20:9007199254740991,30:1");
 }
 
-/* What it was told stays true, whatever became of it. */
+/* An earlier answer stays true, whatever became of it. */
 static void master_that_may_not_vote_is_told_too(void **state)
 {
     script_mark_joining("no");

@@ -10,7 +10,7 @@
 enum {
     LEASE_MS = 20000, /* a number from this one on may be what is left of a lease, ... */
     LEASES_MS = 90000000,
-    APART_MS = 3000, /* ... of which so much may pass between two servers */
+    APART_MS = 3000, /* ... the time that may pass between two servers */
     MOMENT_MS = 10,  /* the same of the moment for which a free lock is kept */
 };
 

@@ -6,7 +6,7 @@
 
 #include <hiredis/hiredis.h>
 
-/* Reports whether two replies are the same. What is left of a lease may differ by the time between
+/* Reports whether two replies are the same. The rest of a lease may differ by the time between
  * two servers. The words of errors may differ where they are not Pawl's. */
 bool alike_replies(const redisReply *one, const redisReply *other);
 

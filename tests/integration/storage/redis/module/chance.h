@@ -15,7 +15,7 @@ enum {
 /* The same @seed gives the same acts. */
 struct chance {
     uint64_t state;
-    struct fence_group group; /* of the last request */
+    struct fence_group group; /* group of the last request */
 };
 
 struct chance chance_new(uint64_t seed);

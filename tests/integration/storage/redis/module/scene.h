@@ -18,8 +18,8 @@ struct scene {
     redisContext *redis;
 };
 
-/* What a case runs between; the scene is in *@state. The second server keeps all on disk, and its
- * marker says durable. */
+/* The setup and the teardown of a case; the scene is in *@state. The second server keeps all on
+ * disk, and its marker says durable. */
 int scene_start_volatile(void **state);
 int scene_start_always(void **state);
 int scene_end(void **state);

@@ -23,7 +23,7 @@ enum {
     SLACK_MS = 5000,
     REMOVED_MS = 2000,
     MANY = 3000,
-    GONE = -1, /* what PAWL.LEFT answers of no lock */
+    GONE = -1, /* the answer of PAWL.LEFT for no lock */
 };
 
 static const int64_t year_ms = INT64_C(365) * 86400 * 1000;

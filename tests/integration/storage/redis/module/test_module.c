@@ -1,5 +1,5 @@
 /* The command of the module: what it refuses, what it leaves on the disk, and that a master which
- * has it is asked by it. What it answers is in test_alike.c and in tests/contract/. */
+ * has it is asked by it. Its answers are in test_alike.c and in tests/contract/. */
 #include "storage/redis/keys.h"
 #include "tests/integration/storage/redis/master_fixture.h"
 #include "tests/integration/storage/redis/module/alike.h"

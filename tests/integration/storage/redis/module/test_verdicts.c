@@ -208,7 +208,7 @@ static int end(void **state)
     return scene_end(state);
 }
 
-/* What settle.lua notes once its first answer was counted. */
+/* The notes of settle.lua after its first answer was counted. */
 static void settle(struct scene *scene)
 {
     redisReply *server = redisCommand(scene->redis, "INFO server");
@@ -288,7 +288,7 @@ static void replica_before_the_answers_are_noted_is_noticed(void **state)
     REFUSES_WITH_A_REPLICA(*state, "HDEL pawl:fleet answers");
 }
 
-/* By calls that the server counts under other names. */
+/* Counts calls under other names. */
 static void promotion_that_is_not_counted_is_noticed(void **state)
 {
     struct scene *scene = *state;

@@ -27,7 +27,7 @@ static int read_row(void *arg, int count, char **values, char **names)
     return 0;
 }
 
-/* Of a connection without the extension. */
+/* For a connection without the extension. */
 static struct told check(const struct extension_fixture *f, const char *of)
 {
     struct told told = {.of = of};

@@ -24,7 +24,7 @@ enum {
 static char *dir;
 static char path[256];
 static sqlite3 *db;
-static struct storage_rejection rejection; /* of the last call */
+static struct storage_rejection rejection; /* rejection of the last call */
 
 static sqlite3 *open_database(void)
 {
@@ -194,12 +194,12 @@ static const char earlier[] =
     "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
     "INSERT INTO pawl_guard VALUES ('" ORDER "', 34)";
 
-/* What an earlier Pawl runs for a token that is higher than the one it has read. */
+/* An earlier Pawl runs this for a token that is higher than the one it has read. */
 static const char earlier_raise[] =
     "INSERT INTO main.pawl_guard (resource, highest_token) VALUES ('" ORDER "', 40)"
     "  ON CONFLICT (resource) DO UPDATE SET highest_token = excluded.highest_token";
 
-/* What its extension runs before each judgement. */
+/* Its extension runs this before each judgement. */
 static const char earlier_check[] =
     "UPDATE main.pawl_guard SET highest_token = highest_token WHERE resource = '" ORDER "'";
 
