@@ -154,7 +154,7 @@ static void check_asked_group(const struct fence_group *group)
     }
 }
 
-/* Nobody takes a seat by its name. */
+/* No call takes a seat by its name. */
 static void check_asked_name(const struct fence_call *call)
 {
     const size_t len = strlen(call->resource);
@@ -349,7 +349,7 @@ static void start_admitted(struct fence_core *core)
     kinds[call->kind].admitted(core, call);
 }
 
-/* Calls give up before masters are given up: their clean-ups still go out on the old connections,
+/* Calls time out before masters are abandoned: their clean-ups still go out on the old connections,
  * behind what they clean up. */
 static void on_tick(struct fence_core *core)
 {

@@ -51,7 +51,7 @@ struct storage_master_events {
     /* The answer to one request; FENCE_REPLY_LOST if none will come. Exactly one for each. */
     void (*reply)(void *context, unsigned i, const struct fence_reply *reply);
 
-    /* The holder with @lock_id gave up the lock of @resource on this master, or it was taken back
+    /* The holder with @lock_id released the lock of @resource on this master, or it was undone
      * from that holder. Somebody waited for it. Some of these get lost. NULL: not of interest. */
     void (*released)(void *context, const char *lock_id, const char *resource);
 

@@ -4,7 +4,7 @@
  * secret. The secret is 256 random bits. They cannot be guessed, so a slow hash would protect
  * nothing, and one fast hash for each call is enough: BLAKE2b, libsodium's crypto_generichash. Each
  * line of a key file has its own random salt, which is the key of that hash. So two lines for
- * one secret do not look alike, and nobody can try a guess on all lines at once.
+ * one secret do not look alike, and no caller can try a guess on all lines at once.
  *
  * Functions here take the same time for each secret of the right length. Any thread, after
  * sodium_init(). */

@@ -307,8 +307,8 @@ static pawl_lock *left_behind(pawl_client *client, const struct acquisition *acq
     return client_lock_new(client, names, count, acquisition->lock_id, 0);
 }
 
-/* Nobody else knows the lock id: what an attempt may have left behind would stay until its lease
- * ends. */
+/* No other caller knows the lock id: what an attempt may have left behind would stay until its
+ * lease ends. */
 static void clean_up(pawl_client *client, const struct acquisition *acquisition)
 {
     assert(acquisition->lock_id[0] != '\0');
@@ -363,7 +363,7 @@ static int check_request(pawl_client *client, const struct pawl_request *request
     return 0;
 }
 
-/* A client serves one thread at a time: while it waits, nobody can release its own lock. */
+/* A client serves one thread at a time: while it waits, no caller can release its own lock. */
 static int check_own(pawl_client *client, const struct pawl_request *request)
 {
     for (size_t i = 0; i < request->name_count && request->wait_ms != PAWL_NO_WAIT; i++) {

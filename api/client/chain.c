@@ -1,7 +1,7 @@
 /* Checks the signers of the certificate of a server. libcurl believes each certificate that may
- * sign, also that of a program: CA:TRUE is what openssl req -x509 gives where nobody says
- * otherwise. So an authority between has to say that it is one: with keyCertSign in its key usage
- * (RFC 5280, section 4.2.1.3). */
+ * sign, also that of a program: CA:TRUE is what openssl req -x509 gives by default. So an authority
+ * between has to say that it is one: with keyCertSign in its key usage (RFC 5280, section 4.2.1.3).
+ */
 #include "api/client/client.h"
 
 #include <string.h>

@@ -56,7 +56,7 @@ static int64_t after_a_third(const pawl_lock *lock)
     return pawl_lock_deadline_ms(lock) - lock->ttl_ms * 2 / 3;
 }
 
-/* When a call that begins now gives up. One server that is slow gets all the time that is left. */
+/* When a call that begins now times out. One server that is slow gets all the time that is left. */
 static int64_t end_of_call(const struct pawl_renewer *renewer, int64_t deadline_ms)
 {
     assert(renewer->client->server_count >= 1);

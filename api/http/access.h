@@ -7,7 +7,7 @@
 
 /* The sender of a request, as far as the program knows. */
 struct api_caller {
-    const char *id;                          /* for logs and problems; NULL: nobody knows */
+    const char *id;                          /* for logs and problems; NULL: unknown */
     void *key;                               /* the program's own */
     void *keyring;                           /* the program's own */
     unsigned reserved;                       /* the program's own */

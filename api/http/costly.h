@@ -58,7 +58,7 @@ void api_costly_body_came(struct api_request *request);
 /* Lets begin who may. */
 void api_costly_turn(struct api_costly *costly);
 
-/* Milliseconds until a turn can let somebody begin; -1: nobody waits for that alone. */
+/* Milliseconds until a turn can let somebody begin; -1: no call waits for that alone. */
 int api_costly_timeout_ms(const struct api_costly *costly);
 
 /* Lets all bodies in the line go on: a transport cannot end while a connection is suspended. */

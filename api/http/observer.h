@@ -22,7 +22,7 @@ struct api_observed {
 
 struct api_observer {
     /* Called before the answer is sent: a client that has its answer finds it counted. May answer
-     * nothing. NULL: nobody is told. */
+     * nothing. NULL: no client is told. */
     void (*answered)(void *context, const struct api_observed *observed);
     void *context;
 };

@@ -12,7 +12,8 @@ struct api_parking {
     struct api_request *first;
     unsigned count;
 
-    /* The client of a parked request, whose number is @client, has gone; NULL: nobody is told. */
+    /* The client of a parked request, whose number is @client, has gone; NULL: no client is told.
+     */
     void (*left)(void *context, uint64_t client);
     void *left_context;
 };

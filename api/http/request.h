@@ -67,7 +67,7 @@ bool api_request_stream(struct api_request *request, const struct api_answer *he
                         const struct api_stream_owner *owner);
 
 /* Reports whether the client of a parked request is known to have gone; its answer will reach
- * nobody. */
+ * no caller. */
 bool api_request_client_left(const struct api_request *request);
 
 /* A number that the handler keeps with the request, for its answer; 0 at first. */

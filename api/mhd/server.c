@@ -38,7 +38,7 @@ struct api_http {
     struct api_door doors[API_DOORS_MAX];
     unsigned doors_count; /* some may be closed: -1 */
     unsigned doors_open;
-    bool holds;          /* nobody is let in yet */
+    bool holds;          /* no client is let in yet */
     bool accepting;      /* false: there is no space, or was none when it was last tried */
     bool short_of_space; /* and that was told; until a tenth of the space is free */
     unsigned capacity;   /* connections */
@@ -70,7 +70,7 @@ static void on_greeted(void *context, const struct api_greeting *greeting)
 {
     struct api_http *http = context;
     const int fd = greeting->connection->fd;
-    if (greeting->connection->ended) { /* nobody is there to be answered */
+    if (greeting->connection->ended) { /* there is no client to answer */
         api_connections_remove(&http->connections, fd);
         (void)close(fd);
         return;

@@ -41,8 +41,8 @@ struct api_http_config {
     /* At most API_DOORS_MAX. Copied. The server owns their descriptors once it is made. */
     const struct api_door *doors;
     unsigned doors_count;
-    bool
-        holds; /* lets nobody in before api_http_let_in(): who knocks waits in the kernel's queue */
+    bool holds; /* lets no client in before api_http_let_in(): who knocks waits in the kernel's
+                   queue */
     const struct api_routes *routes; /* borrowed for the life of the server */
     size_t routes_count;
     unsigned connections;       /* 0: API_HTTP_CONNECTIONS */
@@ -102,7 +102,7 @@ void api_http_send(struct api_http *http);
 int api_http_watch_fd(const struct api_http *http);
 bool api_http_watch_turn(struct api_http *http);
 
-/* Lets clients in, also those that wait. Only with config.holds; more than once is fine. */
+/* Lets clients in, also the waiters. Only with config.holds; more than once is fine. */
 void api_http_let_in(struct api_http *http);
 
 /* The first step of a clean stop. All is served as before, but each connection ends with its next

@@ -22,7 +22,7 @@ struct api_tls_config {
         *client_ca; /* file, PEM: who signs certificates of clients; NULL: none is asked for */
     bool client_optional;   /* a client may show no certificate; a bad one is refused anyway */
     const char *priorities; /* for GnuTLS; NULL: API_TLS_PRIORITIES */
-    /* Is told what is a risk in files that are read, as a sentence. NULL: nobody is. */
+    /* Is told what is a risk in files that are read, as a sentence. NULL: none is. */
     void (*warn)(const char *sentence);
 };
 

@@ -11,7 +11,7 @@
 struct api_routes api_counters_routes(struct api_backend *backend);
 
 /* Turns the answer to a call of FENCE_CALL_COUNT into its HTTP answer, as api_locks_answer() does
- * for the other calls. Values that nobody is there to take are a gap. */
+ * for the other calls. Values that no client is there to take are a gap. */
 void api_counters_answer(const struct fence_answer *answer);
 
 #endif

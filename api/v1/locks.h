@@ -11,8 +11,9 @@
 struct api_routes api_locks_routes(struct api_backend *backend);
 
 /* Turns the answer to a call into its HTTP answer. answer->client is that of the call; each call is
- * answered exactly once. Allowed inside backend->call() too. @left: the client has gone, so nobody
- * holds a lock that was granted. The caller looks once, and all that it tells goes by that. */
+ * answered exactly once. Allowed inside backend->call() too. @left: the client has gone, so no
+ * caller holds a lock that was granted. The caller looks once, and all that it tells goes by that.
+ */
 void api_locks_answer(const struct fence_answer *answer, bool left);
 
 #endif

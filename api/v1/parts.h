@@ -9,9 +9,9 @@
  * word for each, in the order of the fleet. */
 void api_write_parts(struct api_writer *writer, const enum fence_part parts[], unsigned total);
 
-/* Writes for how long a lock stands if nobody does anything: "remaining_ms"; "delay_ms", which of
- * it comes after the lease, where @owner names one; and "closed" with the reason where nobody may
- * work under it: "delay", or "kept" if @kept, which was released. */
+/* Writes for how long a lock stands if no caller acts: "remaining_ms"; "delay_ms", which
+ * of it comes after the lease, where @owner names one; and "closed" with the reason where no caller
+ * may work under it: "delay", or "kept" if @kept, which was released. */
 void api_write_remaining(struct api_writer *writer, const char *owner, bool kept,
                          uint64_t remaining_ms);
 

@@ -70,7 +70,7 @@ static int bind_to(int fd, const char *path)
     return bind(fd, (const struct sockaddr *)&address, sizeof(address));
 }
 
-/* Nobody can connect before it listens, so nobody gets in before the mode is set. */
+/* No caller can connect before it listens, so no client gets in before the mode is set. */
 static int listen_there(int fd, const char *path, struct stat *ret_file)
 {
     if (bind_to(fd, path) != 0)

@@ -18,10 +18,10 @@ struct api_socket_file {
     ino_t inode;
 };
 
-/* Opens a non-blocking listening socket at @path, with mode API_SOCKET_MODE. A socket that nobody
- * listens on any more is replaced. The caller closes the descriptor. FENCE_EINVAL: empty, or longer
- * than a path may be. FENCE_EIO: errno says why; EADDRINUSE where somebody listens there, EEXIST
- * where another kind of file is there. */
+/* Opens a non-blocking listening socket at @path, with mode API_SOCKET_MODE. A socket that no
+ * process listens on any more is replaced. The caller closes the descriptor. FENCE_EINVAL: empty,
+ * or longer than a path may be. FENCE_EIO: errno says why; EADDRINUSE where somebody listens there,
+ * EEXIST where another kind of file is there. */
 FENCE_CHECKED int api_socket_file_listen(const char *path, struct api_socket_file *ret_file,
                                          int *ret_fd);
 

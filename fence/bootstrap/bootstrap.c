@@ -101,7 +101,7 @@ static uint64_t leases_end_us(const struct fence_bootstrap *bootstrap, uint64_t 
     return now_us + fence_quarantine_us(longest_lease_ms(bootstrap));
 }
 
-/* A holder may still count on its lock, though nobody remembers it. */
+/* A holder may still count on its lock, though no master remembers it. */
 static void begin_waiting(struct fence_bootstrap *bootstrap, uint64_t now_us,
                           struct fence_bootstrap_effect *effect)
 {

@@ -7,8 +7,8 @@
  *                          '----> SURVEYING --> READING_LEASES --> CLOSING ------------'
  *
  * Nothing is written before all masters were looked at. A claimed master is "joining" under an
- * incarnation of this run. Nobody grants from it, and nobody else admits it. So a run that breaks
- * off leaves masters that grant nothing. The same run can then be made again.
+ * incarnation of this run. No server grants from it, and no other server admits it. So a run that
+ * breaks off leaves masters that grant nothing. The same run can then be made again.
  *
  * Why tokens cannot go back through it: once all masters are claimed, nothing is granted any more.
  * A token that was granted before is at most FENCE_FLOOR_MARGIN above the operator's number, or

@@ -11,9 +11,10 @@
  *      vote.
  *
  * Why no token of G is below one of F: a master is closed once all of F were claimed, and each of
- * them was surveyed since. A claimed master grants nothing. So F grants nothing any more, whoever
- * else forgets. A token of F was counted by a majority. Another majority remembers all it voted
- * for, or the run is refused. So one that counted the token was surveyed, and T is no lower.
+ * them was surveyed since. A claimed master grants nothing. So F grants nothing any more, any
+ * caller that else forgets. A token of F was counted by a majority. Another majority remembers all
+ * it voted for, or the run is refused. So one that counted the token was surveyed, and T is no
+ * lower.
  *
  * Why a move can be broken off anywhere: before a master is closed, F is as it was, or all but a
  * minority of it is claimed. The next run claims it again. Later, one closed master is enough to go

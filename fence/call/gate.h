@@ -2,9 +2,9 @@
  * the gate first, in the queue of the gate. Once it has the gate it leaves that queue, and is an
  * acquire of several: of all seats. Meanwhile the next writer of this server waits for the gate.
  *
- * The gate is extended while its writer waits for readers that came before, by requests that nobody
- * answers to: exclusion does not rest on it. A writer that fails releases it. One that is granted
- * keeps it, and extends and releases it with the seats. */
+ * The gate is extended while its writer waits for readers that came before, by requests that no
+ * call answers to: exclusion does not rest on it. A writer that fails releases it. One that is
+ * granted keeps it, and extends and releases it with the seats. */
 #ifndef FENCE_CALL_GATE_H
 #define FENCE_CALL_GATE_H
 

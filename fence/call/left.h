@@ -1,14 +1,14 @@
-/* Clients that left before their answer, and what is taken back then. */
+/* Clients that left before their answer, and what is undone then. */
 #ifndef FENCE_CALL_LEFT_H
 #define FENCE_CALL_LEFT_H
 
 #include "fence/state/state.h"
 
-/* @client has gone: its call is over, and what it took is taken back. Nothing happens if it has no
+/* @client has gone: its call is over, and what it took is undone. Nothing happens if it has no
  * call any more. */
 void core_left(struct fence_core *core, uint64_t client);
 
-/* Nobody was there to be told of this grant: its locks are taken back, and who waits for one of
+/* No caller was there to be told of this grant: its locks are undone, and who waits for one of
  * them is woken. */
 void core_left_grant(struct fence_core *core, const struct fence_taken *declined);
 

@@ -1,10 +1,10 @@
 /* An extension that acquires the lock again, under its own lock id.
  *
  * After one of a lock's masters was replaced, the others may have given numbers above the token for
- * other resources of the slot. Then nobody can join, and too few masters extend. The lock is still
- * there, so it is acquired as a retry of the client would: what is found counts, and what is free
- * is taken. Then it is extended. The token rises, since nothing proves that nobody else held the
- * lock in between: the answer is a new grant. */
+ * other resources of the slot. Then no master can join, and too few masters extend. The lock is
+ * still there, so it is acquired as a retry of the client would: what is found counts, and what is
+ * free is taken. Then it is extended. The token rises, since nothing proves that no other caller
+ * held the lock in between: the answer is a new grant. */
 #ifndef FENCE_CALL_REACQUIRE_H
 #define FENCE_CALL_REACQUIRE_H
 

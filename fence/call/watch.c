@@ -17,8 +17,8 @@ struct look {
     uint64_t serial; /* serial of its round */
     int error;       /* 0, or why nothing is known */
     bool held;
-    bool kept;     /* it is held for nobody (fence/round/holders.h) */
-    int64_t token; /* 0: the masters differ, or nobody holds the lock that stands there */
+    bool kept;     /* it is held for no waiter (fence/round/holders.h) */
+    int64_t token; /* 0: the masters differ, or the lock that stands there has no holder */
     uint64_t until_us;
     const char *owner;
     const struct fence_tally *tally; /* NULL: no master was asked */

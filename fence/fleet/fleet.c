@@ -156,7 +156,7 @@ bool fence_fleet_name_views(struct fence_fleet *fleet)
     return changed;
 }
 
-/* No master votes before its facts were judged, and a master that is taken back not before a new
+/* No master votes before its facts were judged, and a master that rejoins not before a new
  * handshake.
  */
 static const uint32_t master_moves[] = {
@@ -294,7 +294,7 @@ void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks,
     assert(i < fleet->n);
     struct fence_master *master = &fleet->master[i];
     if (master->in_flight == 0)
-        return; /* a reply of a connection that was given up meanwhile */
+        return; /* a reply of a connection that was abandoned meanwhile */
     master->in_flight--;
     master->progress_us = now_us;
     master->lag_us = 0;
@@ -330,7 +330,7 @@ uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups)
     return least < UINT32_MAX ? least : 0;
 }
 
-/* When a silent master is given up: at once where it owes too much, though it may still answer. */
+/* When a silent master is abandoned: at once where it owes too much, though it may still answer. */
 static uint64_t silence_us(const struct fence_master *master, uint64_t deadline_us)
 {
     if (master->in_flight == 0)

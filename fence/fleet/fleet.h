@@ -3,7 +3,7 @@
  *                +--------------------- connection lost ----------------------+
  *                v                                                            |
  *   DOWN --handshake--> facts --judged--> ACTIVE     votes                    |
- *    ^                            |-----> REJOIN     restarted, or forgot: being taken back
+ *    ^                            |-----> REJOIN     restarted, or forgot: rejoining
  *    |                            |-----> RESTAMP    the server id is being renewed
  *    |                            |-----> WAITING    it depends on masters not probed yet
  *    |                            '-----> REFUSED    with a reason an operator can act on
@@ -18,8 +18,8 @@
  *
  * One master's word about a member that votes counts for nothing. One master's word about a member
  * that cannot vote is named to that master alone. So the record of a leader that crashed blocks
- * nobody. This is safe: such a grant counts no vote of that member, and does not depend on what it
- * forgot. */
+ * no caller. This is safe: such a grant counts no vote of that member, and does not depend on what
+ * it forgot. */
 #ifndef FENCE_FLEET_FLEET_H
 #define FENCE_FLEET_FLEET_H
 
@@ -123,13 +123,13 @@ enum fence_reason {
     FENCE_REASON_OTHER_MEMBER, /* the marker of another place in the list */
     FENCE_REASON_OTHER_SIZE,   /* the marker of a fleet with another number of masters */
     FENCE_REASON_MOVED,        /* its fleet was moved to other masters */
-    FENCE_REASON_LIST_ORDER,  /* another is in another's place: nobody is taken back by this list */
-    FENCE_REASON_OTHER_TTL,   /* the marker names another maximum TTL than the majority's */
-    FENCE_REASON_UNDURABLE,   /* its marker says durable, and its settings no longer are */
-    FENCE_REASON_FORGOT,      /* restarted, or its lineage changed: may have forgotten */
-    FENCE_REASON_ROLLED_BACK, /* it lost writes: its position is behind one that it showed */
-    FENCE_REASON_SUPERSEDED,  /* others recorded a higher incarnation of it */
-    FENCE_REASON_JOINING,     /* some server began to take it back */
+    FENCE_REASON_LIST_ORDER,   /* another is in another's place: no master rejoins by this list */
+    FENCE_REASON_OTHER_TTL,    /* the marker names another maximum TTL than the majority's */
+    FENCE_REASON_UNDURABLE,    /* its marker says durable, and its settings no longer are */
+    FENCE_REASON_FORGOT,       /* restarted, or its lineage changed: may have forgotten */
+    FENCE_REASON_ROLLED_BACK,  /* it lost writes: its position is behind one that it showed */
+    FENCE_REASON_SUPERSEDED,   /* others recorded a higher incarnation of it */
+    FENCE_REASON_JOINING,      /* some server began to take it back */
 
     /* These are told to people (fence_fleet_told()), and never judged. */
     FENCE_REASON_INIT,  /* joining: a pawld init marked it, and has not let it vote */
@@ -276,7 +276,7 @@ uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: 
 void fence_fleet_lagged(struct fence_fleet *fleet, uint64_t lag_us, uint64_t now_us);
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 
-/* Reports whether master @i, which is taken back, seems to have kept all it knew since it was
+/* Reports whether master @i, which rejoins, seems to have kept all it knew since it was
  * admitted. */
 bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i);
 

@@ -195,7 +195,7 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
 }
 
 /* Reports whether @i is the process that was admitted, and another machine has replaced it since:
- * it never votes again. One that restarted may be taken back. A higher incarnation of this server's
+ * it never votes again. One that restarted may rejoin. A higher incarnation of this server's
  * own try, which broke off, is no sign of a replacement. */
 static bool is_retired(const struct fence_fleet *fleet, unsigned i)
 {

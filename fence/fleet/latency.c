@@ -103,7 +103,7 @@ static uint64_t expected_us(const struct fence_latency *latency)
     return MARGIN * (latency->mean_us + DEVIATIONS * latency->deviation_us);
 }
 
-/* The majority-th shortest, so that slow masters make nobody wait longer. */
+/* The majority-th shortest, so that slow masters make no caller wait longer. */
 uint64_t fence_latency_hedge_us(const struct fence_latency *each, unsigned n, uint64_t deadline_us)
 {
     assert(n > 0 && n <= FENCE_MASTERS_MAX);

@@ -15,12 +15,12 @@ struct fence_listing_names {
     size_t count;
     struct fence_lock_name *name;
     struct fence_listing_holders {
-        uint64_t on[FENCE_MASTERS_MAX]; /* fence_found.holders; 0: nobody, or not known */
+        uint64_t on[FENCE_MASTERS_MAX]; /* fence_found.holders; 0: none, or not known */
     } * holder;                         /* holder of each name */
 };
 
-/* Takes the names out of what a scan found, in their order, each once; nobody's yet. @names has
- * room for found->count names and holders, unless these are too many. FENCE_EIO: they are. */
+/* Takes the names out of what a scan found, in their order, each once; without a holder yet. @names
+ * has room for found->count names and holders, unless these are too many. FENCE_EIO: they are. */
 FENCE_CHECKED int fence_listing_names_take(struct fence_listing_names *names,
                                            const struct fence_found *found);
 

@@ -29,8 +29,8 @@ static void note_broken(struct fence_turn *turn, const struct fence_request *req
 
 /* Above the token no extension joins, and the next number is higher. A higher number of the lock id
  * is of a later grant. If another lock id has a number that is not above the token, the server
- * may have taken the wrong one for the holder. Both are told, and stay. So does a tombstone: nobody
- * extends it. */
+ * may have taken the wrong one for the holder. Both are told, and stay. So does a tombstone: no
+ * holder extends it. */
 void fence_master_break(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_master_answer *answer)
 {

@@ -23,7 +23,7 @@ bool fence_stored_lock_is_ids(const struct fence_stored_lock *lock,
 uint64_t fence_stored_lock_lease_ms(const struct fence_turn *turn,
                                     const struct fence_stored_lock *lock);
 
-/* Nobody's: not deleted, confirmed or extended by anybody. */
+/* Without a holder: not deleted, confirmed or extended by anybody. */
 bool fence_stored_lock_is_tombstone(const struct fence_stored_lock *lock);
 
 /* Reports whether an imported lock was had by a majority, as one that counts; true of any other. */

@@ -113,7 +113,7 @@ static bool clear_locks(struct fence_turn *turn, const struct fence_rejoin_reque
     return true;
 }
 
-/* Reports whether it is being taken back under the incarnation that is named. */
+/* Reports whether it is rejoining under the incarnation that is named. */
 static bool is_joining(const struct fence_turn *turn, const struct fence_rejoin_request *request)
 {
     const struct fence_stored_marker *marker = &turn->marker;
@@ -239,7 +239,7 @@ struct fence_rejoin_reply fence_master_rejoin(struct fence_turn *turn,
 
 /* ---- restamping ------------------------------------------------------------------------------ */
 
-/* If it was being taken back, and no other master is left to import from, it becomes active under
+/* If it was rejoining, and no other master is left to import from, it becomes active under
  * the incarnation that it was to get: its peers may have recorded that. */
 bool fence_master_restamp(struct fence_turn *turn, const struct fence_facts *seen)
 {

@@ -1,4 +1,4 @@
-/* Merging what one master keeps into another that is taken back: the rules of
+/* Merging what one master keeps into another that rejoins: the rules of
  * storage/redis/lua/install.lua. Merging is commutative and idempotent. The store reads a page, and
  * calls these for each counter and each lock of it. */
 #ifndef FENCE_MASTER_MERGING_H

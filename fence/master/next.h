@@ -5,7 +5,7 @@
  * has the lower ticket, also at another server. The first waiter of each server tells its ticket
  * when it finds the lock held, and a master keeps the lowest. When the lock is released, the master
  * keeps the free lock for that ticket for FENCE_NEXT_MS. A waiter with a higher ticket, or without
- * one, finds the lock held by nobody for the rest of that time. A waiter with that ticket or a
+ * one, finds the lock held by no holder for the rest of that time. A waiter with that ticket or a
  * lower one takes the lock, and ends the time.
  *
  * This is about order alone. A master that forgets tickets, or believes wrong ones, grants no lock
@@ -26,7 +26,7 @@ void fence_master_freed(struct fence_turn *turn, const char *resource, const cha
 bool fence_master_has_ticket(const struct fence_request *request);
 
 /* Reports whether the free lock that @request, which has a ticket, wants is kept for another
- * waiter. Then @answer is the reply. If not, the lock is kept for nobody any more. */
+ * waiter. Then @answer is the reply. If not, the lock is kept for no waiter any more. */
 bool fence_master_kept_for_another(struct fence_turn *turn, const struct fence_request *request,
                                    struct fence_master_answer *answer);
 

@@ -52,7 +52,8 @@ static void confirm_locks(struct fence_turn *turn, const struct fence_request *r
     answer->reply.kind = FENCE_REPLY_YES;
 }
 
-/* ---- giving up ------------------------------------------------------------------------------- */
+/* ---- timing out -------------------------------------------------------------------------------
+ */
 
 static void drop_and_tell(struct fence_turn *turn, const char *resource, const char *lock_id)
 {
@@ -60,7 +61,7 @@ static void drop_and_tell(struct fence_turn *turn, const char *resource, const c
     fence_master_freed(turn, resource, lock_id);
 }
 
-/* Nobody's from here on, for the rest of the lease. No extension of the grant joins, as
+/* Without a holder from here on, for the rest of the lease. No extension of the grant joins, as
  * the counter is above its number. False: no number is above it, and nothing was done. */
 static bool keep_closed(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_stored_lock *lock)

@@ -22,7 +22,7 @@
 /* A lock as a master keeps it. */
 struct fence_stored_lock {
     bool present;
-    char lock_id[FENCE_LOCK_ID_MAX + 1]; /* FENCE_TOMBSTONE: it is nobody's */
+    char lock_id[FENCE_LOCK_ID_MAX + 1]; /* FENCE_TOMBSTONE: it has no holder */
     char owner[FENCE_OWNER_MAX + 1];
     bool adopted; /* it is the holder's, and no attempt's to undo */
     uint64_t attempt;
@@ -75,12 +75,12 @@ struct fence_master_store {
      * is kept. */
     void (*wait)(void *context, const char *resource, uint64_t until_ms, int64_t ticket);
 
-    /* The lock of @resource under @lock_id was given up: tells it to who waits, if anybody still
-     * does, once. Returns the lowest ticket of these; 0: nobody waits, or none has a ticket. */
+    /* The lock of @resource under @lock_id was released: tells it to who waits, if anybody still
+     * does, once. Returns the lowest ticket of these; 0: no call waits, or none has a ticket. */
     int64_t (*notify)(void *context, const char *resource, const char *lock_id);
 
     /* The ticket that the lock of @resource is kept for when it is free, if *@ret_until_ms is after
-     * now; 0: none. Keeps it for @ticket; 0: for nobody. */
+     * now; 0: none. Keeps it for @ticket; 0: for no waiter. */
     int64_t (*next)(void *context, const char *resource, uint64_t *ret_until_ms);
     void (*put_next)(void *context, const char *resource, int64_t ticket, uint64_t until_ms);
 

@@ -14,7 +14,7 @@
  *
  *   memories  How often the member began without a memory: new, replaced, or after it forgot.
  *   random    Two servers that do not know of each other draw different ones.
- *   tries     How often this memory was taken back since: after a restart, say.
+ *   tries     How often this memory rejoined since: after a restart, say.
  *
  * So the incarnations of one memory are below those of the next. A master that has recorded the
  * next memory refuses this one. */
@@ -35,7 +35,7 @@ int64_t fence_incarnation_next(int64_t before, uint64_t random);
 /* Reports whether @a and @b are of one memory. A copy of a machine is of the same. */
 bool fence_incarnation_same_memory(int64_t a, int64_t b);
 
-/* Reports whether a member with this incarnation was never taken back since its fleet was made new.
+/* Reports whether a member with this incarnation never rejoined since its fleet was made new.
  */
 bool fence_incarnation_is_first(int64_t incarnation);
 

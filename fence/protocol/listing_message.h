@@ -61,7 +61,7 @@ struct fence_listed {
     int64_t token; /* token of a lock; 0: the masters differ. The value of a counter; 0: it cannot
                     * be read */
     uint64_t remaining_ms;
-    bool kept;        /* it was released, and nobody has it */
+    bool kept;        /* it was released, and no holder has it */
     uint32_t waiters; /* calls that wait for it at this core */
 };
 

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /* A hash for a lock id where only equality counts. Clients choose lock ids, so the hash is
- * keyed: without the key nobody finds two lock ids that count as one. It is of this process alone,
- * and nothing of it may be kept or sent. */
+ * keyed: without the key no attacker finds two lock ids that count as one. It is of this process
+ * alone, and nothing of it may be kept or sent. */
 uint64_t fence_lock_id_hash(const char *lock_id);
 
 /* Sets the key of fence_lock_id_hash(), of random bits. Before the first hash and the first thread:

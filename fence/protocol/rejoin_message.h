@@ -1,4 +1,4 @@
-/* Messages to a master, and by it, while it is taken back (fence/rejoin/rejoin_state.h), or
+/* Messages to a master, and by it, while it rejoins (fence/rejoin/rejoin_state.h), or
  * made a member of a fleet (fence/bootstrap/bootstrap.h). */
 #ifndef FENCE_PROTOCOL_REJOIN_MESSAGE_H
 #define FENCE_PROTOCOL_REJOIN_MESSAGE_H
@@ -52,7 +52,7 @@ enum fence_rejoin_part {
 struct fence_rejoin_request {
     enum fence_rejoin_step step;
     uint64_t tag;         /* comes back in the reply */
-    unsigned member;      /* index of the master that is taken back */
+    unsigned member;      /* index of the master that rejoins */
     int64_t incarnation;  /* that the member is to get. MARK writes it; CLEAR, INSTALL, ADMIT,
                            * SURVEY,  LEASES and CLOSE do nothing where they find another; READ where
                            * another is  recorded */

@@ -1,5 +1,5 @@
 /* Seats: ordinary locks that share a counter. A semaphore `orders` with 3 permits has the seats
- * `orders#0`, `orders#1` and `orders#2`. No name that a user gives has a '#', so nobody takes a
+ * `orders#0`, `orders#1` and `orders#2`. No name that a user gives has a '#', so no call takes a
  * seat by its name. fence_slot() reads a name up to the '#': all seats of a name have the counter
  * of that name, and so a token that is granted later is higher, whichever seat it is for.
  *

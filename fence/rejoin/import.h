@@ -1,5 +1,5 @@
-/* The import: pages of counters and locks of a majority are merged into the member that is taken
- * back. If locks cannot be read, the longest lease is waited out. */
+/* The import: pages of counters and locks of a majority are merged into the member that rejoins.
+ * If locks cannot be read, the longest lease is waited out. */
 #ifndef FENCE_REJOIN_IMPORT_H
 #define FENCE_REJOIN_IMPORT_H
 

@@ -1,4 +1,4 @@
-/* How a master that may have forgotten something is taken back: it imports what a majority of the
+/* How a master that may have forgotten something rejoins: it imports what a majority of the
  * others holds. One server is the leader of a rejoin: it leads the steps for one member.
  *
  *   ASKING --q others--> MARKING --> CLEARING --> RECORDING --q others--> IMPORTING --> ADMITTING
@@ -33,14 +33,14 @@
  * Why tokens do not go back, and a lock does not get two holders: take a grant or an extension that
  * counts the member as it was before. Its masters and the q that are read share a master. Perhaps
  * the act there came before the record: then its lock, and a counter of at least its token, are
- * read there. Otherwise that master refuses the act. A master among the q that forgot itself was
- * taken back by the same rule.
+ * read there. Otherwise that master refuses the act. A master among the q that forgot itself
+ * rejoined by the same rule.
  *
  * Imported data only stand in the way. A lock counts for its holder's extension only where q
  * masters had it. Its number counts for nothing. Locks of two ids for one name become a tombstone,
- * which is nobody's, and which its time alone ends.
+ * which has no holder, and which its time alone ends.
  *
- * If no q others are active (a majority restarted together), nobody can be asked. There a master
+ * If no q others are active (a majority restarted together), no master can be asked. There a master
  * is trusted alone if it can say that it lost nothing (fence_facts.intact, FENCE_EFFECT_RESTAMP).
  * So is one that is half-way through an import, which took nothing from it. Its incarnation is of
  * the memory that it kept (fence/protocol/incarnation.h). A machine that was admitted in its place

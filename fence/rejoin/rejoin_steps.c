@@ -37,7 +37,7 @@ void core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_
     core_give_up(core, fence_set_of(member), reason);
 }
 
-/* The member cannot be taken back now. A fault of it stays on show until the next
+/* The member cannot rejoin now. A fault of it stays on show until the next
  * handshake. */
 static void put_rejoin_off(struct fence_core *core, unsigned member)
 {
@@ -167,7 +167,7 @@ void core_rejoin_mark(struct fence_core *core, unsigned member)
     struct fence_master *master = core_master(core, member);
     int64_t next;
     const bool keeps = draw_incarnation(core, member, &next);
-    if (next > FENCE_INCARNATION_MAX) { /* nobody could read the markers that record it */
+    if (next > FENCE_INCARNATION_MAX) { /* no server could read the markers that record it */
         put_rejoin_off(core, member);
         return;
     }

@@ -46,9 +46,10 @@ void core_rejoin_ask(struct fence_core *core, unsigned member);
 /* MARKING: the marker of @member names an incarnation that no try before it had. */
 void core_rejoin_mark(struct fence_core *core, unsigned member);
 
-/* MARKING, and the member refused: its marker was not the one that was seen. So nobody heard of the
- * incarnation, and it counts for nothing. The member may belong to another server's try by now, and
- * may restart later with all that it knew. With this incarnation it would seem to lack a memory. */
+/* MARKING, and the member refused: its marker was not the one that was seen. So no server heard of
+ * the incarnation, and it counts for nothing. The member may belong to another server's try by now,
+ * and may restart later with all that it knew. With this incarnation it would seem to lack a
+ * memory. */
 void core_rejoin_unmark(struct fence_core *core, unsigned member);
 
 /* CLEARING: the locks of @member go, a part of them at a time, from @cursor on. */

@@ -80,7 +80,7 @@ static unsigned full_masters(const struct fence_counter_call *round)
     return round->obstacles.count[FENCE_OBSTACLE_FULL];
 }
 
-/* A name that nobody has is not begun on the spare masters, where others have no room for it. */
+/* A name that no holder has is not begun on the spare masters, where others have no room for it. */
 bool fence_counter_call_wants_more(const struct fence_counter_call *round)
 {
     const struct fence_tally *tally = &round->tally;

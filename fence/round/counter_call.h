@@ -6,9 +6,9 @@
  * calls get higher ones.
  *
  * Masters differ where one missed a call, or where two calls crossed. Then the values of the round
- * are nobody's. The next round names the highest number, so that masters which are behind come up
- * to it. A reading counts by nothing. It has to be found at a majority too: what only a few masters
- * have, a later reading might miss. */
+ * are no holder's. The next round names the highest number, so that masters which are behind come
+ * up to it. A reading counts by nothing. It has to be found at a majority too: what only a few
+ * masters have, a later reading might miss. */
 #ifndef FENCE_ROUND_COUNTER_CALL_H
 #define FENCE_ROUND_COUNTER_CALL_H
 
@@ -48,8 +48,8 @@ bool fence_counter_call_wants_more(const struct fence_counter_call *round);
 /* The round is over: masters that owe an answer count as timed out. */
 void fence_counter_call_give_up(struct fence_counter_call *round);
 
-/* The facts that are certain by now. Never OPEN once nobody owes an answer and nobody is spare.
- * AGREED:
+/* The facts that are certain by now. Never OPEN once no master owes an answer and no master is
+ * spare. AGREED:
  * *@ret_number is the number; untouched otherwise. */
 enum fence_count_verdict fence_counter_call_verdict(const struct fence_counter_call *round,
                                                     int64_t *ret_number);

@@ -16,14 +16,14 @@ struct fence_holders {
     char owner[FENCE_OWNER_MAX + 1]; /* the label that came with that holder */
 };
 
-/* Nobody was named yet. */
+/* No holder was named yet. */
 void fence_holders_begin(struct fence_holders *holders);
 
 /* Master @i answered FENCE_REPLY_HELD. At most once a master and round. */
 void fence_holders_record(struct fence_holders *holders, unsigned i,
                           const struct fence_reply *reply);
 
-/* The fence_lock_id_hash() of that holder; 0: nobody was named, or it is nobody's. */
+/* The fence_lock_id_hash() of that holder; 0: no holder was named, or it has no holder. */
 uint64_t fence_holders_top(const struct fence_holders *holders);
 
 /* Reports whether that is no holder: the lock was released, and stays closed for a while. */
@@ -40,7 +40,7 @@ uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigne
  * more than one. */
 int64_t fence_holders_token(const struct fence_holders *holders, unsigned majority);
 
-/* The highest number that any holder was named with; 0: nobody was named. */
+/* The highest number that any holder was named with; 0: no holder was named. */
 int64_t fence_holders_highest(const struct fence_holders *holders);
 
 #endif

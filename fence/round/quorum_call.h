@@ -53,7 +53,7 @@ void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kin
                              uint32_t first, uint32_t spare);
 
 /* Reports whether those that were asked cannot settle it, so that all spare masters are to be
- * asked. Never for a grant that was broken: nobody else is to keep it longer. */
+ * asked. Never for a grant that was broken: no other caller is to keep it longer. */
 bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote);
 
 /* Extend: the set of masters, all @active, to send a JOIN to now. They then owe an answer again.
@@ -64,11 +64,12 @@ uint32_t fence_quorum_call_join(struct fence_quorum_call *vote, uint32_t late, u
 void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
                              const struct fence_reply *reply);
 
-/* The facts that are certain by now. Never OPEN once nobody owes an answer, nobody is spare and
- * nobody can join; or after fence_quorum_call_give_up(). */
+/* The facts that are certain by now. Never OPEN once no master owes an answer, no master is spare
+ * and no master can join; or after fence_quorum_call_give_up(). */
 enum fence_verdict fence_quorum_call_verdict(const struct fence_quorum_call *vote);
 
-/* The round is over: masters that owe an answer count as timed out, and nobody can join any more.
+/* The round is over: masters that owe an answer count as timed out, and no master can join any
+ * more.
  */
 void fence_quorum_call_give_up(struct fence_quorum_call *vote);
 

@@ -32,10 +32,10 @@ enum fence_event_kind {
     FENCE_EVENT_REJOIN,   /* a master answered a FENCE_EFFECT_REJOIN, or it is known that none will
                            * come: as for requests, after a DOWN */
     FENCE_EVENT_LEFT,     /* @client has gone. An acquire of its ends with FENCE_ELEFT, and what it
-                           * may have been granted is taken back; any other call goes on */
-    FENCE_EVENT_DECLINED, /* the client of the grant in the last answer has gone. @declined is taken
-                           * back by its attempt. So a later grant under the same lock id stays */
-    FENCE_EVENT_RELEASED, /* somebody gave up the lock of @released that calls wait for */
+                           * may have been granted is undone; any other call goes on */
+    FENCE_EVENT_DECLINED, /* the client of the grant in the last answer has gone. @declined is
+                             undone by its attempt. So a later grant under the same lock id stays */
+    FENCE_EVENT_RELEASED, /* somebody released the lock of @released that calls wait for */
     FENCE_EVENT_LAGGED,   /* this process did not run for @lag_us, until now. It could not ask and
                            * not hear, so that is no silence of masters */
     FENCE_EVENT_TICK,     /* time went by: send one when fence_core_deadline() has come */
@@ -108,7 +108,7 @@ struct fence_counts {
     uint64_t contended; /* attempts that failed since contenders split the masters */
     uint64_t confirms;  /* second rounds, where masters gave different numbers */
     uint64_t hedges;    /* masters that were asked as another did not answer in time */
-    uint64_t rejoins[FENCE_MASTERS_MAX]; /* how often the member was taken back by this server */
+    uint64_t rejoins[FENCE_MASTERS_MAX]; /* how often the member rejoined by this server */
 };
 
 #endif

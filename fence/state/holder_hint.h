@@ -11,7 +11,7 @@
 
 struct core_holder_hint {
     uint64_t held_until_us; /* 0: not known to be held */
-    uint64_t holder;        /* hash of the lock id of who holds it; 0: nobody known */
+    uint64_t holder;        /* hash of the lock id of who holds it; 0: none known */
     uint64_t released;      /* Bloom bits of the lock ids released since the last attempt */
     char owner[FENCE_OWNER_MAX + 1];
 };

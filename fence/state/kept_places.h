@@ -3,12 +3,13 @@
  * for the other servers, are kept for FENCE_PLACE_KEPT_US. A call that comes within that time, for
  * the same resource, with the same lock id and the same key, stands where the waiter stood.
  *
- * A kept place is a rank and no member of a queue, so nobody waits for a waiter that is away.
+ * A kept place is a rank and no member of a queue, so no call waits for a waiter that is away.
  * Places are bounded with the waiters: where both together exceed the bound, the place that was
- * left first is dropped. A grant ends a place: whoever comes again after it goes to the end.
+ * left first is dropped. A grant ends a place: any caller that comes again after it goes to the
+ * end.
  *
- * Resource, lock id and key are compared by their keyed hash, which nobody can aim at. A collision
- * would give a waiter another place in the queue, and no lock. */
+ * Resource, lock id and key are compared by their keyed hash, which no attacker can aim at. A
+ * collision would give a waiter another place in the queue, and no lock. */
 #ifndef FENCE_STATE_KEPT_PLACES_H
 #define FENCE_STATE_KEPT_PLACES_H
 
@@ -72,7 +73,7 @@ int64_t core_kept_places_ticket(struct core_kept_places *kept, uint32_t place, i
 void core_kept_places_leave(struct core_kept_places *kept, uint32_t place, bool granted,
                             uint64_t now_us);
 
-/* The client of the latest grant had gone, and its lock, @lock_id of @resource, is taken back.
+/* The client of the latest grant had gone, and its lock, @lock_id of @resource, is undone.
  * @place, which its waiter left, is kept as if nothing had been granted. */
 void core_kept_places_declined(struct core_kept_places *kept, uint32_t place, const char *resource,
                                const char *lock_id);

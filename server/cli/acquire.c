@@ -83,7 +83,7 @@ static int show_grant(const struct acquire_options *options, pawl_client *client
         cli_grant_print_none(code);
     if (error < 0 || cli_printed())
         return code;
-    (void)pawl_release(client, lock, NULL); /* nobody would know the lock id */
+    (void)pawl_release(client, lock, NULL); /* no caller would know the lock id */
     return CLI_EXIT_ERROR;
 }
 

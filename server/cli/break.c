@@ -20,7 +20,7 @@ enum {
 struct break_options {
     struct cli_globals *globals;
     const char *name;
-    int64_t token; /* 0: of whoever holds it now */
+    int64_t token; /* 0: of the present holder */
     bool yes;
 };
 

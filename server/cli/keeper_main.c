@@ -20,7 +20,7 @@
 
 enum {
     KILL_AGAIN_MS = 20,   /* between two looks for what was forked meanwhile */
-    UNKILLABLE_MS = 2000, /* a process of another user, say: then the keeper gives up */
+    UNKILLABLE_MS = 2000, /* a process of another user, say: then the keeper stops trying */
 };
 
 /* The state of the command. It moves downward only. */
@@ -145,7 +145,7 @@ static void take_order(struct keeper *keeper)
     const ssize_t len = recv(keeper->fd, &order, sizeof(order), MSG_DONTWAIT);
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (len != sizeof(order)) { /* `pawl lock` was killed: nobody extends the lock any more */
+    if (len != sizeof(order)) { /* `pawl lock` was killed: no holder extends the lock any more */
         kill_all(keeper);
         return;
     }

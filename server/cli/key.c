@@ -16,7 +16,7 @@
 #include <sodium.h>
 
 enum {
-    ID_MADE_LEN = 10, /* characters of an id that nobody chose */
+    ID_MADE_LEN = 10, /* characters of a random id */
 };
 
 struct key_options {
@@ -137,7 +137,7 @@ static int make_line(const struct key_options *options, const struct api_key_tex
     return CLI_EXIT_DONE;
 }
 
-/* An id that nobody chose: hexadecimal digits. */
+/* A random id: hexadecimal digits. */
 static void make_id(char ret_id[static FENCE_KEY_ID_MAX + 1])
 {
     unsigned char bytes[ID_MADE_LEN / 2];

@@ -1,5 +1,5 @@
 /* Why a call failed, in the words of the command line. A server speaks of headers, paths and
- * members of JSON; whoever types `pawl` knows options and verbs. */
+ * members of JSON; a user of `pawl` knows options and verbs. */
 #ifndef SERVER_CLI_PROBLEM_H
 #define SERVER_CLI_PROBLEM_H
 

@@ -5,8 +5,8 @@
  *     "key":"deploy","owner":"worker-7","client":"10.0.0.3:40312","request_id":"3f2a...",
  *     "trace":"00-...","worker":1}
  *
- * Members that mean nothing for an event, or that nobody gave, are left out. No lock id is ever in
- * it. */
+ * Members that mean nothing for an event, or that no caller gave, are left out. No lock id is ever
+ * in it. */
 #ifndef SERVER_LOOP_AUDIT_LOG_H
 #define SERVER_LOOP_AUDIT_LOG_H
 

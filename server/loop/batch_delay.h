@@ -12,10 +12,10 @@
 
 enum {
     SERVER_BATCH_DELAY_US = 5000,     /* since the first of those answers, and what waits at most */
-    SERVER_BATCH_DELAY_FRUITLESS = 8, /* turns without a call, after which it is given up */
+    SERVER_BATCH_DELAY_FRUITLESS = 8, /* turns without a call, after which it is abandoned */
 };
 
-/* All zero: nobody was answered yet. */
+/* All zero: no call was answered yet. */
 struct server_batch_delay {
     unsigned owed;      /* clients that were answered, and may ask again at once */
     uint64_t since_us;  /* when the first of them was */

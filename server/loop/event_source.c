@@ -39,7 +39,7 @@ static enum api_event_kind event_kind_of(enum server_happening what)
         [SERVER_HAPPENED_GRANT] = API_EVENT_GRANTED,
         [SERVER_HAPPENED_FOUND] = API_EVENTS, /* nothing changed */
         [SERVER_HAPPENED_REGRANT] = API_EVENT_GRANTED,
-        [SERVER_HAPPENED_UNANSWERED] = API_EVENTS, /* nobody has it */
+        [SERVER_HAPPENED_UNANSWERED] = API_EVENTS, /* no holder has it */
         [SERVER_HAPPENED_EXTENSION] = API_EVENT_EXTENDED,
         [SERVER_HAPPENED_RELEASE] = API_EVENT_RELEASED,
         [SERVER_HAPPENED_LOSS] = API_EVENT_LOST,

@@ -31,7 +31,7 @@ struct server_happened {
     const struct fence_answer *answer; /* NULL: there is none yet */
 };
 
-/* Whoever listens. */
+/* The listener. */
 struct server_listening {
     bool (*listens)(const void *context); /* true if anything is to be told now */
     void (*happened)(void *context, const struct server_happened *happened);
@@ -51,7 +51,7 @@ void server_happened_call(const struct server_happened_listeners *listeners,
                           const struct fence_call *call);
 
 /* Tells what @answer says of locks. Before its request is answered. @left: its client has gone, so
- * nobody is told what was granted or lost. */
+ * no client is told what was granted or lost. */
 void server_happened_answer(const struct server_happened_listeners *listeners,
                             const struct fence_answer *answer, bool left);
 

@@ -11,8 +11,8 @@
  * sentence is on stderr then, which says why. Names are not looked up here. */
 FENCE_CHECKED int server_keys_check_listens(const struct server_http_options *options);
 
-/* The same for sockets that are open already, whoever opened them. Listeners for metrics alone need
- * no keys. */
+/* The same for sockets that are open already, with any opener. Listeners for metrics
+ * alone need no keys. */
 FENCE_CHECKED int server_keys_check_listeners(const struct server_http_options *options,
                                               const struct server_listeners *listeners);
 

@@ -1,6 +1,6 @@
-/* Leases that this worker granted or extended, and that nobody ended through it: so that an event
- * can say whose lock ended, and when a lease ran out. A bounded number: a later lease takes the
- * place of the one beside it that ends first. Nothing may be decided by it. */
+/* Leases that this worker granted or extended, and that were not ended through it: so that an
+ * event can say whose lock ended, and when a lease ran out. A bounded number: a later lease takes
+ * the place of the one beside it that ends first. Nothing may be decided by it. */
 #ifndef SERVER_LOOP_LEASES_H
 #define SERVER_LOOP_LEASES_H
 

@@ -74,7 +74,7 @@ static int tell_usage(const char *address)
     return SERVER_EXIT_USAGE;
 }
 
-/* Says why nobody can listen on @address, by what the API's functions returned and by errno.
+/* Says why no caller can listen on @address, by what the API's functions returned and by errno.
  * Returns the exit status. */
 static int tell_why(const char *address, int error)
 {
@@ -248,7 +248,7 @@ static int open_name(struct server_listeners *listeners, const char *address,
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* A file needs no TLS: nobody stands between its two ends. */
+/* A file needs no TLS: no process stands between its two ends. */
 static bool has_tls(const struct server_listeners *listeners, const char *address)
 {
     if (begins_with(address, plain_prefix) || begins_with(address, unix_prefix))
@@ -303,8 +303,8 @@ int server_listeners_open(const struct server_listens *listens, struct api_tls *
     return status;
 }
 
-/* An address of a network is bound for a moment, and nobody is let in. Reports whether it is free
- * is not asked: the pawld that runs may have it. */
+/* An address of a network is bound for a moment, and no client is let in. Reports whether it is
+ * free is not asked: the pawld that runs may have it. */
 static int check_one(const char *text, const struct api_tls *tls, bool metrics_only)
 {
     char name[API_HOST_NAME_MAX + 1];
@@ -362,7 +362,7 @@ static struct server_listener *add_listener(struct server_listeners *listeners, 
     return listener;
 }
 
-/* A socket that nobody but all workers together accept from. */
+/* A socket from which only all workers together accept. */
 static int add_extra(struct server_listeners *listeners, int fd, const char *name,
                      const struct server_listener_kind *kind)
 {

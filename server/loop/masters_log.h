@@ -2,9 +2,9 @@
  * fleet was made with.
  *
  * A warning is something to act on. A master that restarts, or that pawld has not reached yet, most
- * often votes again within a second and needs nobody. Such a reason is logged as info first, and as
- * a warning when the master has not voted for SERVER_MASTERS_LASTED_MS. A reason that only an
- * operator can mend is a warning at once. */
+ * often votes again within a second and needs no operator. Such a reason is logged as info first,
+ * and as a warning when the master has not voted for SERVER_MASTERS_LASTED_MS. A reason that only
+ * an operator can mend is a warning at once. */
 #ifndef SERVER_LOOP_MASTERS_LOG_H
 #define SERVER_LOOP_MASTERS_LOG_H
 

@@ -28,7 +28,7 @@ static void count_grant(struct server_metrics *metrics, const struct fence_answe
     if (!answer->waited)
         api_histogram_add(&of->acquire, API_SCALE_TIME, answer->served_us);
     if (answer->found)
-        return; /* granted before, nobody knows when */
+        return; /* granted before, at an unknown time */
     if (!answer->group)
         server_holds_granted(&metrics->holds, answer->lock_id, answer->resource, now_us);
     for (unsigned k = 0; answer->group && k < answer->group->count; k++)

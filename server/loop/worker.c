@@ -44,7 +44,7 @@ static void on_script_call(void *context, unsigned i, unsigned requests, uint64_
 }
 
 /* Reports whether the answer counts without its client. A lock is released anyway, and a call that
- * failed granted nothing. Nobody holds a grant, and nobody was told of an extension. */
+ * failed granted nothing. No caller holds a grant, and no client was told of an extension. */
 static bool ends_all_the_same(const struct fence_answer *answer)
 {
     return answer->kind != FENCE_CALL_EXTEND &&
@@ -52,7 +52,7 @@ static bool ends_all_the_same(const struct fence_answer *answer)
 }
 
 /* This asks once whether the client is there. A client may leave at any moment, so a second look
- * could differ: the log would then tell of a grant that is taken back. */
+ * could differ: the log would then tell of a grant that is undone. */
 static bool on_answer(void *context, const struct fence_answer *answer)
 {
     struct server_worker *worker = context;
@@ -242,7 +242,7 @@ static void let_in(struct server_worker *worker)
                ready ? "ready" : "not ready");
     worker->holds_till_us = 0;
     api_http_let_in(worker->http);
-    server_http_loop_answered(&worker->http_loop); /* a turn for those who wait already */
+    server_http_loop_answered(&worker->http_loop); /* a turn for the waiters already */
 }
 
 static void before_worker_sleeps(void *context)

@@ -11,11 +11,11 @@
  *        '-----------------'-------halt-----------------'-----------------------------> ended
  *
  * A worker that leaves is not ready, and serves all calls. Each connection ends with its next
- * answer. One that drains grants nothing more (503 stopping), and tells those that wait. Holders
+ * answer. One that drains grants nothing more (503 stopping), and tells the waiters. Holders
  * can still extend and release, over new connections too. It is idle when all calls are answered;
  * open connections without one do not hold it up.
  *
- * A worker whose listeners another process has by now, as it was handed over, lets nobody in. It
+ * A worker whose listeners another process has by now, as it was handed over, lets no client in. It
  * serves those that are connected, and each connection ends with its next answer. It drains when
  * all have gone, or when the time of a drain is over. */
 #ifndef SERVER_LOOP_WORKER_H

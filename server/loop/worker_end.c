@@ -106,7 +106,7 @@ void server_worker_give_up_listeners(struct server_worker *worker)
                    worker->config.addresses.store ? PASSED_LEAD_MS : worker->config.ends.drain_ms);
 }
 
-/* Nobody comes any more, and all who were there have gone. */
+/* No client comes any more, and all that were there have gone. */
 static bool has_left(const struct server_worker *worker)
 {
     return !api_http_is_open(worker->http) && api_http_connections(worker->http) == 0;

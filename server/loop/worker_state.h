@@ -32,8 +32,8 @@ struct server_worker {
     uv_loop_t loop;
     uv_async_t ordered;
     atomic_uint_least64_t turns;
-    atomic_bool ready;         /* a majority votes */
-    uint64_t holds_till_us;    /* before, nobody is let in unless it is ready; 0: all are let in */
+    atomic_bool ready;      /* a majority votes */
+    uint64_t holds_till_us; /* before, no client is let in unless it is ready; 0: all are let in */
     uint64_t majority_from_us; /* when a majority voted first, where clients are held; 0: not yet */
     atomic_uint orders;        /* that came since it looked last */
     enum worker_phase phase;
@@ -65,7 +65,7 @@ void server_worker_give_up_listeners(struct server_worker *worker);
 /* In each turn, before the driver's own. */
 void server_worker_end_turn(struct server_worker *worker);
 
-/* After that: nobody is owed an answer any more. */
+/* After that: no client is owed an answer any more. */
 bool server_worker_may_end(const struct server_worker *worker);
 
 #endif

@@ -6,7 +6,7 @@
  *      |  pawld 1 take          -->  |
  *      |  <--  pawld 1 COUNT MS      |   how many listeners follow, and its longest time to end
  *      |  <--  door ...              |   COUNT times: a listener with its sockets
- *      |  leave                 -->  |   the old one lets nobody in any more, and ends
+ *      |  leave                 -->  |   the old one lets no client in any more, and ends
  *      |  <--  the end of the connection, when the old one has ended
  *
  * With masters of Redis the new one serves before it says "leave": both may serve at once. A file

@@ -18,8 +18,8 @@ struct move {
     bool closed;
 };
 
-/* All masters are claimed, and grant nothing yet. From here on nobody serves from the file; before,
- * it was as it is. Leases that it granted end during the wait. */
+/* All masters are claimed, and grant nothing yet. From here on no process serves from the file;
+ * before, it was as it is. Leases that it granted end during the wait. */
 static void close_file(void *context, const struct fence_bootstrap *run, uint64_t wait_ms)
 {
     struct move *move = context;

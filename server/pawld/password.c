@@ -47,8 +47,8 @@ static bool is_cut_line(const char *line)
     return len > 0 && len < LINE_MAX_BYTES - 1 && line[len - 1] != '\n';
 }
 
-/* The same of the first line of the file @path. @flags 0, or O_NONBLOCK: a FIFO that nobody writes
- * is not waited for. */
+/* The same of the first line of the file @path. @flags 0, or O_NONBLOCK: a FIFO that no process
+ * writes is not waited for. */
 static bool read_file(const char *path, int flags, char password[static STORAGE_SECRET_MAX + 1],
                       char why[static WHY_MAX])
 {

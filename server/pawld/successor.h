@@ -33,7 +33,7 @@ struct pawld_successor_config {
     const struct pawld_sockets *sockets; /* borrowed */
     uint32_t most_ms;                    /* that this process takes to end */
 
-    /* The other one is there: this one is to let nobody in any more, and to end. Once. */
+    /* The other one is there: this one is to let no client in any more, and to end. Once. */
     void (*leave)(void *context, int pid);
     void *context;
 };
@@ -41,7 +41,7 @@ struct pawld_successor_config {
 /* The caller's memory, until the end and until the loop has run once more after it. */
 struct pawld_successor {
     struct pawld_successor_config config;
-    int listen_fd, fd; /* -1: nobody is there */
+    int listen_fd, fd; /* -1: none */
     int pid;
     bool asked;    /* it has the sockets */
     bool leaving;  /* it was told so */
@@ -52,7 +52,7 @@ struct pawld_successor {
 };
 
 /* Listens at config.path from now on, in the place of whatever listened there. A path where that
- * cannot be is logged, and nobody can take our place then. */
+ * cannot be is logged, and no process can take our place then. */
 void pawld_successor_await(struct pawld_successor *successor,
                            const struct pawld_successor_config *config);
 

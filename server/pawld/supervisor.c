@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-    LOOKS = 2, /* in the time after which the manager gives up */
+    LOOKS = 2, /* in the time after which the manager stops waiting */
 };
 
 /* True if each loop has turned since the last look. Loops that rest are woken for the next one. */

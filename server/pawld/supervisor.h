@@ -25,13 +25,13 @@ struct pawld_supervisor {
     struct server_worker *const *workers; /* borrowed */
     unsigned count;
     uint64_t turns[SERVER_WORKERS_MAX]; /* turns of each at the last look */
-    uint64_t watchdog_ms;               /* between two looks; 0: nobody wants to know */
+    uint64_t watchdog_ms;               /* between two looks; 0: no receiver */
     bool turned;                        /* all loops have, once */
     bool ready;                         /* and that was told */
     bool took_place;                    /* of another process: the manager is told our id, once a
                                          * majority votes. Until then that one may go on */
     /* Each look tells whether a majority of masters votes, as every worker sees it, until the
-     * function returns true. NULL: nobody wants to know. */
+     * function returns true. NULL: no receiver. */
     bool (*serving)(void *context, bool ready);
     void *context;
     bool stopping;

@@ -22,12 +22,12 @@ struct server_fd_message {
 };
 
 /* Listens at @path, for this user alone, in the place of whatever socket was there: it is replaced
- * at once, so that at no time nobody is found there. Non-blocking. FENCE_EINVAL: the path is empty
- * or longer than SERVER_FD_PATH_MAX. FENCE_EIO: errno says why. */
+ * at once, so that a listener is there at all times. Non-blocking. FENCE_EINVAL: the path is
+ * empty or longer than SERVER_FD_PATH_MAX. FENCE_EIO: errno says why. */
 FENCE_CHECKED int server_fd_listen(const char *path, int *ret_fd);
 
 /* Connects to @path; each send and each receive then takes at most @timeout_ms. FENCE_ENOENT:
- * nobody listens there. FENCE_EINVAL, FENCE_EIO: as above; EPERM, where the other process is
+ * no process listens there. FENCE_EINVAL, FENCE_EIO: as above; EPERM, where the other process is
  * another user's, and not root's. */
 FENCE_CHECKED int server_fd_connect(const char *path, unsigned timeout_ms, int *ret_fd);
 

@@ -18,7 +18,7 @@ enum {
 };
 
 struct server_notify {
-    int fd; /* -1: nobody wants to know */
+    int fd; /* -1: no receiver */
     struct sockaddr_un to;
     socklen_t to_len;
 };

@@ -12,7 +12,7 @@
 
 enum {
     SERVER_RANDOM_POOL = 4096, /* bytes */
-    SERVER_LOCK_ID_BYTES = 20, /* 160 bits: nobody guesses another's lock id */
+    SERVER_LOCK_ID_BYTES = 20, /* 160 bits: no attacker guesses another's lock id */
 };
 
 /* Zeroed, it is empty and ready. */

@@ -93,7 +93,7 @@ static bool note_loss(struct storage_session *session)
                              facts->marked_lineage) == REDIS_OK;
 }
 
-/* Tries a write on a master that is being taken back. It may refuse all writes though all else is
+/* Tries a write on a master that is rejoining. It may refuse all writes though all else is
  * well. Redis refuses this command where it refuses any write. The command changes nothing: it
  * writes no bytes at the start of a string that is not there. */
 static bool try_write_joining(struct storage_session *session)

@@ -153,7 +153,7 @@ static bool ask_probe(struct storage_probe *probe, redisCallbackFn *on_answer, i
     return asked;
 }
 
-/* A master that is taken back takes no locks. While this server does that, its own steps say what
+/* A master that rejoins takes no locks. While this server does that, its own steps say what
  * they meet. */
 static bool ask_for_a_write(struct storage_probe *probe)
 {
@@ -180,7 +180,7 @@ static bool ask_all(struct storage_probe *probe)
            ask_probe(probe, on_probe_time, 1, time);
 }
 
-/* If nobody asks for locks, nothing else notices that a master went silent. Some intervals of
+/* If no call asks for locks, nothing else notices that a master went silent. Some intervals of
  * grace: after a pause of this process its timers are due before the answers that wait are read. */
 static void miss(struct storage_probe *probe)
 {

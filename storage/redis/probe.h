@@ -3,7 +3,7 @@
  * and hold up those behind them for less than a millisecond. One of them is whether a lock would be
  * taken (storage_trial_ask()). The findings of a probe go to the owner
  * (storage_master_events.probed). If a finding could change whether the master may vote, the
- * connection is given up. The next handshake says what it is. */
+ * connection is abandoned. The next handshake says what it is. */
 #ifndef STORAGE_REDIS_PROBE_H
 #define STORAGE_REDIS_PROBE_H
 

@@ -1,4 +1,4 @@
-/* After a master was taken back, its imported locks get their expiry. That is done for a few at a
+/* After a master rejoined, its imported locks get their expiry. That is done for a few at a
  * time, so that it has time for others in between. Several servers may do so at once; the master
  * notes how far it is. */
 #ifndef STORAGE_REDIS_SWEEP_H

@@ -21,9 +21,9 @@ struct storage_tls;
 struct storage_redis_url {
     char host[STORAGE_HOST_MAX + 1]; /* "" for a Unix socket; without the brackets of IPv6 */
     uint16_t port;
-    bool is_tls;                                 /* rediss:// */
-    const struct storage_tls *tls;               /* for that, given by whoever connects; borrowed */
-    char path[STORAGE_PATH_MAX + 1];             /* "" for TCP */
+    bool is_tls;                     /* rediss:// */
+    const struct storage_tls *tls;   /* for that, given by the opener of the connection; borrowed */
+    char path[STORAGE_PATH_MAX + 1]; /* "" for TCP */
     char user[STORAGE_SECRET_MAX + 1];           /* "" for the default one */
     char password[STORAGE_SECRET_MAX + 1];       /* "" for none */
     bool password_may_change;                    /* it is of a file that is read again */

@@ -1,4 +1,4 @@
-/* The batches of requests of a master: gathered, under way, and given up but still under way. A
+/* The batches of requests of a master: gathered, under way, and abandoned but still under way. A
  * batch that is back is used again, so that no request allocates one. */
 #ifndef STORAGE_SQLITE_BATCHES_H
 #define STORAGE_SQLITE_BATCHES_H
@@ -20,7 +20,7 @@ FENCE_CHECKED int storage_batches_init(struct storage_batches *batches,
 void storage_batches_fini(struct storage_batches *batches);
 
 /* Returns a spare batch for connection @epoch; NULL where all are in use, for connections that were
- * given up. */
+ * abandoned. */
 struct storage_job *storage_batches_take(struct storage_batches *batches, unsigned epoch);
 
 /* Empties @job, which is in use, and makes it spare. */

@@ -103,8 +103,8 @@ int storage_file_look(struct storage_file *file)
 /* ---- checkpoints ------------------------------------------------------------------------------
  */
 
-/* Between the two notes nobody knows when the database was written to last. One that somebody else
- * wrote to is left as it is, so that the next look and the next start see that. */
+/* Between the two notes it is unknown when the database was written to last. One that somebody
+ * else wrote to is left as it is, so that the next look and the next start see that. */
 static bool begin_checkpoint(struct storage_file *file)
 {
     if (storage_file_look(file) != 0)

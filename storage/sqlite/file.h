@@ -42,8 +42,8 @@ FENCE_CHECKED int storage_file_open(const struct storage_file_config *config,
  * highest counter, or its floor. FENCE_ENOENT: it has no fleet, or one that forgot. FENCE_EIO. */
 FENCE_CHECKED int storage_file_highest(const struct storage_file *file, int64_t *ret_highest);
 
-/* Nobody serves from it any more, or opens it but to move it. The fleet @follower goes on in its
- * place. FENCE_EIO: sqlite3_errmsg() says why; nothing was changed, or all. */
+/* No process serves from it any more, or opens it but to move it. The fleet @follower goes on in
+ * its place. FENCE_EIO: sqlite3_errmsg() says why; nothing was changed, or all. */
 FENCE_CHECKED int storage_file_retire(struct storage_file *file, const char *follower);
 
 /* Reads the id of the fleet that goes on in the place of a retired file. FENCE_ENOENT: the file is

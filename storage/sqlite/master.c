@@ -111,7 +111,7 @@ static void tell_replies(const struct storage_sqlite_master *master, struct stor
 
 static void on_store_backoff_over(uv_timer_t *timer);
 
-/* Nobody waits any more for what is under way. It is done anyway, before whatever is asked
+/* No call waits any more for what is under way. It is done anyway, before whatever is asked
  * next. */
 static void give_up_batches(struct storage_sqlite_master *master)
 {

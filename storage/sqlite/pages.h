@@ -1,4 +1,4 @@
-/* Pages of counters and locks, which one master reads for another that is taken back. A page is
+/* Pages of counters and locks, which one master reads for another that rejoins. A page is
  * JSON: {"floor": n, "counters": [[slot, number], ...]}, {"floor": n, "named": [[name, number],
  * ...]}, or {"locks": [[resource, lock id, attempt, number, extensions, sources, owner,
  * milliseconds left], ...]}. */

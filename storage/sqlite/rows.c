@@ -117,7 +117,7 @@ static void note_waiting(void *context, const char *resource, uint64_t until_ms,
         state->waiting_until_ms = until_ms;
 }
 
-/* False: nobody waits. Otherwise *@ret_ticket is the lowest ticket; 0: there is none. */
+/* False: no call waits. Otherwise *@ret_ticket is the lowest ticket; 0: there is none. */
 static bool forget_waiting(struct storage_state *state, const char *resource, int64_t *ret_ticket)
 {
     bool waits = false;

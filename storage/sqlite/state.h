@@ -85,7 +85,7 @@ struct storage_state {
     bool changed;
     struct fence_turn turn; /* the state for the rules; its clock is the boot clock */
     char *page;             /* that was read, and is the job's to free: sqlite3_free(); or NULL */
-    uint64_t waiting_until_ms; /* nobody waits for a lock after this */
+    uint64_t waiting_until_ms; /* no call waits for a lock after this */
     uint64_t next_until_ms;    /* no free lock is kept for a waiter after this */
     size_t notices_count;
     struct storage_notice notices[STORAGE_NOTICES_MAX];
@@ -118,7 +118,7 @@ void storage_state_read_lock(struct storage_sql *sql, struct fence_stored_lock *
 /* Removes some locks whose time is over. Only the size of the file depends on it. */
 void storage_state_sweep(struct storage_state *state);
 
-/* The boot clock in milliseconds: it counts while the machine sleeps, and nobody sets it. */
+/* The boot clock in milliseconds: it counts while the machine sleeps, and no caller sets it. */
 uint64_t storage_state_clock_ms(void);
 
 /* The wall clock, which file systems take their times from. */

@@ -70,7 +70,8 @@ static void sweep(struct storage_sqlite_store *store)
     store->swept_ms = state->turn.now_ms;
 }
 
-/* After a turn that failed, whoever shakes hands has to see first that the file takes writes. */
+/* After a turn that failed, each handshake has to see first that the file takes
+ * writes. */
 static void do_job(struct storage_sqlite_store *store, struct storage_job *job)
 {
     if (job->kind == STORAGE_JOB_FACTS)

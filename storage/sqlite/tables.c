@@ -194,7 +194,7 @@ static int forget_lineage(sqlite3 *db, const char *file_id)
     return storage_sql_run(&sql);
 }
 
-/* After another boot nobody knows how long ago a lease began: all of it is waited for. */
+/* After another boot it is unknown how long ago a lease began: all of it is waited for. */
 static int count_opening(sqlite3 *db, const char *boot_id)
 {
     struct storage_sql sql = storage_sql_prepare(db, "UPDATE lock SET expires_ms = ?1 + lease_ms "

@@ -78,7 +78,7 @@ static bool is_older(const struct storage_evidence *evidence)
            base_is_older(evidence);
 }
 
-/* A process that is killed may have committed one turn that nobody noted. A machine that crashes
+/* A process that is killed may have committed one turn that is not noted. A machine that crashes
  * may have lost more notes of its witness. */
 static bool has_unseen_commits(const struct storage_evidence *evidence)
 {

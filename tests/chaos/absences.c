@@ -103,7 +103,7 @@ static void notice(struct absence *absence, const char *reason, uint64_t now_ms)
     snprintf(absence->reason, sizeof(absence->reason), "%s", reason);
 }
 
-/* A new incarnation says that the master was taken back after the harm. One that forgot nothing is
+/* A new incarnation says that the master rejoined after the harm. One that forgot nothing is
  * back when somebody shows it as active again. */
 static bool is_back(const struct absence *absence, const struct absences_sight *sight,
                     uint64_t now_ms)

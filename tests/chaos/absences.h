@@ -1,6 +1,6 @@
 /* How long masters did not vote, by the kind of fault that befell them: when a pawld noticed, what
- * it called that, and when the master voted again. Also which masters forgot and were not taken
- * back yet. No I/O. */
+ * it called that, and when the master voted again. Also which masters forgot and did not rejoin
+ * yet. No I/O. */
 #ifndef TESTS_CHAOS_ABSENCES_H
 #define TESTS_CHAOS_ABSENCES_H
 
@@ -21,8 +21,8 @@ enum {
 /* The effect of a fault on a master's knowledge. */
 enum absences_memory {
     ABSENCES_KEPT,
-    ABSENCES_DOUBTED, /* it forgets nothing, and may have to be taken back anyway */
-    ABSENCES_FORGOT,  /* it has to be taken back */
+    ABSENCES_DOUBTED, /* it forgets nothing, and may have to rejoin anyway */
+    ABSENCES_FORGOT,  /* it has to rejoin */
 };
 
 struct absences_reason {

@@ -205,7 +205,7 @@ void act_sentinel_end(struct stage *stage, struct sim_rng *rng, struct fault *fa
     bring_back(master, fault);
     chaos_master_lead(master);
     chaos_master_wait_rewritten(master);
-    fault_harms(stage, fault); /* the promoted one may have been taken back meanwhile */
+    fault_harms(stage, fault); /* the promoted one may have rejoined meanwhile */
     stage_master_point(stage, fault->victim, ALL_PAWLDS, master->port);
     proxy_hold(stage->proxy, stage->feed[fault->victim], 0);
     proxy_refuse(stage->proxy, stage->feed[fault->victim], false);

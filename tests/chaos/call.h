@@ -19,7 +19,7 @@ struct call_request {
 };
 
 struct call_answer {
-    int status;   /* 0: no whole answer came in time, so nobody knows what happened */
+    int status;   /* 0: no whole answer came in time, so the outcome is unknown */
     json_t *json; /* the body; NULL where it is not JSON */
 };
 

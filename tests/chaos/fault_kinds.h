@@ -26,8 +26,8 @@ enum fault_target {
 enum fault_disk {
     FAULT_PLAIN, /* that something was lost, where it was */
     FAULT_OLDER, /* that it has everything. A pawld that saw later writes can tell */
-    FAULT_HIDES, /* the same, and nobody can tell unless a majority of the others can be asked: that
-                  * is no promise of the service */
+    FAULT_HIDES, /* the same, and no server can tell unless a majority of the others can be asked:
+                  * that is no promise of the service */
 };
 
 struct fault {
@@ -40,7 +40,7 @@ struct fault {
     unsigned phase;            /* the kind's own */
     unsigned variant;          /* the kind's own */
     size_t mark;          /* the part of the append-only file: what is on the disk for certain */
-    uint64_t deadline_ms; /* when it gives up, in phases that wait for others */
+    uint64_t deadline_ms; /* when it times out, in phases that wait for others */
     bool gave_up;
     uint64_t harmed_ms;   /* if not with its begin: when it harmed the master, ... */
     uint64_t incarnation; /* ... which had this incarnation */
@@ -53,7 +53,7 @@ struct fault_kind {
     uint32_t short_ms, long_ms; /* how long it lasts */
     unsigned victims;           /* the set of those it can befall */
     unsigned forgets;           /* the set of masters that forget by it */
-    unsigned doubted;           /* the set of masters that may have to be taken back anyway */
+    unsigned doubted;           /* the set of masters that may have to rejoin anyway */
     void (*begin)(struct stage *stage, struct sim_rng *rng, struct fault *fault);
     void (*end)(struct stage *stage, struct sim_rng *rng, struct fault *fault); /* or NULL */
 

@@ -1,7 +1,7 @@
 /* Faults, drawn from one seed: which, of whom, when, for how long. One thread: what it does happens
  * within faults_step().
  *
- * The service keeps a chance. Masters that have to be taken back are a minority at all times: a
+ * The service keeps a chance. Masters that have to rejoin are a minority at all times: a
  * majority without memory is another matter, for an operator. And mostly one pawld at least
  * reaches a majority of masters. */
 #ifndef TESTS_CHAOS_FAULTS_H

@@ -121,7 +121,7 @@ static bool pawlds_see_all(const struct faults *faults)
     return true;
 }
 
-/* Reports whether only its disk keeps what @victim knows. A master that was taken back while its
+/* Reports whether only its disk keeps what @victim knows. A master that rejoined while its
  * file was rewritten forgets by that, as its marker says. */
 static bool is_kept_by_disk(const struct fault_kind *kind, unsigned victim)
 {
@@ -153,7 +153,7 @@ static bool may_happen(struct faults *faults, const struct fault_kind *kind, uns
         return false;
     if (kind->target != FAULT_OF_MASTER && kind->target != FAULT_OF_LINKS)
         return true;
-    /* Two faults that nobody saw between may make it forget together what neither does alone: a
+    /* Two faults that no server saw between may make it forget together what neither does alone: a
      * durable master that restarts, say, and then has its settings weakened. */
     if (kind->target == FAULT_OF_MASTER && absences_open(&faults->absences) & bit)
         return false;

@@ -18,10 +18,10 @@ enum {
     FAULTS_TOLD = 12, /* for each master, the last events that are remembered */
 };
 
-/* The faults of a master, for a reader that looks for the reason why it is not taken back. */
+/* The faults of a master, for a reader that looks for the reason why it does not rejoin. */
 struct fault_told {
     uint64_t at_us;
-    const char *what; /* "begin", "harm", "end", "gave up", "back" */
+    const char *what; /* "begin", "harm", "end", "timed out", "back" */
     const char *kind; /* the name; NULL: none */
 };
 

@@ -1,7 +1,7 @@
 /* The history of calls that clients wrote down, and what must hold of it. Pure but for reading the
  * files: no clock, no process.
  *
- * A line is one call that got an answer, or gave up waiting for one (or the word that one will be
+ * A line is one call that got an answer, or timed out waiting for one (or the word that one will be
  * made):
  *
  *     acquire 3 17 5 retry 1 0 1200 1450 201 34 901200
@@ -63,7 +63,7 @@ struct history_call {
     unsigned names;               /* ACQUIRE: how many were asked for at once */
     enum history_held_by held_by; /* ACQUIRE refused as held */
     uint64_t sent_us;             /* before the first byte was sent */
-    uint64_t answered_us;         /* after the last was read, or when the client gave up */
+    uint64_t answered_us;         /* after the last was read, or when the client timed out */
     int status;                   /* 0: no answer */
     int64_t token;                /* token of the grant; 0: none */
     uint64_t till_us; /* ACQUIRE, EXTEND granted: the end of the lease, as the holder reckons */
@@ -129,16 +129,16 @@ bool history_is_new_grant(const struct history_call *call);
  * a higher one. */
 void history_check_order(const struct history *history, struct history_findings *findings);
 
-/* P2: nobody knew to hold a name while another did: from an answer on, to the end of that lease or
- * until it left. A retry takes nothing from a lease. Leases that lived
- * while a clock was touched (in one of @count @windows) are left out, on both sides; a lock lives
- * from when it was asked for first, as an answer that was lost may have granted it. */
+/* P2: no client knew to hold a name while another did: from an answer on, to the end of that lease
+ * or until it left. A retry takes nothing from a lease. Leases that lived while a clock was touched
+ * (in one of @count @windows) are left out, on both sides; a lock lives from when it was asked for
+ * first, as an answer that was lost may have granted it. */
 void history_check_exclusion(const struct history *history, const struct history_window *windows,
                              size_t count, struct history_findings *findings);
 
-/* Nobody is refused for the sake of the lock that it has: that is what the client's own lock ids
+/* No caller is refused for the sake of the lock that it has: that is what the client's own lock ids
  * are for. Clients that were told so a moment ago, and now hear that the lock is held, but of no
- * other holder, is. A refusal that names nobody is left out while tombstones may stand at a
+ * other holder, is. A refusal that names no caller is left out while tombstones may stand at a
  * majority. */
 void history_check_asking(const struct history *history, const struct history_times *times,
                           struct history_findings *findings);

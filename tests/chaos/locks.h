@@ -12,7 +12,7 @@
 bool locks_acquire(struct client *client, struct hold *ret_hold);
 
 enum locks_extended {
-    LOCKS_NOT_EXTENDED, /* or nobody knows */
+    LOCKS_NOT_EXTENDED, /* or the result is unknown */
     LOCKS_EXTENDED,
     LOCKS_ANEW, /* granted again, and another may have had it in between: its token is in the hold
                  */

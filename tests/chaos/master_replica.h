@@ -16,7 +16,7 @@ bool chaos_master_follows(const struct chaos_master *master);
 /* REPLICAOF NO ONE. */
 void chaos_master_lead(const struct chaos_master *master);
 
-/* True if it is a replica of nobody. */
+/* True if it is a replica of no master. */
 bool chaos_master_leads(const struct chaos_master *master);
 
 /* redis-cli --rdb: asks it for its data, as a replica would. */

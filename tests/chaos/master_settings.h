@@ -42,8 +42,8 @@ void chaos_master_reset_statistics(const struct chaos_master *master);
  * where the marker says that the master is active. */
 uint64_t chaos_master_incarnation(const struct chaos_master *master, unsigned member, bool active);
 
-/* Reports whether its marker says that a restart keeps all. It says no where the master was taken
- * back while its append-only file was rewritten. */
+/* Reports whether its marker says that a restart keeps all. It says no where the master rejoined
+ * while its append-only file was rewritten. */
 bool chaos_master_is_marked_durable(const struct chaos_master *master);
 
 #endif

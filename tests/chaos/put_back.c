@@ -5,10 +5,10 @@
  * started. pawld has to refuse files that are older than an answer. Files that pawld serves from
  * have to hold everything that was answered.
  *
- * Then pawld is restarted M times with files that nobody put back. Before a restart comes a clean
- * stop, kill -9 (also of a start and of an init with a floor) or a power cut. Another boot, or a
- * change of owners and modes, may come too. pawld has to serve after each. Exit status: 0 pawld did
- * all that; 1 pawld did not. */
+ * Then pawld is restarted M times with files that were not put back. Before a restart comes a
+ * clean stop, kill -9 (also of a start and of an init with a floor) or a power cut. Another boot,
+ * or a change of owners and modes, may come too. pawld has to serve after each. Exit status: 0
+ * pawld did all that; 1 pawld did not. */
 #include "tests/chaos/put_back_kinds.h"
 #include "tests/chaos/put_back_load.h"
 #include "tests/lib/case.h"

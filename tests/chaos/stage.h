@@ -43,7 +43,7 @@ struct stage {
     struct chaos_master master[STAGE_MASTERS];
     unsigned feed[STAGE_MASTERS]; /* the link that a replica of the master comes by */
     unsigned masters_made;
-    struct sentinel sentinel; /* watches nobody */
+    struct sentinel sentinel; /* watches no master */
     struct stage_pawld pawld[STAGE_PAWLDS];
     struct pawl_service ledger;
     struct process *client[STAGE_CLIENTS]; /* NULL while it is down */

@@ -155,7 +155,7 @@ static const struct row rows[] = {
     ROW(what_is_granted_once_more_below_whom_it_follows_is_found, FINDS(.disorder = 1),
         CALLS({ASKED(1, 1, 100, 110, 7, 200)},
               {GRANTED(2, 210, 220, 8, 300)},
-              {ASKED_AGAIN(1, 1, 310, 320, 7, 400)})), /* as if nobody had had it in between */
+              {ASKED_AGAIN(1, 1, 310, 320, 7, 400)})), /* as if no holder had had it in between */
     ROW(next_lock_of_a_client_has_a_token_of_its_own, FINDS(.twice = 1),
         CALLS({ASKED(1, 1, 100, 110, 7, 105)},
               {ASKED(1, 2, 110, 120, 7, 125)},

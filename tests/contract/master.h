@@ -43,7 +43,7 @@ struct contract_harming {
     int64_t number;
 };
 
-/* The lock of @resource was given up by the holder with @lock_id. */
+/* The lock of @resource was released by the holder with @lock_id. */
 struct contract_notice {
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char resource[FENCE_RESOURCE_MAX + 1];

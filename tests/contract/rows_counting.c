@@ -5,7 +5,7 @@
 /* The present state of the master is read as the state of another one, and it forgets. */
 #define READ_AS(source) {READ(source), DONE}, {FORGET}
 
-/* It is taken back, under an incarnation above all before, with what was read. */
+/* It rejoins, under an incarnation above all before, with what was read. */
 #define TAKEN_BACK_WITH(...) {MARK(35), DONE}, {CLEAR, DONE}, __VA_ARGS__, {ADMIT, DONE}
 
 /* One master counted to 5, and another one to 20. */

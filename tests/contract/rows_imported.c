@@ -5,7 +5,7 @@
 /* The present state of the master is read as the state of another one, and it forgets. */
 #define READ_AS(source) {READ(source), DONE}, {FORGET}
 
-/* It is taken back, under an incarnation above all before, with what was read. */
+/* It rejoins, under an incarnation above all before, with what was read. */
 #define TAKEN_BACK_FROM(incarnation, ...) \
     {MARK(incarnation), DONE}, {CLEAR, DONE}, __VA_ARGS__, {ADMIT, DONE}
 
@@ -16,7 +16,7 @@
 #define A_FROM_ONE  A_TAKEN, READ_AS(0), TAKEN_BACK_FROM(35, {INSTALL(0), DONE})
 #define A_FROM_BOTH A_TAKEN, {READ(2), DONE}, READ_AS(0), TAKEN_BACK_FROM(35, FROM_BOTH)
 
-/* Two masters that had locks of two ids: nobody's. */
+/* Two masters that had locks of two ids: it has no holder. */
 #define NOBODYS \
     {TAKE(A, 1), NUMBER(1)}, \
     {READ(0), DONE}, \

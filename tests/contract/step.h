@@ -95,7 +95,7 @@ struct contract_step {
                                           * to EXTEND, JOIN: the extensions that it has had */
     bool adopted;                        /* YES to RELEASE */
     const char *holder;                  /* HELD */
-    const char *kept_by;                 /* HELD by nobody: whose label it has */
+    const char *kept_by;                 /* HELD by no holder: whose label it has */
     unsigned member;                     /* which of a group is in the way */
     bool found;
     int moves;        /* so many writes further than after the last request; STAYING: none.
@@ -108,7 +108,7 @@ struct contract_step {
     enum contract_marked marked;
     int64_t next;         /* FACTS */
     const char *heard;    /* the resource that was heard, or NULL */
-    const char *heard_id; /* given up by whom */
+    const char *heard_id; /* released by whom */
 };
 
 struct contract_row {

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(keys == NULL || from == size || data[size - 1] == '\n');
     if (keys != NULL) {
         assert(api_keys_count(keys) <= API_KEYS_MAX);
-        assert(api_keys_verify(keys, text) == NULL); /* nobody can guess a secret */
+        assert(api_keys_verify(keys, text) == NULL); /* no caller can guess a secret */
         (void)api_keys_of_subject(keys, text);
     }
     api_keys_unref(keys);

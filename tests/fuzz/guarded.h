@@ -48,7 +48,7 @@ struct guarded_writer {
 struct guarded {
     struct guarded_file files[GUARDED_FILES];
     struct guarded_writer writers[GUARDED_WRITERS];
-    bool is_protected; /* nobody changed the protection of t */
+    bool is_protected; /* the protection of t is unchanged */
     bool has_trigger;  /* a program has a trigger at t */
     bool knows_others; /* a token was brought for a resource that is none of the names */
 };

@@ -28,7 +28,7 @@ struct http {
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-/* NULL, with errno, where nobody listens. */
+/* NULL, with errno, where no process listens. */
 static struct http *try_connect(uint16_t port)
 {
     const struct sockaddr_in address = port_address(port);

@@ -20,7 +20,7 @@ struct http_response {
     json_t *json; /* the body where it is JSON, else NULL */
 };
 
-/* Connects to 127.0.0.1:@port. Fails the test if nobody listens. */
+/* Connects to 127.0.0.1:@port. Fails the test if no process listens. */
 struct http *http_connect(uint16_t port);
 
 /* The same over TLS. NULL: the handshake failed. */

@@ -27,7 +27,7 @@ struct liar_lie {
     size_t len;
     unsigned delay_ms; /* before that */
     size_t piece;      /* sent so many bytes at a time, 1 ms apart; 0: at once */
-    bool endless;      /* the bytes are said again and again, until nobody reads them */
+    bool endless;      /* the bytes are said again and again, until the reader stops */
     bool hang_up;      /* the connection ends after that */
 };
 
@@ -44,7 +44,7 @@ uint16_t liar_port(const struct liar *liar);
  * not running any more. NULL: the truth. */
 void liar_tells(struct liar *liar, liar_fn *tells, void *context);
 
-/* Bytes that endless lies could say, until nobody read on: the most in one of them. */
+/* Bytes that endless lies could say, until the client stopped reading: the most in one of them. */
 size_t liar_longest(struct liar *liar);
 
 /* Ends all connections and the thread. NULL is fine. */

@@ -38,8 +38,8 @@ static bool is_free(uint16_t port)
     return bound;
 }
 
-/* An abstract socket with the port's name, which nobody else can have while this process lives. It
- * keeps the port between its choice and its use, when nothing is bound to it. */
+/* An abstract socket with the port's name, which no other caller can have while this process lives.
+ * It keeps the port between its choice and its use, when nothing is bound to it. */
 static bool is_reserved_for_us(uint16_t port)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

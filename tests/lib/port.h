@@ -10,7 +10,7 @@
  *
  * It lies below the range from which the kernel takes the ports of outgoing connections: a server
  * that was killed finds its port free again, and a client that connects again and again to a port
- * where nobody listens can never be connected to itself. */
+ * where no process listens can never be connected to itself. */
 uint16_t port_free(void);
 
 /* The address of @port there. */

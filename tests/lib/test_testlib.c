@@ -128,7 +128,9 @@ static void paused_master_answers_nothing_until_resumed(void **state)
 
 /* ---- HTTP ------------------------------------------------------------------------------------ */
 
-/* A peer that sends @bytes to whoever connects, then ends the connection. Returns its port. */
+/* A peer that sends @bytes to each client that connects, then ends the connection. Returns its
+ * port.
+ */
 static uint16_t peer(const char *bytes)
 {
     struct sockaddr_in address = {

@@ -10,7 +10,7 @@
  * ptrace(2), and fails it where there is no such thread. It is let go when this process ends. */
 pid_t thread_hold(pid_t pid, const char *name);
 
-/* Lets it run on. One whose process has ended is buried: before that nobody can wait for the
+/* Lets it run on. One whose process has ended is buried: before that no caller can wait for the
  * process. */
 void thread_let_go(pid_t thread);
 

@@ -40,7 +40,7 @@ struct fleet_row {
 int fleet_setup_row(void **state);
 
 /* The setup of FLEET_CASE(), which finds a struct fleet_wanted in *@state; and its teardown, also
- * for whoever called fleet_start(). */
+ * for the caller of fleet_start(). */
 int fleet_setup(void **state);
 int fleet_teardown(void **state);
 

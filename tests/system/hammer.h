@@ -1,5 +1,5 @@
-/* Many clients, each a thread with its own connections, that fight for a few locks: whoever is
- * granted one claims its account at the ledger, adds 1 to the balance, and releases. Some sleep
+/* Many clients, each a thread with its own connections, that fight for a few locks: a client that
+ * is granted one claims its account at the ledger, adds 1 to the balance, and releases. Some sleep
  * through their lease between reading and writing. All that was granted is kept. */
 #ifndef TESTS_SYSTEM_HAMMER_H
 #define TESTS_SYSTEM_HAMMER_H

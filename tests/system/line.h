@@ -1,4 +1,4 @@
-/* The line of those who wait for a lock, as its service tells of it. */
+/* The line of the waiters for a lock, as its service tells of it. */
 #ifndef TESTS_SYSTEM_LINE_H
 #define TESTS_SYSTEM_LINE_H
 

@@ -8,7 +8,7 @@
 
 enum {
     MASTERS_WAIT_MS = 3000,       /* for a state to come about */
-    MASTERS_WAIT_LONG_MS = 10000, /* the same where a master is taken back on a busy machine */
+    MASTERS_WAIT_LONG_MS = 10000, /* the same where a master rejoins on a busy machine */
 };
 
 /* Waits until master @i (from 0) is in @state for @reason (NULL: none); fails the test if it does
@@ -25,7 +25,7 @@ void masters_wait_out(uint16_t port, unsigned i, const char *reason, unsigned ti
 /* Reports whether it is so now. */
 bool masters_is(uint16_t port, unsigned i, const char *state, const char *reason);
 
-/* Waits until the hash of master @i of the fleet says that it is taken back. A pawld may not have
+/* Waits until the hash of master @i of the fleet says that it rejoins. A pawld may not have
  * seen that yet. */
 void masters_wait_marked(unsigned i, unsigned timeout_ms);
 
@@ -41,7 +41,7 @@ void masters_wait_all_active(uint16_t port, unsigned n);
 /* Copies what is said about master @i (its "detail") to @ret_detail, @cap bytes. */
 void masters_detail(uint16_t port, unsigned i, char *ret_detail, size_t cap);
 
-/* When master @i should be back, by what is said now; -1 if nobody can say. */
+/* When master @i should be back, by what is said now; -1 if no server can say. */
 int64_t masters_back_in_ms(uint16_t port, unsigned i);
 
 /* How many are active now. */

@@ -140,7 +140,7 @@ static void release_of_a_lock_that_was_imported_leaves_it_nowhere(void **state)
     copies_wait("imported", 0, 0);
 }
 
-/* It was not there when the master was taken back. */
+/* It was not there when the master rejoined. */
 static void release_through_a_later_server_leaves_an_imported_lock_nowhere(void **state)
 {
     serve();

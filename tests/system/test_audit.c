@@ -162,10 +162,10 @@ static void changes_at_runtime_are_found_and_so_is_their_end(void **state)
     assert_int_equal(masters_active(port), MASTERS);
     assert_logged("): fsync: ", 1);
     assert_logged("): fsync no more", 1);
-    assert_logged("votes", MASTERS); /* nobody was disturbed by looking */
+    assert_logged("votes", MASTERS); /* the looks disturbed no master */
 }
 
-/* The first one gives it another replication id: it is taken back, and says so no more. */
+/* The first one gives it another replication id: it rejoins, and says so no more. */
 static void replica_that_is_attached_is_shown_until_it_goes(void **state)
 {
     uint16_t port = serve_new();

@@ -35,7 +35,7 @@ static void start(void)
     pawl_wait_ready(service);
 }
 
-/* The token under which the lock @name is held; 0: nobody holds it. -1: somebody
+/* The token under which the lock @name is held; 0: no caller holds it. -1: somebody
  * does, and masters differ about the token. */
 static int64_t token_held(const char *name)
 {
@@ -117,7 +117,7 @@ static void leave_in_round(unsigned round, const char *name)
     http_close(releaser);
 }
 
-/* A grant that is taken back never was one. A grant that stands is in the log. */
+/* A grant that is undone never was one. A grant that stands is in the log. */
 static void grant_is_told_exactly_where_it_stands(void **state)
 {
     static int64_t held[ROUNDS];

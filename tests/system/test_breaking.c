@@ -26,7 +26,7 @@ static const struct http_response *call_break_once(uint16_t port, const char *re
     return call(port, "DELETE", path, headers, NULL);
 }
 
-/* It is safe to repeat where nobody knows. */
+/* It is safe to repeat after an unknown result. */
 static const struct http_response *call_break(uint16_t port, const char *resource, int64_t token)
 {
     char if_match[32];

@@ -14,7 +14,7 @@
 
 enum {
     MASTERS = 5,
-    TTL_MAX_MS = 60000, /* longer than a case may take: nobody waits for it */
+    TTL_MAX_MS = 60000, /* longer than a case may take: no call waits for it */
     RUN_MS = 1500,
     BACK_MS = 8000, /* a master that forgot is back by then, on a busy machine too */
     LEFT_ALONE = 20,
@@ -238,7 +238,7 @@ static void values_go_on_after_a_crash_of_pawld(void **state)
     }
 }
 
-/* The core goes on with what was asked: nothing is taken back. */
+/* The core goes on with what was asked: nothing is undone. */
 static void clients_that_leave_do_no_harm(void **state)
 {
     int64_t value = count("left");
@@ -319,7 +319,7 @@ static void field_that_was_written_by_hand_is_named(void **state)
 }
 
 /* A master that is asked later than others may take in a name that those refuse. Each such name
- * fills a place somewhere, so in the end all masters are full. That is in nobody's way. */
+ * fills a place somewhere, so in the end all masters are full. That blocks no holder. */
 static void refused_names_are_in_nobodys_way_when_masters_die(void **state)
 {
     serve_anew((const char *const[]){"--max-counters", "2", NULL});

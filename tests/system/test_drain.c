@@ -1,4 +1,4 @@
-/* How pawld ends: it tells those that wait, lets holders extend and release, and is gone in time.
+/* How pawld ends: it tells the waiters, lets holders extend and release, and is gone in time.
  *
  * A worker that is held by ptrace(2) cannot end, so the other one goes on draining until it is let
  * go. */

@@ -120,7 +120,7 @@ static void password_file_that_is_cut_is_refused(void **state)
 static void key_file_of_the_command_line_that_is_cut_is_refused(void **state)
 {
     assert_int_equal(run("$PAWL key new --role lock --prefix '*' >key 2>/dev/null"), 0);
-    /* Nobody listens: the key was taken where it is not mentioned. */
+    /* No process listens: the key was taken where it is not mentioned. */
     expect_cuts_refused("key",
                         "{ $PAWL --server http://127.0.0.1:1 --key-file key fleet 2>&1; } | tee "
                         "said; ! grep -q 'key-file' said",

@@ -1,5 +1,5 @@
 /* 200 clients hammer five locks through two servers, while masters are killed and restarted: every
- * token is in order, nobody holds a lock beside another, and the guarded ledger loses no update.
+ * token is in order, no caller holds a lock beside another, and the guarded ledger loses no update.
  * Without the guard it does, or this test would show nothing. */
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"

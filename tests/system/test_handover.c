@@ -143,7 +143,7 @@ static void successor_waits_a_moment_for_all_masters(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
-/* The successor has the sockets, and lets nobody in: its masters are not there. */
+/* The successor has the sockets, and lets no client in: its masters are not there. */
 static void successor_that_is_not_ready_changes_nothing(void **state)
 {
     char url[64], at_file[WORKDIR_PATH_BYTES + 8];
@@ -156,7 +156,7 @@ static void successor_that_is_not_ready_changes_nothing(void **state)
         workdir.log);
     free(program);
     process_wait_line(wrong, "taking the place", TIMEOUT_MS, NULL, 0);
-    do /* all the time, nobody is let in by the other one */
+    do /* all the time, no client is let in by the other one */
         assert_true(is_ready(NULL));
     while (!process_wrote(wrong, "not ready after 10000 ms"));
     assert_int_equal(process_wait(wrong, TIMEOUT_MS), 1);

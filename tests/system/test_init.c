@@ -447,7 +447,7 @@ static void run_that_was_killed_while_it_waited_grants_nothing_and_is_run_again(
     flush(0);
     flush(2);
     kill_while_it_waits("--token-floor 9");
-    wait_ms(2 * TTL_MAX_MS); /* nobody ends what it began */
+    wait_ms(2 * TTL_MAX_MS); /* no server ends what it began */
     assert_int_equal(call_acquire_once(port, "killed", SHORT)->status, 503);
     assert_true(wait_until(is_lost, &port, TIMEOUT_MS));
     assert_int_equal(call_acquire_once(port, "killed", SHORT)->status, 503);

@@ -1,5 +1,5 @@
 /* Wall clocks of masters leap by a year, forward and back, any number of them, while 200 clients
- * hammer five locks. If all masters have the module, nobody holds a lock beside another, though
+ * hammer five locks. If all masters have the module, no caller holds a lock beside another, though
  * one of two services asks by scripts. Without the module somebody does, or this test would show
  * nothing.
  *

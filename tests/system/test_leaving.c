@@ -96,7 +96,7 @@ static void thousand_that_leave_leave_nothing_behind(void **state)
 }
 
 /* It left while the service was asleep, and the lock became free meanwhile: whichever of the two is
- * noticed first, nobody holds the lock afterwards. */
+ * noticed first, no caller holds the lock afterwards. */
 static void lock_is_not_kept_for_one_that_has_left(void **state)
 {
     call_grant(service.port, "asleep", NULL);

@@ -150,7 +150,7 @@ static void master_that_keeps_mget_from_us_is_named(void **state)
     assert_non_null(strstr(http_string(response, "detail"), "MGET"));
 }
 
-/* Nobody else asks for a lock here: it is the listing itself that finds out. */
+/* No other caller asks for a lock here: it is the listing itself that finds out. */
 static void master_that_froze_holds_up_no_listing_for_long(void **state)
 {
     const uint16_t port = serve_with_locks();

@@ -182,7 +182,7 @@ static void extend_wants_the_lock_id_of_the_grant(void **state)
 }
 
 /* The lock is the caller's, but under another token: that is told as a grant again, as nothing
- * proves that nobody else held it after the older one. */
+ * proves that no other caller held it after the older one. */
 static void extend_with_an_older_token_is_told_the_one_that_counts(void **state)
 {
     struct grant first = call_grant(port, "older", NULL);

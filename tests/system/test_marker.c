@@ -23,7 +23,7 @@ enum ending {
     TAKEN_BACK, /* it is admitted again, and imports what the others hold */
     MENDED,     /* it votes, and the field is as Pawl writes it */
     KEPT,       /* it votes on: the field says nothing there */
-    REFUSED,    /* the words say to wipe it, and then it is taken back */
+    REFUSED,    /* the words say to wipe it, and then it rejoins */
 };
 
 struct harm {

@@ -172,7 +172,7 @@ static void longest_lease_becomes_another_on_the_same_masters(void **state)
     assert_int_equal(call_acquire(service.port, "longer", "{\"ttl_ms\": 2000}")->status, 201);
 }
 
-/* Nobody can hold a lock, so that nobody has to be waited for. */
+/* No caller can hold a lock, so that no holder has to be waited for. */
 static void fleet_without_locks_goes_on_at_once(void **state)
 {
     moving_init(&three, "300000");

@@ -1,5 +1,5 @@
 /* A fleet that is a file goes on with three masters, and then with five, while 200 clients hammer
- * five locks: all tokens stay in order, and nobody holds a lock beside another. */
+ * five locks: all tokens stay in order, and no caller holds a lock beside another. */
 #include "tests/lib/case.h"
 #include "tests/lib/clock.h"
 #include "tests/lib/process.h"

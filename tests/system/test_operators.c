@@ -17,7 +17,7 @@ enum {
 
 #define TTL "{\"ttl_ms\":1000}"
 
-/* Locks the one name and gives it back; its tokens must rise, whoever grants them. */
+/* Locks the one name and gives it back; its tokens must rise, at any server. */
 static void work(uint16_t port, int64_t *token)
 {
     struct grant grant = call_grant(port, "orders/1", TTL);
@@ -27,7 +27,7 @@ static void work(uint16_t port, int64_t *token)
 }
 
 /* Restarts the one and then the other, as they are to be started now. A lock that is held all the
- * time keeps its token, whoever extends it, and the name that others work on goes on. */
+ * time keeps its token, after any extension, and the name that others work on goes on. */
 static void restart_in_turn(struct pawl_service services[static 2])
 {
     int64_t token = 0;

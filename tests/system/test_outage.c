@@ -91,8 +91,8 @@ static struct grant given_back_everywhere(const char *resource)
     return grant;
 }
 
-/* The lock that is held stands on one of those that are left, at least. It is nobody else's, and
- * its holder brings it to the others. */
+/* The lock that is held stands on one of those that are left, at least. It is no other caller's,
+ * and its holder brings it to the others. */
 static void expect_all_goes_on(const unsigned killed[2])
 {
     struct grant held = grant_at_majority("held", NULL);
@@ -313,7 +313,7 @@ static void masters_that_take_no_writes_do_not_vote_until_they_do(void **state)
     for (unsigned i = 0; i < 3; i++)
         masters_wait(port, i, "down", "unwilling");
     assert_true(is_not_ready(NULL));
-    wait_ms(500); /* it is not taken back by handshakes either */
+    wait_ms(500); /* it does not rejoin by handshakes either */
     assert_int_equal(masters_active(port), 2);
 
     for (unsigned i = 0; i < 3; i++)

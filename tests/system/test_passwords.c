@@ -138,7 +138,7 @@ struct load {
 
 static struct load loads[LOADS];
 
-/* A lock that nobody else wants is never lost, also where connections are cut. */
+/* A lock that no other caller wants is never lost, also where connections are cut. */
 static bool is_well(const struct load *load, const char *method, int status)
 {
     return status == 200 || status == 201 || (load->cuts && status == 503) ||

@@ -1,4 +1,4 @@
-/* /readyz of a service that nobody asks for locks: it follows what happens to its masters. */
+/* /readyz of a service that no call asks for locks: it follows what happens to its masters. */
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"

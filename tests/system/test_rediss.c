@@ -192,7 +192,7 @@ static void rediss_handshake_may_come_in_pieces(void **state)
     expect_locks(port);
 }
 
-/* A poll for what nobody waits for would be answered at once, again and again. */
+/* A poll for what no call waits for would be answered at once, again and again. */
 static void rediss_connections_at_rest_take_no_time(void **state)
 {
     secure_all("127.0.0.1", "no");

@@ -9,7 +9,7 @@
 
 enum {
     MASTERS = 5,
-    TTL_MAX_MS = 60000,  /* longer than a case may take: nobody waits for it */
+    TTL_MAX_MS = 60000,  /* longer than a case may take: no call waits for it */
     LEASE_MS = 1000,     /* of TTL */
     BACK_MS = 6000,      /* a master that forgot is back by then, on a busy machine too */
     TAKE_OVER_MS = 8000, /* one whose leader died: found out, then begun again */
@@ -100,7 +100,7 @@ static void master_is_taken_back_while_memory_is_out_on_two_others(void **state)
     masters_wait_all_active(port, MASTERS);
 }
 
-/* Nobody waits for anything, so that there is nothing to say. */
+/* No call waits for anything, so that there is nothing to say. */
 static void no_time_is_named_at_which_a_master_is_back(void **state)
 {
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
@@ -179,8 +179,8 @@ static void locks_of_a_master_that_restarts_still_exclude(void **state)
     call_give_back(port, "orders/1", &held);
 }
 
-/* Nobody knows yet that one of the others hangs: it seems to be active, and does not record. The
- * data that the restarted one kept must not be lost by that. */
+/* No server knows yet that one of the others hangs: it seems to be active, and does not record.
+ * The data that the restarted one kept must not be lost by that. */
 static void restart_beside_a_master_that_hangs_unnoticed_costs_no_majority(void **state)
 {
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
@@ -201,7 +201,7 @@ static void die_half_way(unsigned i)
     fleet_command(i, "HSET pawl:fleet state joining next 4503599627370496 progress 1");
 }
 
-/* Two of five forget, beside one that was to be taken back: its own memory counts no more. */
+/* Two of five forget, beside one that was to rejoin: its own memory counts no more. */
 static void master_half_taken_back_counts_as_one_that_forgot(void **state)
 {
     struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
@@ -336,7 +336,7 @@ static void majority_that_forgot_grants_nothing_and_says_so(void **state)
     assert_int_equal(call(client.port, "GET", "/livez", NULL, NULL)->status, 200);
 }
 
-/* Nobody asks for a lock meanwhile. */
+/* No call asks for a lock meanwhile. */
 static bool is_not_ready(void *arg)
 {
     const uint16_t *port = arg;

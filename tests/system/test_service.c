@@ -214,7 +214,7 @@ static void masters_in_another_order_stay_out(void **state)
     pawl_init_new(fleet);
     swap_first_two();
     uint16_t port = fleet_serve_early().port;
-    wait_ms(200); /* whatever it comes to, nobody may be granted anything */
+    wait_ms(200); /* whatever it comes to, no caller may be granted anything */
     expect_not_ready(port);
     assert_in_range(masters_active(port), 0, 1);
 }
@@ -282,7 +282,7 @@ static void copy_of_another_member_keeps_nobody_else_out(void **state)
     masters_wait_all_active(service.port, MASTERS);
 }
 
-/* The longest lease is five minutes here, and nobody waits for it. */
+/* The longest lease is five minutes here, and no call waits for it. */
 
 static void master_that_restarted_does_not_vote_without_two_others(void **state)
 {
@@ -296,7 +296,7 @@ static void master_that_restarted_does_not_vote_without_two_others(void **state)
 }
 
 /* One other master is left that has the lock: too few to name its holder, or to keep it where
- * somebody else asks at the same time. But nobody gets it. */
+ * somebody else asks at the same time. But no caller gets it. */
 static void flushed_master_of_a_bare_majority_grants_nothing_twice(void **state)
 {
     pawl_init_new(fleet);

@@ -22,7 +22,7 @@ struct tunnel {
     const char *more; /* more of its settings */
 };
 
-/* Believes whom the authority "ours" signed, and nobody else. */
+/* Believes whom the authority "ours" signed, and no other. */
 static void open_tunnel(const struct tunnel *tunnel)
 {
     char path[PATH_BYTES], log[PATH_BYTES];

@@ -91,7 +91,7 @@ static void a_service_says_that_an_init_is_running_and_what_it_waits_for(void **
     expect_logged("Retire", false);
 }
 
-/* So short that nobody looks at the survivor between its mark and the end. */
+/* So short that no server looks at the survivor between its mark and the end. */
 static void no_survivor_of_a_short_init_is_called_replaced(void **state)
 {
     lose_a_majority(100);

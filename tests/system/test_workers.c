@@ -93,7 +93,7 @@ static int64_t waiters_seen(struct http *http, const char *resource)
     return waiters;
 }
 
-/* A connection to a worker where nobody waits for @resource, while somebody does at another. */
+/* A connection to a worker where no call waits for @resource, while somebody does at another. */
 static struct http *connect_elsewhere(const char *resource)
 {
     for (int i = 0; i < CROWD; i++) {

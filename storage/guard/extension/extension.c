@@ -201,7 +201,7 @@ static void sql_token(sqlite3_context *context, int count, sqlite3_value **value
         sqlite3_result_int64(context, highest);
 }
 
-/* For a pool of connections: whoever takes this one next has claimed nothing. */
+/* For a pool of connections: any caller that takes this one next has claimed nothing. */
 static void sql_forget(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;
@@ -212,7 +212,7 @@ static void sql_forget(sqlite3_context *context, int count, sqlite3_value **valu
 /* ---- protected rows -------------------------------------------------------------------------- */
 
 /* For a row that REPLACE deletes, triggers run only where recursive_triggers is on. Off, it would
- * take away rows that nobody claimed. False: the error has been told. */
+ * take away rows that no holder claimed. False: the error has been told. */
 static bool sees_replaced_rows(sqlite3_context *context)
 {
     int64_t recursive = 0;
@@ -245,7 +245,7 @@ static void judge_again(sqlite3_context *context, const char *resource, int64_t 
 }
 
 /* Triggers call it with the resource of a row, and with what the guard of their transaction has
- * seen (NULL: nobody). */
+ * seen (NULL: none). */
 static void sql_claimed(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;

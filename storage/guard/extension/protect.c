@@ -116,7 +116,7 @@ static int append_question(sqlite3_str *text, sqlite3 *db, const char *table,
 }
 
 /* The same for a key that SQLite has yet to choose. A trigger of the program may insert other rows
- * first, so the next key is no more than likely. The write is refused only if nobody has ever
+ * first, so the next key is no more than likely. The write is refused only if no holder has ever
  * claimed the resource of that key, nor the one of the key -1, which looks the same. */
 static int append_question_of_key(sqlite3_str *text, sqlite3 *db, const char *table,
                                   const char *expression)

@@ -6,9 +6,9 @@
 #include "fence/protocol/error.h"
 #include "storage/guard/extension/api.h"
 
-/* pawl_protect(table, expression): whoever writes a row has to have claimed the resource that the
- * expression gives for it, of the row as it was and as it becomes. A table that is protected
- * already gets the new expression. If a call fails, all is as before. Answers NULL. */
+/* pawl_protect(table, expression): any caller that writes a row has to have claimed the resource
+ * that the expression gives for it, of the row as it was and as it becomes. A table that is
+ * protected already gets the new expression. If a call fails, all is as before. Answers NULL. */
 void storage_protect(sqlite3_context *context, int count, sqlite3_value **values);
 
 /* pawl_unprotect(table): takes that away. Answers how many ways to write were guarded: 3, or 0. */

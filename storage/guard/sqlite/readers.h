@@ -10,8 +10,9 @@
 #include <sqlite3.h>
 
 /* The words of a trigger of a protected table to pawl_claimed(): the highest writer's token, or,
- * where a reader has ended its right, minus the highest reader's. NULL: nobody came. An extension
- * of an earlier Pawl takes the second for a guard that has seen less than was claimed, and refuses.
+ * where a reader has ended its right, minus the highest reader's. NULL: no claim came. An
+ * extension of an earlier Pawl takes the second for a guard that has seen less than was claimed,
+ * and refuses.
  */
 #define STORAGE_READERS_TERM                                                                       \
     "CASE WHEN guard.highest_token > guard.reader_token THEN guard.highest_token"                  \

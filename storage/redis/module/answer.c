@@ -33,7 +33,7 @@ static void answer_store_failure(const struct storage_module_store *store)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* The answer that a free lock is kept for another waiter: as if nobody had it. */
+/* The answer that a free lock is kept for another waiter: as if no holder had it. */
 static void answer_kept(const struct storage_module_store *store, const struct fence_reply *reply)
 {
     const struct fence_stored_lock nobodys = {.lock_id = FENCE_TOMBSTONE, .number = reply->number};

@@ -17,7 +17,7 @@ enum {
 
 /* Redis removes the key, and tells its file and its replicas. The cron of the module must not: a
  * server whose clients are paused (CLIENT PAUSE, FAILOVER) aborts where a module replicates. A leap
- * back keeps the key in memory for longer; nobody holds the lock. */
+ * back keeps the key in memory for longer; no caller holds the lock. */
 static void remove_key(struct redis_ctx *ctx, const char *bytes, size_t len)
 {
     struct redis_string *name = redis.string_new(ctx, bytes, len);

@@ -26,7 +26,7 @@ struct lease {
 };
 
 /* The leases whose hashes begin with the same bits. A part that is full moves to twice the room by
- * itself, so nobody waits while all leases move: of a million, a thousand do. */
+ * itself, so no call waits while all leases move: of a million, a thousand do. */
 struct part {
     struct lease *lease;
     uint32_t capacity;

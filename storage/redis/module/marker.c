@@ -91,7 +91,7 @@ static bool is_same_field(struct storage_module_bytes field, struct storage_modu
     return field.at && field.len == other.len && memcmp(field.at, other.at, field.len) == 0;
 }
 
-/* False where it does not fit: nobody's field is so long. */
+/* False where it does not fit: no field is so long. */
 static bool copy_field_to(char *to, size_t size, struct storage_module_bytes field)
 {
     const bool fits = field.at && field.len < size && !memchr(field.at, '\0', field.len);

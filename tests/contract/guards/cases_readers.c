@@ -310,7 +310,7 @@ static void reader_closes_a_row_that_an_earlier_claim_opened(struct cases_fixtur
     cases_expect(f->a, write_protected(f, 31), ends ? GUARD_UNCLAIMED : GUARD_STALE);
 }
 
-/* In one transaction: the reader's claim ends the writer's right, whoever it is. */
+/* In one transaction: the reader's claim ends the right of any writer. */
 static void claim_as_writer_and_then_as_reader_opens_no_row(struct cases_fixture *f)
 {
     const char *resource = guard_resource(f->row);

@@ -1,7 +1,7 @@
 /* A read-write lock with leases and one counter, in the memory of a race: what a lock service gives
  * to readers and writers of a resource. A reader shares the lock with readers, a writer has it
- * alone, and a lease that ends by itself tells nobody. Each grant has a token above all before it.
- * Readers do not pass a writer that waits. Any thread. */
+ * alone, and a lease that ends by itself tells no client. Each grant has a token above all before
+ * it. Readers do not pass a writer that waits. Any thread. */
 #ifndef TESTS_CONTRACT_GUARDS_LEASES_H
 #define TESTS_CONTRACT_GUARDS_LEASES_H
 

@@ -1,5 +1,5 @@
 /* Servers that refuse to be root's: their files and processes belong to their own user, where
- * the tests run as root, and to whoever runs the tests else. */
+ * the tests run as root, and to the user that runs the tests else. */
 #ifndef TESTS_CONTRACT_GUARDS_OWNER_H
 #define TESTS_CONTRACT_GUARDS_OWNER_H
 

@@ -35,7 +35,7 @@ struct calls {
 
 void calls_init(struct calls *calls);
 
-/* Some client asks for something; one that asked leaves; somebody is said to have given up a
+/* Some client asks for something; one that asked leaves; somebody is said to have released a
  * lock. */
 void calls_make(struct play *play);
 void calls_leave(struct play *play);

@@ -1,5 +1,5 @@
 /* The words of the masters. Anything that storage/ could make of their bytes, whether or not any
- * Redis could have come to say it: markers of other fleets, views that nobody agreed on,
+ * Redis could have come to say it: markers of other fleets, views that no fleet agreed on,
  * incarnations at their ends, numbers that go back, holders that change.
  *
  * In an honest play, they say what a fleet in good order might say, in some order: without

@@ -52,8 +52,8 @@ void links_init(struct play *play);
 /* The core wants @effect, which is no answer, done with master @i. */
 void link_act(struct play *play, unsigned i, const struct fence_effect *effect);
 
-/* The core takes those for connected that are: a master whose connection it gave up without a word
- * would never be seen again. */
+/* The core takes those for connected that are: a master whose connection it abandoned without a
+ * word would never be seen again. */
 void links_check(struct play *play);
 
 /* Master @i replies to the oldest request, if there is one. */

@@ -31,7 +31,7 @@ enum {
 
 struct play {
     struct stats stats; /* totals of all seeds so far */
-    FILE *story;        /* to be told to; NULL: nobody */
+    FILE *story;        /* to be told to; NULL: none */
     struct fence_core *core;
     struct sim_rng rng;
     unsigned masters;

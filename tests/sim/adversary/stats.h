@@ -62,7 +62,7 @@
     X(ttl_too_long)                                                                                \
     X(left)                                                                                        \
     X(too_many_waiters)                                                                            \
-    X(words) /* that a lock was given up */
+    X(words) /* that a lock was released */
 
 struct stats {
 #define STATS_MEMBER(name) uint64_t name;

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* To @to; NULL: to nobody. */
+/* To @to; NULL: to no machine. */
 void tell_event(FILE *to, const struct fence_event *event);
 void tell_effect(FILE *to, const struct fence_effect *effect);
 

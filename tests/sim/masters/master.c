@@ -112,7 +112,7 @@ bool sim_master_undurable(const struct sim_master *master)
     return marker->present && marker->durable && master->persistence != SIM_ALWAYS;
 }
 
-/* Reports whether a handshake sees that something was taken back since it was marked. An observed
+/* Reports whether a handshake sees that a write was lost since it was marked. An observed
  * change is known after a restart too. Settings that would not have kept it are not counted here:
  * they may be put right, and Redis is stricter. */
 static bool seems_harmed(const struct sim_master *master)

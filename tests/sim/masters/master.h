@@ -30,9 +30,9 @@ struct sim_lock {
     uint32_t delay_ms;        /* that its owner names */
     uint64_t expires_us;      /* on the master's own clock */
     uint64_t waited_until_us; /* a call that frees it before then has to say so: when its lease was
-                               * to end as somebody was last told to wait; 0: nobody waits */
-    int64_t waited_ticket;    /* the lowest of those who wait; 0: there is none */
-    int64_t next_ticket;      /* the free lock is kept for it until next_until_us; 0: for nobody */
+                               * to end as somebody was last told to wait; 0: no call waits */
+    int64_t waited_ticket;    /* the lowest of the waiters; 0: there is none */
+    int64_t next_ticket; /* the free lock is kept for it until next_until_us; 0: for no waiter */
     uint64_t next_until_us;
     struct sim_told {
         int64_t lowest;

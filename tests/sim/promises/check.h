@@ -90,7 +90,7 @@ struct sim_check {
     struct sim_closed closed[SIM_RESOURCES_MAX];
     uint16_t
         asked[SIM_CALLS_MAX]; /* acquires of each lock id: how many acquires there were with it */
-    uint8_t given_up[SIM_CALLS_MAX]; /* and of which resources it was given up: a set */
+    uint8_t given_up[SIM_CALLS_MAX]; /* and of which resources it was released: a set */
     int64_t counters[SIM_MACHINES_MAX][SIM_RESOURCES_MAX];
 };
 

@@ -1,7 +1,7 @@
 /* Promises about names that stay closed.
  *
- *   K1  nobody else is granted a lock in its delay, which follows the validity of its last holder.
- *       Nor for as long as its holder keeps it closed, where the release was answered. Both where
+ *   K1  no other caller is granted a lock in its delay, which follows the validity of its last
+ * holder. Nor for as long as its holder keeps it closed, where the release was answered. Both where
  * no clock and no master is out of order. A release, or a break, opens a lock with a delay; K2  a
  * release that keeps nothing leaves no lock on a master that did it; K3  a release that keeps a
  * lock closed never lengthens it. */

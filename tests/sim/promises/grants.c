@@ -161,8 +161,8 @@ void sim_grants_granted(struct sim_check *check, const struct sim_call *call, ui
     }
 }
 
-/* A client that extends has had the lock ever since: nobody was granted it meanwhile. A late copy
- * of a release takes what its lock id was granted since. */
+/* A client that extends has had the lock ever since: no caller was granted it meanwhile. A late
+ * copy of a release takes what its lock id was granted since. */
 static void check_continuity(struct sim_check *check, const struct sim_call *call)
 {
     if (sim_grants_is_given_up(check, call->set.resource[0], call->lock) ||

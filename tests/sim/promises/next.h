@@ -1,9 +1,9 @@
 /* W5: a master keeps a released lock for one waiter, for FENCE_NEXT_MS at most. That waiter has the
  * lowest ticket of the waiters that were told that the lock is held. Another waiter does not take
- * the lock in that time. A waiter that takes the lock ends the time. Nobody else is held back.
+ * the lock in that time. A waiter that takes the lock ends the time. No other caller is held back.
  *
  * The promise is about one master. It is looked at where no clock of a master jumps: what a master
- * knows of those who wait depends on its clock. */
+ * knows of the waiters depends on its clock. */
 #ifndef TESTS_SIM_PROMISES_NEXT_H
 #define TESTS_SIM_PROMISES_NEXT_H
 

@@ -18,7 +18,7 @@ enum {
 
 struct sim_places {
     uint64_t ranks;           /* the latest */
-    uint64_t claims_until_us; /* 0: nobody waited yet */
+    uint64_t claims_until_us; /* 0: none waited yet */
     uint32_t count;
     struct sim_place {
         uint32_t lock;

@@ -10,7 +10,7 @@ static int64_t own_incarnation(const struct sim_master *machine)
     return machine->memory.marker.view.incarnation[machine->member];
 }
 
-/* A handshake would call this active, had it nobody else to ask. */
+/* A handshake would call this active, had it no other master to ask. */
 static bool looks_active(const struct sim_master *machine)
 {
     const struct sim_marker *marker = &machine->memory.marker;

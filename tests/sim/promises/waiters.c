@@ -39,7 +39,7 @@ static bool is_group(const struct sim_call *call)
 }
 
 /* Reports whether @call, which comes, must not wait: of those that want several, some of the room
- * is kept for those that do not. Watches are half of those that wait, at the most. */
+ * is kept for those that do not. Watches are half of the waiters, at the most. */
 static bool has_no_room(const struct sim_world *world, const struct sim_call *call)
 {
     uint32_t waiting = world->waiters.waiting[call->server];

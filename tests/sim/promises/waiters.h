@@ -1,10 +1,10 @@
 /* The waiters at each server, as the world sees it, and what is promised to them:
  *
  *   W1  first come, first served: masters are asked for a resource, and a lock is granted, only for
- *       the first of its line: whoever came to this server before all others that have no answer.
- *       A waiter that left without the lock, and asks again soon with its own lock id, came when it
- *       came first (places.h). An attempt under way goes on where such a one stands before it now.
- *       A retry for a lock that its lock id has need not
+ *       the first of its line: a caller that came to this server before all others that have no
+ * answer. A waiter that left without the lock, and asks again soon with its own lock id, came when
+ * it came first (places.h). An attempt under way goes on where such a one stands before it now. A
+ * retry for a lock that its lock id has need not
  *
  * A call for one of several seats stands in a line, too, where each seat has a first: the first
  * call that knows it. W1 is looked at there, but for calls with their own lock ids, and W3: no seat
@@ -60,7 +60,7 @@ struct sim_waiters {
 
 void sim_waiters_init(struct sim_waiters *waiters);
 
-/* NULL: nobody stands there. */
+/* NULL: no process stands there. */
 struct sim_call *sim_line_first(struct sim_world *world, const struct sim_line *line);
 
 /* @call, an acquire, reaches its server, which has acted on that then; its answer leaves; its

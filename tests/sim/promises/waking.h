@@ -1,7 +1,7 @@
 /* W3: the first of a line asks when it is time, whatever went wrong. That is
  *
- *   at once when it came and nobody was there; soon (FENCE_FIRST_LOOK_US) when it has become first;
- *   at once when word comes that the holder, as a majority told it, gave the lock up; after a
+ *   at once when it came and no other call was there; soon (FENCE_FIRST_LOOK_US) when it has become
+ * first; at once when word comes that the holder, as a majority told it, gave the lock up; after a
  *     retry's delay (FENCE_RETRY_BASE_US) if that word came before it was told;
  *   at the end of the lease that it was told of, or after such a delay;
  *   in any case now and then (FENCE_LOOK_US), each with its spreads.
@@ -36,12 +36,13 @@ void sim_waking_granted(const struct sim_world *world, const struct sim_call *ca
 /* @call, which wants several and stands in no line, asks now or has an answer. */
 void sim_waking_check_group(struct sim_world *world, const struct sim_call *call);
 
-/* Server @s is about to learn how master @i answered @request; or that @lock was given up. */
+/* Server @s is about to learn how master @i answered @request; or that @lock was released. */
 void sim_waking_told(struct sim_world *world, unsigned s, unsigned i,
                      const struct sim_lock_request *request, const struct sim_reply *reply);
 void sim_waking_heard(struct sim_world *world, unsigned s, uint32_t resource, uint32_t lock);
 
-/* A master is about to lock @resource for somebody: whoever sleeps has slept past its freedom. */
+/* A master is about to lock @resource for a caller: a holder that sleeps has slept past its
+ * freedom. */
 void sim_waking_overtaken(struct sim_world *world, uint32_t resource);
 
 #endif

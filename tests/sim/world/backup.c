@@ -32,7 +32,8 @@ static struct fence_position position_of_copy(struct sim_world *world, unsigned 
 }
 
 /* Reports whether each other master was told of writes that the copy of master @i lacks. Then
- * whoever has to believe its disk for want of others hears of them, as it asks one of those. */
+ * a server that has to believe its disk for want of others hears of them, as it asks one of
+ * those. */
 static bool all_were_told(struct sim_world *world, unsigned i)
 {
     for (unsigned j = 0; j < world->plan.masters; j++)
@@ -60,8 +61,8 @@ static bool one_can_tell(struct sim_world *world, unsigned i)
 }
 
 /* Reports whether no server and no master knows of a write that the copy lacks: what was lost was
- * seen by nobody. Then its disk may be believed. A server that crashed may have seen a write,
- * granted on it, and died before it told anybody: nobody can know then. */
+ * seen by no server. Then its disk may be believed. A server that crashed may have seen a write,
+ * granted on it, and died before it told anybody: no client can know then. */
 static bool nobody_saw(struct sim_world *world, unsigned i)
 {
     const struct fence_position copy = position_of_copy(world, i);

@@ -8,7 +8,7 @@ struct sim_world;
 
 /* Reports whether the master of member @i may restart from its backup now. In worlds of the kind
  * old-disk: each other master was told of the writes that the backup lacks, or a server tells of
- * them, or nobody saw them. In all other worlds: each server counts on all masters. */
+ * them, or no server saw them. In all other worlds: each server counts on all masters. */
 bool sim_backup_may_return(struct sim_world *world, unsigned i);
 
 #endif

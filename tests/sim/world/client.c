@@ -101,7 +101,7 @@ static void count(struct sim_world *world, unsigned c)
     sim_asking_send(world, c, FENCE_CALL_COUNT, SIM_CLIENT_INSPECTING);
 }
 
-/* One of the latest grants, if there was one. False: nobody has been granted anything yet. */
+/* One of the latest grants, if there was one. False: no holder has been granted anything yet. */
 static bool break_one(struct sim_world *world, unsigned c)
 {
     struct sim_client *client = &world->clients[c];
@@ -294,7 +294,7 @@ static void acquired(struct sim_world *world, unsigned c, const struct sim_call 
     }
 }
 
-/* Nothing proves that nobody else wrote meanwhile. */
+/* Nothing proves that no other caller wrote meanwhile. */
 static void claim_anew(struct sim_world *world, unsigned c, const struct sim_call *call)
 {
     struct sim_client *client = &world->clients[c];

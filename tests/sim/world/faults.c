@@ -194,8 +194,9 @@ static void change_lineage(struct sim_world *world, unsigned i)
 }
 
 /* One that keeps all it knows may restart, or change its lineage, at any time. (Not where an old
- * machine lives on: it would help two masters half-way back that have nobody to end it with, once
- * that machine is found out. Not before a blackout: a disk is not trusted half-way back.) */
+ * machine lives on: it would help two masters half-way back that have no other master to end it
+ * with, once that machine is found out. Not before a blackout: a disk is not trusted half-way
+ * back.) */
 static bool keeps_all(struct sim_world *world, unsigned i, enum sim_fault fault)
 {
     const struct sim_master *master = master_at(world, i);

@@ -6,7 +6,7 @@
 #include "tests/sim/world/world.h"
 
 enum {
-    /* From healing on: leaders of rejoins that died are given up, and others lead. If nothing
+    /* From healing on: leaders of rejoins that died are abandoned, and others lead. If nothing
      * will ever be well again, only the calls come to their end. */
     CALM_US = 20 * 1000 * 1000,
     CALM_IN_VAIN_US = 1000 * 1000,

@@ -15,7 +15,7 @@ enum sim_event_kind {
     /* at a server */
     SIM_EVENT_CALL,         /* call @id arrives */
     SIM_EVENT_LEFT,         /* the client of call @id is noticed to have gone */
-    SIM_EVENT_FREED,        /* word comes that lock @generation of resource @id was given up */
+    SIM_EVENT_FREED,        /* word comes that lock @generation of resource @id was released */
     SIM_EVENT_REPLY,        /* the reply to message @id arrives from @master */
     SIM_EVENT_TICK,         /* the core's deadline */
     SIM_EVENT_LISTING_TICK, /* the deadline of a page of a listing */

@@ -78,7 +78,7 @@ void sim_link_fail(struct sim_world *world, unsigned s, unsigned i);
 void sim_link_break(struct sim_world *world, unsigned s, unsigned i, bool half_open);
 void sim_link_cut(struct sim_world *world, unsigned s, unsigned i, uint64_t until_us);
 
-/* Server @s crashed: nobody waits for anything any more. It connects again. */
+/* Server @s crashed: no call waits for anything any more. It connects again. */
 void sim_links_forget(struct sim_world *world, unsigned s);
 
 /* Ends the cuts and the slowness, and lets servers notice what is broken. */

@@ -95,7 +95,7 @@ static void begin_page(struct sim_world *world, unsigned s)
     step(world, s, &event);
 }
 
-/* Once all is well again nobody lists: the world asks then. */
+/* Once all is well again no client lists: the world asks then. */
 void sim_listing_act(struct sim_world *world)
 {
     struct sim_listing *listing = &world->listing;

@@ -1,5 +1,5 @@
 /* Maintenance, after healing: a lock is kept by extension, while each master in turn is replaced by
- * an empty one. Its holder must never hear that it is lost, or that nobody knows.
+ * an empty one. Its holder must never hear that it is lost, or that no process knows.
  *
  * That holds of a lock that all masters gave under its token or a lower number. If one gave a
  * higher number, the lock is had by fewer masters from the beginning, and may be by too few. */

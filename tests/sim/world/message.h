@@ -14,7 +14,7 @@ enum {
     SIM_RESOURCES_MAX = SIM_GATE + 1,
     SIM_CALLS_MAX = 512, /* in one world, from first to last */
     SIM_SET_TEXT_MAX = 3 * SIM_RESOURCES_MAX,
-    SIM_TOMBSTONE = SIM_CALLS_MAX, /* in place of a lock id: nobody's */
+    SIM_TOMBSTONE = SIM_CALLS_MAX, /* in place of a lock id: it has no holder */
     SIM_KEPT,                      /* the same: it was released, and stays closed for a while */
     SIM_HOLDERS_MAX,
     SIM_FOUND_MAX = SIM_RESOURCES_MAX + 1, /* found by a step of a scan: one is given twice */
@@ -121,7 +121,7 @@ struct sim_lock_request {
 
 struct sim_rejoin_request {
     enum fence_rejoin_step step;
-    unsigned target; /* the member that is taken back */
+    unsigned target; /* the member that rejoins */
     int64_t incarnation;
     uint64_t cursor;
     enum fence_rejoin_part part; /* READ */
@@ -153,7 +153,7 @@ struct sim_scan_reply {
     uint64_t next; /* SCAN */
     unsigned count;
     uint32_t found[SIM_FOUND_MAX];      /* SCAN: resources */
-    uint64_t holder[SIM_RESOURCES_MAX]; /* HOLDERS: fence_lock_id_hash(); 0: nobody */
+    uint64_t holder[SIM_RESOURCES_MAX]; /* HOLDERS: fence_lock_id_hash(); 0: none */
 };
 
 struct sim_request {

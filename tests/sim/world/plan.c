@@ -217,7 +217,7 @@ static void draw_reach(struct sim_plan *plan, struct sim_rng *rng, uint32_t perm
     plan->quiet = 1;
 }
 
-/* Short leases, so that masters are taken back soon, and clients that stay long enough to see it.
+/* Short leases, so that masters rejoin soon, and clients that stay long enough to see it.
  * One or two ways to forget, often, and few other faults. */
 static void draw_amnesia(struct sim_plan *plan, struct sim_rng *rng)
 {
@@ -394,8 +394,8 @@ static void draw_old_disk(struct sim_plan *plan, struct sim_rng *rng)
         plan->permille[SIM_FAULT_VANISH] = 0;
 }
 
-/* All disks are trusted: none may have been put back, unseen by whoever was up. Settings are
- * weakened in half of these worlds: what was granted meanwhile must not have counted. */
+/* All disks are trusted: none may have been put back, unseen by any server that was up. Settings
+ * are weakened in half of these worlds: what was granted meanwhile must not have counted. */
 static void draw_blackout(struct sim_plan *plan, struct sim_rng *rng)
 {
     plan->permille[SIM_FAULT_ROLLBACK] = 0;

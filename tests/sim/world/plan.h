@@ -24,7 +24,7 @@ enum sim_world_kind {
     SIM_MIXED,    /* anything, in moderation */
     SIM_QUEUE,    /* many wait long for few locks, and words are lost */
     SIM_STORM,    /* one lock, and attempts that cross half-way */
-    SIM_AMNESIA,  /* masters that forget, and are taken back, and forget */
+    SIM_AMNESIA,  /* masters that forget, and rejoin, and forget */
     SIM_BLACKOUT, /* durable masters, which all restart at once */
     SIM_LOST,     /* a majority forgets at once: no grant until an operator mends it */
     SIM_DUEL,     /* a replaced master and its old machine, each believed by one server */
@@ -43,7 +43,7 @@ enum sim_fault {
     SIM_FAULT_DUPLICATE,    /* a request is executed again, some time later */
     SIM_FAULT_REPLAY,       /* an earlier request is executed again, just before this one */
     SIM_FAULT_BREAK,        /* the connection ends: some of what is on its way arrives, some not */
-    SIM_FAULT_HALF_OPEN,    /* the same, and nobody is told */
+    SIM_FAULT_HALF_OPEN,    /* the same, and no client is told */
     SIM_FAULT_VANISH,       /* the lock that it is about goes just before: a clock did anything */
     SIM_FAULT_MASTER_STOP,  /* the point where a request arrives, and continues later */
     SIM_FAULT_SERVER_PAUSE, /* the point where a reply arrives */
@@ -100,7 +100,7 @@ struct sim_plan {
     uint32_t closes;  /* locks, of a thousand, have a delay; releases, and keep theirs closed */
     uint32_t watches; /* and it watches a lock instead, */
     uint32_t watch_high_ms; /* for so long at most */
-    uint32_t words_lost;    /* per mille of what masters publish when a lock is given up */
+    uint32_t words_lost;    /* per mille of what masters publish when a lock is released */
     uint32_t think_us;      /* at most, between two acts of a client */
     uint32_t delay_low_us;
     uint32_t delay_high_us;

@@ -35,7 +35,7 @@ void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *ev
 /* A call arrives. */
 void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call);
 
-/* Word comes to server @s that the holder of @lock gave up @resource. */
+/* Word comes to server @s that the holder of @lock released @resource. */
 void sim_server_freed(struct sim_world *world, unsigned s, uint32_t resource, uint32_t lock);
 
 /* Server @s notices that the client of @call has gone. */

@@ -44,7 +44,7 @@
     X(watch_unknown)                                                                               \
     X(longest_watch_us) /* not summed: a change that lasted, in clear worlds */                    \
     X(broken)                                                                                      \
-    X(break_free) /* nobody had the lock any more */                                               \
+    X(break_free) /* no holder had the lock any more */                                            \
     X(break_mismatch)                                                                              \
     X(break_superseded) /* a master had a later grant of the lock id */                            \
     X(break_unknown)                                                                               \

@@ -21,7 +21,7 @@ static inline void sim_trace_mix(struct sim_trace *trace, uint64_t value)
 void sim_trace_say(const struct sim_trace *trace, uint64_t now_us, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same, for a world; costs nothing where nobody reads. */
+/* The same, for a world; costs nothing where no process reads. */
 #define SIM_SAY(world, ...)                                                                        \
     do {                                                                                           \
         if ((world)->trace.out)                                                                    \

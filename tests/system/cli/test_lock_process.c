@@ -19,7 +19,7 @@ enum {
     AT_ONCE_MS = 1000,
     AT_ONCE_TRIES = 5,    /* others may have kept the machine busy */
     GOES_ON_MS = 300,     /* in which a command that was not ended writes again */
-    EXIT_DELAY_MS = 8500, /* a release that nobody answers takes five seconds, a renewer two */
+    EXIT_DELAY_MS = 8500, /* a release that no call answers takes five seconds, a renewer two */
 };
 
 /* A shell's words: write the time, in hundredths of a second of the boot clock. */

@@ -33,7 +33,7 @@ struct belief_stop {
 };
 
 /* A time in which a master may not have voted: from the start of a fault until all vote again. Its
- * later state proves nothing: a master that is taken back gets its locks from the others. */
+ * later state proves nothing: a master that rejoins gets its locks from the others. */
 struct belief_absence {
     unsigned master;
     uint64_t from_us;

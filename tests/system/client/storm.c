@@ -117,7 +117,8 @@ static bool is_up_to_date(const struct state *state, unsigned i)
     return !is_out && wait_now_ms() >= state->server_up_ms[i] + NOTICED_MS;
 }
 
-/* A master that came back has to vote before the next one goes. False also where nobody can tell.
+/* A master that came back has to vote before the next one goes. False also where no caller can
+ * tell.
  */
 static bool all_masters_vote(const struct state *state)
 {
@@ -185,7 +186,7 @@ static bool is_stopped(const struct state *state, unsigned believer)
     return false;
 }
 
-/* The process to stop: mostly the holder. False: nobody just now. */
+/* The process to stop: mostly the holder. False: none just now. */
 static bool choose_believer(struct state *state, unsigned *ret_believer)
 {
     const struct storm *storm = state->storm;

@@ -139,9 +139,9 @@ static void replaced_machine_that_comes_back_is_taken_back(void **state)
     forgetting_judge(&forgetting);
 }
 
-/* Only the third master can say that it was replaced. A new pawld has nobody else to ask, and
+/* Only the third master can say that it was replaced. A new pawld has no other master to ask, and
  * trusts the disk. The third master refuses. Once the second is up, the old machine is refused by
- * all, and it is taken back when it restarts. */
+ * all, and it rejoins when it restarts. */
 static void replaced_machine_grants_nothing_while_another_is_down(void **state)
 {
     struct forgetting forgetting = replaced();

@@ -137,7 +137,8 @@ static void fail_over(struct redis_fleet *from, struct redis_fleet *to, const ch
     wait_role(from, "slave");
 }
 
-/* The replica's link is slow, and the fail-over is forced. Nobody calls REPLICAOF on master 0. */
+/* The replica's link is slow, and the fail-over is forced. No client calls REPLICAOF on master 0.
+ */
 static struct forgetting fail_over_and_back(void)
 {
     struct forgetting forgetting = forgetting_serve();

@@ -119,7 +119,7 @@ static struct forgetting play(const struct scene *scene)
     return forgetting;
 }
 
-/* Nothing is granted that should not be. With the others back, master 0 is taken back by them. */
+/* Nothing is granted that should not be. With the others back, master 0 rejoins by them. */
 static void old_disk(void **state)
 {
     const struct scene *scene = *state;

@@ -110,7 +110,7 @@ static void nothing_is_shared_without_a_list(void **state)
     assert_null(strcasestr(response->head, "Vary:"));
 }
 
-/* An answer for nobody's page may not be taken for one that is shared. */
+/* An answer for no waiter's page may not be taken for one that is shared. */
 static void answers_to_programs_vary_too(void **state)
 {
     const struct http_response *response = call(open_to_one.port, "GET", "/livez", NULL, NULL);

@@ -77,7 +77,7 @@ static unsigned long unsent(uint16_t port, uint16_t peer)
     return looked_for.bytes;
 }
 
-/* Sends requests until nobody takes more. */
+/* Sends requests until no call takes more. */
 static void ask_until_nothing_is_taken(int fd)
 {
     struct pollfd writable = {.fd = fd, .events = POLLOUT};

@@ -110,7 +110,7 @@ static void requests_one_after_the_other_are_all_answered(void **state)
                     COUNT(statuses));
 }
 
-/* Nobody waits for what is not there, and the next request is in the same packet. The answer is
+/* No call waits for what is not there, and the next request is in the same packet. The answer is
  * made at once, without any master. */
 #define LIVEZ "GET /livez HTTP/1.1\r\nHost: localhost\r\n"
 static void request_that_expects_but_has_no_body_is_answered(void **state)

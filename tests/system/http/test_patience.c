@@ -1,5 +1,5 @@
-/* Clients that take their time, or that go: what a request may take to come in, and that nobody
- * else pays for one that does not come. */
+/* Clients that take their time, or that go: what a request may take to come in, and that no other
+ * caller pays for one that does not come. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"

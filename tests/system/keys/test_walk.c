@@ -1,4 +1,4 @@
-/* Every route and method of pawld and of the ledger, with every kind of caller: nobody learns or
+/* Every route and method of pawld and of the ledger, with every kind of caller: no caller learns or
  * changes what its key does not allow. The routes, and the right that each needs, are those that
  * the programs print (--routes): the tables that they serve from. */
 #include "tests/lib/case.h"

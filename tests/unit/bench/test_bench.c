@@ -1,4 +1,4 @@
-/* The benchmark's own arithmetic: numbers that nobody checks are worse than none. */
+/* The benchmark's own arithmetic: unchecked numbers are worse than none. */
 #include "scripts/bench.d/programs/histogram.h"
 #include "scripts/bench.d/programs/names.h"
 #include "scripts/bench.d/programs/tally.h"

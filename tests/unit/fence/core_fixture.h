@@ -58,7 +58,7 @@ struct core_fixture {
     struct core_owed owed[FENCE_MASTERS_MAX];
 };
 
-/* Why a server is unfit, in words that are nobody else's. */
+/* Why a server is unfit, in words that are no other caller's. */
 extern const struct fence_words core_unfit;
 
 /* The findings of a handshake with master @i when all is well. */

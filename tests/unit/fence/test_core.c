@@ -197,7 +197,7 @@ static void assert_restamped_before_it_votes(struct core_fixture *f, struct fenc
     assert_int_equal(active(f), CORE_FIRST(2));
 }
 
-/* If nobody can tell more than it knows itself. */
+/* If no other master can tell more than it knows itself. */
 static void intact_master_is_restamped_before_it_votes(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -220,7 +220,7 @@ static void one_handshake_can_change_what_is_known_of_all(void **state)
     struct fence_facts stray = core_facts(0);
     memset(stray.fleet_id, '5', FENCE_ID_HEX_LEN);
     core_shake_hands(f, 0, stray);
-    assert_no_effects(f); /* nobody can say yet that it is of another fleet */
+    assert_no_effects(f); /* no master can say yet that it is of another fleet */
     core_shake_hands(f, 2, core_facts(2));
     assert_no_effects(f);
     core_shake_hands(f, 1, core_facts(1));

@@ -395,7 +395,7 @@ static void marker_that_cannot_be_read_is_refused(void **state)
     assert_string_equal(get(0, "state"), "");
 }
 
-/* A survivor does not know all that it voted for if it was replaced, or is being taken back. */
+/* A survivor does not know all that it voted for if it was replaced, or is rejoining. */
 static void survivors_that_may_have_forgotten_are_no_majority(void **state)
 {
     static const struct {

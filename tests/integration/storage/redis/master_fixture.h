@@ -60,7 +60,7 @@ int master_fixture_setup_durable(void **state);
 int master_fixture_setup_volatile(void **state);
 int master_fixture_teardown(void **state);
 
-/* A request that is granted, for whoever does not care which. */
+/* A request that is granted, for a case that does not care which. */
 extern const struct fence_request master_fixture_take;
 
 /* Runs the loop until *@counter is at least @target; fails the test when that takes too long. */

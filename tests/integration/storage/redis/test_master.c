@@ -275,7 +275,7 @@ static void where_config_is_refused_nothing_is_durable_and_nothing_is_asked(void
     assert_in_range(config_gets_of(fixture, 100), 0, 5);
 }
 
-/* A requested act may be done; but nobody may count on that. */
+/* A requested act may be done; but no caller may count on that. */
 static void votes_of_a_master_that_became_weaker_do_not_count(void **state)
 {
     static const char *const ways[] = {

@@ -98,7 +98,8 @@ static void master_without_config_and_time_is_probed_all_the_same(void **state)
     assert_int_equal(fixture->seen.clock.theirs_us, 0);
 }
 
-/* Nobody asks for locks meanwhile: the next probe tells, and the handshake after it what it is now.
+/* No call asks for locks meanwhile: the next probe tells, and the handshake after it what it is
+ * now.
  */
 static void expect_change(struct master_fixture *fixture, const char *commands, const char *detail)
 {

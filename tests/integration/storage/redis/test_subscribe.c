@@ -1,4 +1,4 @@
-/* Waiters are told: the waiting key, what is published when a lock is given up, and the second
+/* Waiters are told: the waiting key, what is published when a lock is released, and the second
  * connection that brings it. */
 #include "tests/integration/storage/redis/master_fixture.h"
 #include "tests/lib/case.h"
@@ -82,7 +82,7 @@ static void who_waits_leaves_a_key_that_lives_as_long_as_the_lock(void **state)
     assert_in_range(waiting_ms, lock_ms - 1000, lock_ms + 1000);
 }
 
-/* Without the key that somebody waits, nobody looks for the key of one lock. */
+/* Without the key that a call waits, no server looks for the key of one lock. */
 static void that_somebody_waits_is_known_as_long_as_anybody_does(void **state)
 {
     struct master_fixture *fixture = *state;
@@ -116,7 +116,7 @@ static void release_is_silent_while_somebody_waits_for_another_lock(void **state
     assert_int_equal(fixture->released, 1);
 }
 
-/* The first release finds that nobody waits; that is no longer so when the last comes. */
+/* The first release finds that no call waits; that is no longer so when the last comes. */
 static void who_began_to_wait_in_the_same_script_call_is_told(void **state)
 {
     struct master_fixture *fixture = *state;

@@ -160,7 +160,7 @@ static bool has_ended(pid_t pid)
     return waitpid(pid, &status, WNOHANG) == pid;
 }
 
-/* Waits until nobody has the pipe, and @pid (0: that of a daemon) has ended. */
+/* Waits until no holder has the pipe, and @pid (0: that of a daemon) has ended. */
 static void wait_for_child(pid_t pid, int fd, char ret_found[static FOUND_MAX])
 {
     const int64_t end_ms = pawl_now_ms() + child_ms;

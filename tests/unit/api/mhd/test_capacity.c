@@ -129,7 +129,7 @@ static void parked_requests_of_all_rooms_are_answered_when_it_ends(void **state)
     }
 }
 
-/* A hovering request waits for its own answer, and keeps nobody else's. */
+/* A hovering request waits for its own answer, and keeps no other caller's. */
 static void answer_leaves_in_its_turn_although_another_request_hovers(void **state)
 {
     serve(2);
@@ -233,7 +233,8 @@ static void head_at_its_bound_is_taken(void **state)
     close(fd);
 }
 
-/* Without the linker's part all is served, but no byte is checked, and TLS is spoken to nobody. */
+/* Without the linker's part all is served, but no byte is checked, and TLS is spoken to no client.
+ */
 static void library_finds_the_functions_of_wire_under_the_names_of_the_c_library(void **state)
 {
     assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "recv"), (uintptr_t)api_wire_recv);

@@ -256,7 +256,7 @@ static void lock_id_of_kept_locks_is_nobodys(void **state)
     assert_int_equal(loop_ask(request("DELETE", "x", "Lock-Id: " FENCE_KEPT_ID "\r\n", "")), 400);
 }
 
-/* Nobody is to believe that the token was looked at. */
+/* No reader is to believe that the token was looked at. */
 static void release_with_if_match_is_refused(void **state)
 {
     assert_int_equal(loop_ask(request("DELETE", "x", ID_LINE "If-Match: \"34\"\r\n", "")), 400);
@@ -402,7 +402,7 @@ static void expect_nothing_granted_to_who_left(const char *text)
     loop_send(loop.http, loop.fd, text);
     loop_turn_for(loop.http, 50);
     assert_int_equal(shutdown(loop.fd, SHUT_WR), 0);
-    assert_false(answer_seen()); /* so what was granted is taken back ... */
+    assert_false(answer_seen()); /* so what was granted is undone ... */
     assert_int_equal(loop_receive(loop.http, loop.fd, loop.response),
                      503); /* ... and it has to be told so */
     assert_said("client-left");

@@ -234,7 +234,7 @@ static void clean_up_names_its_attempt_on_every_master_sent_to(void **state)
 
 static void clean_up_reaches_masters_that_never_answered(void **state)
 {
-    /* After 20 ms nobody is reset for silence yet; those that are get their clean-up before. */
+    /* After 20 ms no master is reset for silence yet; those that are get their clean-up before. */
     static const uint32_t ttl_ms[] = {200, CORE_TTL_MS};
     for (unsigned k = 0; k < 2; k++) {
         struct core_fixture *f = core_fixture_new(state, 5);

@@ -2,7 +2,7 @@
 #include "fence/protocol/name.h"
 #include "tests/unit/fence/core_fixture.h"
 
-/* The masters that an acquire of @name asks first. The acquire is given up then. */
+/* The masters that an acquire of @name asks first. The acquire has then ended. */
 static uint32_t asked_for(struct core_fixture *f, const char *name)
 {
     struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, 1);

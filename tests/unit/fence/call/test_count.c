@@ -151,7 +151,7 @@ static void obstacle_of_a_majority_is_named(void **state)
     }
 }
 
-/* Else it would be there for nobody, and in the way of others. */
+/* Else it would be there for no waiter, and in the way of others. */
 static void name_without_room_is_not_begun_on_spare_masters(void **state)
 {
     struct core_fixture *f = core_fixture_new_majority(state, 3);

@@ -217,7 +217,7 @@ static void join_that_is_never_answered_is_undone_at_the_end_of_the_round(void *
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), core_nths(f, 1, 1));
 }
 
-/* The server stood still, so that nobody was late before the round was over. */
+/* The server stood still, so that no master was late before the round was over. */
 static void round_that_ends_before_anybody_joined_is_over(void **state)
 {
     struct core_fixture *f = asked(state, 3, FENCE_CALL_EXTEND);

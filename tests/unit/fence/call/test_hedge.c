@@ -45,7 +45,7 @@ static int64_t granted_at_once(struct core_fixture *f, uint64_t client, int64_t 
     return hint;
 }
 
-/* The knowledge of the fleet changes: a member was taken back. */
+/* The knowledge of the fleet changes: a member rejoined. */
 static void change_view(struct core_fixture *f, unsigned i)
 {
     struct fence_facts facts = core_facts(i);
@@ -145,7 +145,7 @@ static void refusal_has_all_the_others_asked_at_once(void **state)
         struct core_fixture *f = asked(state, 5);
         core_reply_kind(f, core_nth(f, 0), kinds[k]);
         assert_int_equal(taken(f), core_nths(f, 3, 2));
-        assert_int_equal(fence_core_counts(f->core)->hedges, 0); /* nobody was late */
+        assert_int_equal(fence_core_counts(f->core)->hedges, 0); /* no master was late */
     }
 }
 

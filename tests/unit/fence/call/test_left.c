@@ -45,7 +45,7 @@ static void caller_that_did_not_wait_is_let_go_too(void **state)
     assert_int_equal(fence_core_calls(f->core), 0);
 }
 
-/* A release is carried out though nobody hears of it. */
+/* A release is carried out though no client hears of it. */
 static void other_calls_go_on(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);

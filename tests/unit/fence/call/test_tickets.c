@@ -50,7 +50,7 @@ static void waiter_has_the_highest_number_that_it_met_first(void **state)
 static void each_of_a_line_has_the_number_that_was_known_as_it_came(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
-    core_acquire(f, 2, WAIT_MS); /* while the first has met nobody */
+    core_acquire(f, 2, WAIT_MS); /* while the first has met no holder */
     meet(f, 34);
     assert_int_equal(ticket_at_release(f, CORE_OTHER_HOLDER), 34);
     meet(f, 36);

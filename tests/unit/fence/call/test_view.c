@@ -2,7 +2,7 @@
 #include "tests/unit/fence/core_fixture.h"
 
 enum {
-    MEMBER = 4, /* one of five: the one that was taken back meanwhile */
+    MEMBER = 4, /* one of five: the one that rejoined meanwhile */
 };
 
 /* Of one master alone it would not be believed. */

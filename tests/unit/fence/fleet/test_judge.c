@@ -1,5 +1,5 @@
 /* Faults of a master that is looked at, and what becomes of it: it votes, is refused,
- * waits, or is taken back. */
+ * waits, or rejoins. */
 #include "tests/unit/fence/fleet/fleet_fixture.h"
 
 #include <string.h>
@@ -81,7 +81,7 @@ static void assert_refused(enum fence_reason reason)
     assert_becomes(FENCE_MASTER_REFUSED, reason);
 }
 
-/* It is taken back for @reason; and refused where too few others are active to tell it what it
+/* It rejoins for @reason; and refused where too few others are active to tell it what it
  * forgot. */
 static void assert_taken_back(enum fence_reason reason)
 {
@@ -265,7 +265,7 @@ static void intact_master_is_taken_back_by_the_others(void **state)
     assert_becomes(FENCE_MASTER_REJOIN, FENCE_REASON_RESTARTED);
 }
 
-/* A first replica changes the lineage too: nothing is lost by it, and it is taken back anyway.
+/* A first replica changes the lineage too: nothing is lost by it, and it rejoins anyway.
  */
 static void changed_lineage_is_taken_back_by_the_others_though_intact(void **state)
 {
@@ -338,7 +338,7 @@ static void taking_back_is_asked_for_once_a_handshake(void **state)
     assert_votes();
 }
 
-/* It is the mark of this server: nobody else will go on with it. */
+/* It is the mark of this server: no other caller will go on with it. */
 static void own_mark_is_begun_anew_at_once(void **state)
 {
     look.fleet.master[LAST].meant = look.facts.next;

@@ -114,7 +114,7 @@ static void position_that_is_heard_meanwhile_counts(void **state)
     assert_master(&fleet, OLD, FENCE_MASTER_REFUSED, FENCE_REASON_ROLLED_BACK);
 }
 
-/* Nobody else can have seen more of it. */
+/* No other caller can have seen more of it. */
 static void master_of_one_server_alone_is_believed_at_once(void **state)
 {
     struct fence_fleet fleet = fleet_of_two();

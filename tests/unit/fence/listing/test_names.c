@@ -101,7 +101,7 @@ static void name_is_known_where_a_master_walked_before_names_the_same_holder(voi
     names.holder[1].on[0] = 8;
     names.holder[2].on[WALKING] = 7; /* c: the same, but that one was not walked */
     names.holder[2].on[1] = 7;
-    fence_listing_names_drop_known(&names, 1 << 0, WALKING); /* d: nobody's any more */
+    fence_listing_names_drop_known(&names, 1 << 0, WALKING); /* d: no holder any more */
     assert_names((const char *const[]){"b", "c", "d", ""});
     assert_int_equal(names.holder[0].on[0], 8); /* they move with their names */
     assert_int_equal(names.holder[1].on[1], 7);

@@ -1,4 +1,4 @@
-/* A fleet of five whose last master is being taken back, brought to any state of that. Each master
+/* A fleet of five whose last master is rejoining, brought to any state of that. Each master
  * answers what it was asked in order, as over one connection.
  *
  *     struct core_fixture *f = rejoin_recording(state);
@@ -10,7 +10,7 @@
 #include "tests/unit/fence/core_fixture.h"
 
 enum {
-    MEMBER = 4, /* the one that is taken back */
+    MEMBER = 4, /* the one that rejoins */
     SOURCES = 3,
 };
 
@@ -77,7 +77,7 @@ void assert_no_step(const struct core_fixture *f);
 /* The member was left alone, for @reason: its connection is opened again. */
 void assert_broken_off(const struct core_fixture *f, enum fence_reason reason);
 
-/* The member is being taken back no more, and is looked at again on the same connection. */
+/* The member is rejoining no more, and is looked at again on the same connection. */
 void assert_shaken(const struct core_fixture *f);
 
 const struct fence_master *rejoin_member(const struct core_fixture *f);

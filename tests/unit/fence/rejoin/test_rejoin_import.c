@@ -91,7 +91,7 @@ static void only_so_many_pages_of_a_source_are_on_their_way(void **state)
     }
     rejoin_page(f, 0, "page", 99);
     assert_step(f, FENCE_REJOIN_INSTALL, CORE_SET(MEMBER));
-    rejoin_page(f, 1, "page", 7); /* which holds nobody else up */
+    rejoin_page(f, 1, "page", 7); /* which holds no other caller up */
     assert_reads(f, 1, FENCE_REJOIN_COUNTERS, 7);
     rejoin_done(f, MEMBER); /* the first of 0 */
     assert_step(f, FENCE_REJOIN_READ, CORE_SET(0));
@@ -219,7 +219,7 @@ static void source_that_is_not_active_is_read_no_more(void **state)
     struct core_fixture *f = rejoin_importing(state);
     struct fence_facts facts = core_facts(0);
     memset(facts.server_id, 'e', FENCE_ID_HEX_LEN);
-    core_shake_hands(f, 0, facts); /* it is to be taken back itself */
+    core_shake_hands(f, 0, facts); /* it is to rejoin itself */
     assert_int_equal(fence_core_fleet(f->core)->master[0].state, FENCE_MASTER_REJOIN);
     rejoin_page(f, 0, "page", 7);
     assert_no_step(f);

@@ -3,7 +3,7 @@
 #include "tests/unit/fence/rejoin/rejoin_fixture.h"
 
 enum {
-    OTHER = 3, /* another member that is taken back at the same time */
+    OTHER = 3, /* another member that rejoins at the same time */
 };
 
 static void record_names_the_new_incarnation_and_the_view_of_the_others(void **state)

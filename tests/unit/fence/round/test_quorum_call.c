@@ -191,7 +191,7 @@ static void uncounted_counts_for_neither_side(void **state)
     RELEASE_IS("uyl", UNKNOWN);
 }
 
-/* Nobody has a majority any more, and some of that is this release's doing. */
+/* No holder has a majority any more, and some of that is this release's doing. */
 static void released_once_yes_and_no_together_block_every_majority(void **state)
 {
     RELEASE_IS("yn.", OPEN);

@@ -137,7 +137,7 @@ static void whoever_came_first_is_admitted_first(void **state)
     assert_false(core_is_due(f));
 }
 
-/* The clean-ups that nobody answers would be taken for silence first. */
+/* The clean-ups that no call answers would be taken for silence first. */
 static void pass_admission_time(struct core_fixture *f)
 {
     for (uint64_t passed_us = 0; passed_us < FENCE_ADMISSION_US;

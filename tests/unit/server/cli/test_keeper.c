@@ -23,7 +23,7 @@ _Noreturn void cli_keeper_main(const struct cli_command *command, int fd)
     _exit(EXIT_SUCCESS);
 }
 
-/* The kernel tells of the order that nobody read first: the connection is "reset". */
+/* The kernel tells of the order that no caller read first: the connection is "reset". */
 static void event_of_a_keeper_that_left_an_order_unread_is_taken(void **state)
 {
     struct cli_keeper keeper;

@@ -76,7 +76,7 @@ static void *read_all(void *context)
     return NULL;
 }
 
-/* Nobody reads the pipe, as a disk that hangs. A thread that adds a line goes on. */
+/* No process reads the pipe, as a disk that hangs. A thread that adds a line goes on. */
 static void lines_beyond_the_bound_are_counted(void **state)
 {
     char line[LINE + 1];

@@ -85,7 +85,9 @@ static void loss_is_what_no_later_start_can_undo(void **state)
     assert_true(facts_reading("aof_enabled:0\r\n", &marker).lost);
 }
 
-/* An import took nothing from it, so that it can be trusted alone should there be nobody to ask. */
+/* An import took nothing from it, so that it can be trusted alone should there be no other master
+ * to ask.
+ */
 static void master_half_way_is_intact_where_it_was_when_that_began(void **state)
 {
     struct facts_marker marker = facts_as_admitted;

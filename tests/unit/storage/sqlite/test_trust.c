@@ -91,7 +91,7 @@ static void file_that_is_what_its_witness_saw_is_trusted(void **state)
     EXPECT(KEPT);
 }
 
-/* A process that is killed may have committed one turn that nobody noted. */
+/* A process that is killed may have committed one turn that is not noted. */
 static void witness_may_have_missed_one_commit(void **state)
 {
     now.file.commits++;

@@ -10,7 +10,7 @@
 /* One request, as the master's script for requests has it: a letter, and what that takes. */
 redisReply *acting_ask(const char *request);
 
-/* Each request, and what others ask of it while they are taken back, hears an error that begins
+/* Each request, and what others ask of it while they rejoin, hears an error that begins
  * with
  * @sign, or with "PAWLFORGOT ". */
 void acting_expect_refusals(const char *sign);

@@ -15,7 +15,7 @@
 
 enum {
     SCRIPT_MASTERS = 3,
-    SCRIPT_ME = 1,    /* from 0: the member that is taken back */
+    SCRIPT_ME = 1,    /* from 0: the member that rejoins */
     SCRIPT_NEXT = 25, /* the incarnation that it is to get; it had 20 */
     SCRIPT_TTL_MAX_MS = 300000,
 };

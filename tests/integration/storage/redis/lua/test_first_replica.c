@@ -90,7 +90,7 @@ static void all_act_once_the_backlog_was_freed(void **state)
     expect_noted();
 }
 
-/* Two other ids, and nobody noted the first. */
+/* Two other ids, and no server noted the first. */
 static void all_act_once_a_replica_came_and_went(void **state)
 {
     mark("no");
@@ -106,7 +106,7 @@ static void all_act_once_a_replica_came_and_went(void **state)
     expect_noted();
 }
 
-/* A replica that came while a master is taken back does not have that begin again. */
+/* A replica that came while a master rejoins does not have that begin again. */
 static void master_that_is_taken_back_is_settled_with_its_new_id(void **state)
 {
     mark("no");
@@ -188,7 +188,7 @@ static void nothing_acts_once_a_key_was_evicted_before_a_replica_came(void **sta
     acting_expect_none();
 }
 
-/* A copy that was promoted in a process whose roles nobody called for. */
+/* A copy that was promoted in a process whose roles no command changed. */
 static void nothing_acts_in_another_process_with_the_same_counts(void **state)
 {
     mark("no");

@@ -83,7 +83,7 @@ static void tombstone_is_not_extended_released_confirmed_or_taken_back(void **st
     script_assert_field("7", NULL);
 }
 
-/* Nobody's lock id begins so, but a request is what its sender makes it. */
+/* No lock id begins so, but a request is what its sender makes it. */
 static void tombstone_does_not_obey_who_calls_itself_one(void **state)
 {
     put("~:0:0:0:");

@@ -1,4 +1,4 @@
-/* A master that is taken back merges what others hold, on a real Redis: what becomes of a lock and
+/* A master that rejoins merges what others hold, on a real Redis: what becomes of a lock and
  * of a counter. Pages are made here, as read.lua makes them. */
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
@@ -11,7 +11,7 @@
 #define KEY "pawl:lock:name"
 
 enum {
-    FIRST = 0, /* masters that pages are of; the second is taken back */
+    FIRST = 0, /* masters that pages are of; the second rejoins */
     THIRD = 2,
     MINUTE_MS = 60000,
     TWO_MINUTES_MS = 120000,

@@ -1,4 +1,4 @@
-/* The questions to the others when a master is taken back, on a real Redis: to record its new
+/* The questions to the others when a master rejoins, on a real Redis: to record its new
  * incarnation, and then to answer their counters and locks. The server is the first of three. */
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
@@ -19,7 +19,7 @@ static struct fence_rejoin_reply record(void)
     return script_step(request, OTHER);
 }
 
-/* Otherwise nobody could be taken back beside it. */
+/* Otherwise no master could rejoin beside it. */
 static void record_is_kept_where_memory_is_used_up(void **state)
 {
     script_mark_active("1", "no");
@@ -47,7 +47,7 @@ static struct fence_rejoin_reply read_part(enum fence_rejoin_part part, uint64_t
     return script_step(request, OTHER);
 }
 
-/* It was taken back itself since it recorded: what it recorded went with what it was. */
+/* It rejoined itself since it recorded: what it recorded went with what it was. */
 static void read_is_refused_where_its_own_incarnation_is_another(void **state)
 {
     script_mark_active("1", "no");

@@ -144,7 +144,7 @@ static void transaction_that_was_overtaken_begins_anew(void **state)
     assert_int_equal(extension_number(f->b, "SELECT pawl_token('a')"), 6);
 }
 
-/* The token stays, and anyway the row is written: nobody else can claim until the commit. */
+/* The token stays, and anyway the row is written: no other caller can claim until the commit. */
 static void check_of_an_equal_token_takes_the_write_lock(void **state)
 {
     struct extension_fixture *f = *state;
