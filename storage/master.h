@@ -2,9 +2,9 @@
  * what the master is, and reads off which locks stand there. It decides nothing: what a master may
  * do is judged by the fence, from the facts that it brings.
  *
- * A kind of master embeds struct storage_master first in its own struct, and sets its ops. A
- * function of its own makes it, and starts to connect when the loop runs. All functions and
- * callbacks belong to the thread of the loop. */
+ * A kind of master embeds struct storage_master first in its own struct, and sets its ops. Its own
+ * function makes it, and starts to connect when the loop runs. All functions and callbacks belong
+ * to the thread of the loop. */
 #ifndef STORAGE_MASTER_H
 #define STORAGE_MASTER_H
 
@@ -139,7 +139,8 @@ static inline bool storage_master_could_send(const struct storage_master *master
     return master->ops->could_send(master);
 }
 
-/* Gives up on the connection: at the next flush it is closed, and opened again after the backoff.
+/* Abandons the connection: at the connection: at the next flush it is closed, and opened again
+ * after the backoff.
  */
 static inline void storage_master_reset(struct storage_master *master)
 {

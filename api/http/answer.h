@@ -9,7 +9,7 @@
 
 enum {
     API_FIELDS_MAX = 4,                           /* header fields that an answer may add */
-    API_RESPONSE_FIELDS_MAX = API_FIELDS_MAX + 6, /* and those that api/http/request.c adds */
+    API_RESPONSE_FIELDS_MAX = API_FIELDS_MAX + 6, /* and the headers that api/http/request.c adds */
 };
 
 struct api_field {

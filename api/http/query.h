@@ -1,6 +1,6 @@
 /* Strict reading of a query ("?prefix=orders&limit=10"), parameter by parameter. Pure.
  *
- * Refused are unknown parameters, those that come twice, one without a value, bad percent-encoding,
+ * Refuses unknown or repeated parameters, parameters without a value, bad percent-encoding,
  * numbers and lengths out of bounds. The sentence names the parameter and the bound. A name is
  * taken as it is written; only values are decoded. */
 #ifndef API_HTTP_QUERY_H

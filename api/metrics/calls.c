@@ -106,7 +106,7 @@ static void write_refused(const struct totals *totals, struct api_metrics_text *
     }
 }
 
-/* Those that reached a call, and those that did not. */
+/* Calls that reached a handler, and calls that did not. */
 static uint64_t count_everywhere(const struct api_call_counters *counters, enum api_outcome outcome)
 {
     uint64_t count = api_counter_get(&counters->refused[outcome]);

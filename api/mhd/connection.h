@@ -101,14 +101,14 @@ void api_connection_refused(struct api_connection *connection);
 /* A request that reached a handler has its answer, or its connection ends. */
 void api_connection_answered(struct api_connection *connection);
 
-/* Ends those whose time is up, at most API_CONNECTION_EXPIRE_MAX. */
+/* Ends connections whose time is up, at most API_CONNECTION_EXPIRE_MAX. */
 void api_connections_expire(struct api_connections *connections);
 
 /* How long until the next time is up; -1: never. */
 int api_connections_timeout_ms(const struct api_connections *connections);
 
-/* Ends connections without a request, at most @count: there is no space for others. First those
- * whose head is not there yet, then those that are idle; of each the oldest first. Returns how
+/* Ends connections without a request, at most @count: there is no space for others. First
+ * connections whose head is not there yet, then idle ones; of each the oldest first. Returns how
  * many. They are gone after the next round of their shard. */
 unsigned api_connections_evict(struct api_connections *connections, unsigned count);
 

@@ -27,7 +27,7 @@ struct api_greeting {
     bool finished;                    /* the handshake is done, or failed */
     bool gone;                        /* finished: the client left, and nothing was done for it */
     struct api_greeting *prev, *next; /* of all */
-    struct api_greeting *due_next;    /* in a list of those that are due, or were served */
+    struct api_greeting *due_next;    /* in a list of connections that are due, or were served */
 };
 
 /* In order, the first one first. */
@@ -68,8 +68,8 @@ FENCE_CHECKED int api_greetings_add(struct api_greetings *greetings,
                                     struct api_connection *connection, const struct sockaddr *from,
                                     socklen_t from_len);
 
-/* Hands those who spoke to the thread, and tells the owner of those whose handshake ended. A client
- * that left before the thread came to it costs no handshake: its connection has ended. */
+/* Hands clients that spoke to the thread, and tells the owner of those whose handshake ended. A
+ * client that left before the thread came to it costs no handshake: its connection has ended. */
 void api_greetings_turn(struct api_greetings *greetings);
 
 #endif

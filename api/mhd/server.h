@@ -97,7 +97,8 @@ void api_http_turn(struct api_http *http);
  * calls. Bytes that they sent still show in the descriptor. */
 void api_http_send(struct api_http *http);
 
-/* The same for clients that come, and those that leave while they wait. True: that was a turn, too.
+/* The same for clients that come, and for clients that leave while they wait. True: that was a
+ * turn, too.
  */
 int api_http_watch_fd(const struct api_http *http);
 bool api_http_watch_turn(struct api_http *http);

@@ -260,7 +260,7 @@ static void answer_misordered(struct api_request *request, const struct api_back
                               order);
 }
 
-/* The reason names masters. It is not for those who show no key. */
+/* The reason names masters. Not for a caller without a key. */
 static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;

@@ -530,7 +530,7 @@ const struct api_fault *api_framing_feed(struct api_framing *framing, char *byte
 {
     struct feeding feeding = {.framing = framing};
     size_t kept = 0;
-    size_t whole = 0; /* the complete requests: those that came to their end */
+    size_t whole = 0; /* the complete requests */
     for (size_t i = 0; i < len && framing->state != LOST;) {
         const uint32_t completed = framing->completed;
         size_t run = 0;

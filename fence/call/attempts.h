@@ -27,7 +27,7 @@ uint32_t core_attempt_lease_ms(const struct call *call);
 /* It is WON, and its grant is given: keeps what was learnt, and frees masters that do not count. */
 void core_attempt_settle(struct fence_core *core, const struct call *call);
 
-/* Takes back what it may hold, also where no answer came. The request names the attempt, so it
+/* Undoes what it may hold, also where no answer came. The request names the attempt, so it
  * cannot undo what a later attempt was granted. */
 void core_attempt_undo(struct fence_core *core, const struct call *call);
 

@@ -23,7 +23,7 @@ static bool is_first(const struct fence_core *core, const struct call *call)
     return core_wait_queues_before(&core->counting, me) == FENCE_NOBODY;
 }
 
-/* A call that becomes the first by it has its turn at once. */
+/* A call that becomes the first has its turn at once. */
 static void leave_counter(struct fence_core *core, const struct call *call)
 {
     uint32_t next = core_wait_queues_leave(&core->counting, core_index(core, call));

@@ -107,7 +107,7 @@ static uint64_t left_to_others(const struct fence_core *core, const struct call 
     return call->mode == FENCE_MODE_READ ? known_of(core, call)->trying : 0;
 }
 
-/* Bits of the seats that @call waits for: those that it has the turn of. Readers ask side by side,
+/* Bits of the seats that @call waits for: the seats of its turn. Readers ask side by side,
  * and have the turn of all. */
 static uint64_t awaited_seats(const struct fence_core *core, const struct call *call)
 {

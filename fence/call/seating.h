@@ -7,7 +7,7 @@
  * turn of all seats that it knows. A later call has the turn of the seats that no call before it
  * knows. A free seat goes to the first waiter that knows it.
  *
- * A call asks for one seat after the other of those that it has the turn of. It begins with those
+ * A call asks for one seat after the other of those that it has the turn of. It begins with seats
  * that no lock id is known to hold. If all of them are held it pauses until the first of their
  * leases ends, or it is told of a release. */
 #ifndef FENCE_CALL_SEATING_H

@@ -192,7 +192,7 @@ struct fence_fleet {
 struct fence_position fence_facts_position(const struct fence_facts *facts, unsigned i);
 bool fence_facts_lost_writes(const struct fence_facts *facts, unsigned i);
 
-/* Reports whether the process of a master, or its data, are not those that were admitted. */
+/* Reports whether the process of a master, or its data, differ from the admitted ones. */
 bool fence_facts_changed(const struct fence_facts *facts);
 
 /* @n is odd, 1 .. FENCE_MASTERS_MAX. The deadline is FENCE_MASTER_DEADLINE_US; a caller may set

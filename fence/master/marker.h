@@ -20,7 +20,7 @@ enum fence_refusal {
 enum fence_refusal fence_master_check(struct fence_turn *turn, const char *fleet_id,
                                       const struct fence_view *view);
 
-/* Reports whether the data are not those that were admitted, or are kept nowhere. */
+/* Reports whether the data differ from the admitted ones, or are kept nowhere. */
 bool fence_master_has_strayed(const struct fence_turn *turn);
 
 /* Does one step. The view of its reply is the turn's; its page is what the store read.

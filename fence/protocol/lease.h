@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* The majority of a fleet: of all @n masters, never of those that happened to answer. */
+/* The majority of a fleet: of all @n masters, not only of the masters that happened to answer. */
 static inline unsigned fence_majority(unsigned n)
 {
     return n / 2 + 1;

@@ -92,8 +92,8 @@ struct core_rejoin {
     uint64_t recorded_us;   /* when the last of q masters had recorded */
     uint32_t steps;         /* CLEAR and INSTALL that were sent since the mark */
     uint32_t asked;         /* set of masters in this round of ASKING or RECORDING, */
-    uint32_t answered;      /* and of those that did it */
-    uint32_t sources;       /* IMPORTING: set of those that are read */
+    uint32_t answered;      /* and the masters that did it */
+    uint32_t sources;       /* IMPORTING: set of the masters that are read */
     unsigned rounds;        /* rounds in ASKING and RECORDING */
     unsigned stuck;         /* times that locks could not be read, over all tries */
     struct fence_view view; /* named to all of those, the new incarnation in it, */

@@ -20,10 +20,10 @@
  * own lock id, since an earlier answer was lost. Such a lock gives the number it has. It was held
  * there ever since, so the argument stands.
  *
- * Three rules carry that argument. A majority is of all N masters, never of those that answered.
- * The frozen set never grows: a later number proves nothing, since the lock may have changed hands
- * at that master in between. And a confirmation goes to this attempt with its number, not to the
- * lock id (fence_request's @attempt and @token; the master compares).
+ * Three rules carry that argument. A majority is of all N masters, not of the masters that
+ * answered. The frozen set never grows: a later number proves nothing, since the lock may have
+ * changed hands at that master in between. And a confirmation goes to this attempt with its number,
+ * not to the lock id (fence_request's @attempt and @token; the master compares).
  *
  * Source: S. Sanfilippo, the Redlock algorithm (2014), for the lock. The token is a quorum
  * max-register with conflict detection on top of it. */
@@ -44,11 +44,11 @@ enum fence_attempt_state {
 
 struct fence_attempt {
     enum fence_attempt_state state;
-    uint64_t id;           /* random, new for every attempt */
-    uint64_t began_us;     /* before the first request left */
-    uint32_t sent;         /* set of masters that may hold something of this attempt */
-    uint32_t frozen;       /* the first q that gave a number */
-    uint32_t found;        /* set of those that had it all locked before, under the same lock id */
+    uint64_t id;       /* random, new for every attempt */
+    uint64_t began_us; /* before the first request left */
+    uint32_t sent;     /* set of masters that may hold something of this attempt */
+    uint32_t frozen;   /* the first q that gave a number */
+    uint32_t found; /* set of the masters that had it all locked before, under the same lock id */
     uint64_t remaining_ms; /* the least that a lock found so has left; UINT64_MAX: none was found */
     bool stale; /* a master knows a newer view than the one named: another attempt may do better */
     struct fence_token_votes votes;
@@ -60,8 +60,8 @@ struct fence_attempt {
 /* The masters that an attempt asks, out of @n masters. */
 struct fence_attempt_masters {
     unsigned n;
-    uint32_t first; /* set of those that it asks, */
-    uint32_t spare; /* and of those that it may yet ask */
+    uint32_t first; /* set of the masters that it asks, */
+    uint32_t spare; /* and of the masters that it may yet ask */
 };
 
 /* Begins an attempt @id. Each resource has one element of @votes. Too few of @masters: it has
@@ -69,7 +69,7 @@ struct fence_attempt_masters {
 void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_token_votes votes,
                          struct fence_attempt_masters masters, uint64_t now_us);
 
-/* Reports whether those that were asked cannot settle it, so that all spare masters are to be
+/* Reports whether the asked masters cannot settle it, so that all spare masters are to be
  * asked. */
 bool fence_attempt_wants_more(const struct fence_attempt *attempt);
 

@@ -41,7 +41,7 @@ void fence_counter_call_begin(struct fence_counter_call *round, uint32_t values,
 void fence_counter_call_reply(struct fence_counter_call *round, unsigned i,
                               const struct fence_reply *reply);
 
-/* Reports whether those that were asked cannot settle it, so that all spare masters are to be
+/* Reports whether the asked masters cannot settle it, so that all spare masters are to be
  * asked. With the hint for them, those that are behind answer the highest number, too. */
 bool fence_counter_call_wants_more(const struct fence_counter_call *round);
 

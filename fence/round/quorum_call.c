@@ -81,8 +81,8 @@ bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote)
            yes + fence_set_count(tally->open) < fence_set_count(tally->asked);
 }
 
-/* Those that may still extend it are waited for. A join that was not needed would only leave the
- * lock on more masters. */
+/* Masters that may still extend the lock are waited for. A join that was not needed would only
+ * leave the lock on more masters. */
 uint32_t fence_quorum_call_join(struct fence_quorum_call *vote, uint32_t late, uint32_t active)
 {
     struct fence_tally *tally = &vote->tally;

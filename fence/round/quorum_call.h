@@ -37,7 +37,7 @@ struct fence_quorum_call {
                              * no such lock was extended */
     int64_t extensions_max; /* extend: the cap; the caller's to set after the beginning */
     uint32_t joinable;      /* extend: set of those where it is free, and may be locked again */
-    uint32_t joined;        /* extend: set of those that were asked to do so */
+    uint32_t joined;        /* extend: set of the masters that were asked to do so */
     bool adopted;           /* release: more masters may have it than its acquire asked */
     bool broken;            /* extend: a master said that the grant was broken */
     struct fence_tally tally;
@@ -52,7 +52,7 @@ struct fence_quorum_call {
 void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kind kind, unsigned n,
                              uint32_t first, uint32_t spare);
 
-/* Reports whether those that were asked cannot settle it, so that all spare masters are to be
+/* Reports whether the asked masters cannot settle it, so that all spare masters are to be
  * asked. Never for a grant that was broken: no other caller is to keep it longer. */
 bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote);
 

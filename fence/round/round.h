@@ -34,7 +34,7 @@ struct fence_round {
     uint64_t ends_us;
     bool hedged;        /* a spare master is asked where another one is late */
     uint32_t first;     /* set of the masters that were asked first */
-    uint32_t late;      /* set of those that did not answer before a hedge */
+    uint32_t late;      /* set of the masters that did not answer before a hedge */
     uint32_t spares;    /* set of the masters that the last hedge asked */
     uint64_t spares_us; /* when that hedge asked */
 };
@@ -66,8 +66,8 @@ uint64_t fence_round_hedge_us(const struct fence_round *round,
                               const struct fence_round_masters *masters);
 
 /* The timer is due, and the round is not over: the masters that owe @tally an answer are late. The
- * tally drops those that are not active. Returns the set of spare masters to ask now, as many as
- * are late, and *@ret_due_us: when the timer is due next. */
+ * tally drops inactive masters. Returns the set of spare masters to ask now, as many as are late,
+ * and *@ret_due_us: when the timer is due next. */
 uint32_t fence_round_hedge(struct fence_round *round, const struct fence_round_masters *masters,
                            struct fence_tally *tally, uint16_t slot, uint64_t *ret_due_us);
 

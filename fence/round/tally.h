@@ -8,7 +8,7 @@ struct fence_tally {
     unsigned n;     /* masters in the fleet */
     uint32_t asked; /* set of those a request was sent to */
     uint32_t open;  /* set of those of them that still owe an answer */
-    uint32_t spare; /* set of those that may yet be asked */
+    uint32_t spare; /* set of the masters that may yet be asked */
     enum fence_part parts[FENCE_MASTERS_MAX];
 };
 

@@ -65,7 +65,7 @@ void cli_signals_obey_as_init(void)
     const struct sigaction action = {.sa_handler = end_as_told};
     for (int signal = 1; signal <= SIGRTMAX && getpid() == 1; signal++)
         if (cli_signals_ends(signal))
-            (void)sigaction(signal, &action, NULL); /* fails for those that none can catch */
+            (void)sigaction(signal, &action, NULL); /* fails for signals that none can catch */
 }
 
 /* ---- what came ------------------------------------------------------------------------------- */

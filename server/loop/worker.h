@@ -16,8 +16,8 @@
  * open connections without one do not hold it up.
  *
  * A worker whose listeners another process has by now, as it was handed over, lets no client in. It
- * serves those that are connected, and each connection ends with its next answer. It drains when
- * all have gone, or when the time of a drain is over. */
+ * serves the connected clients, and each connection ends with its next answer. It drains when all
+ * have gone, or when the time of a drain is over. */
 #ifndef SERVER_LOOP_WORKER_H
 #define SERVER_LOOP_WORKER_H
 

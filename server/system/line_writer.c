@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    NOTE_MAX = 128,           /* bytes of the line about those that were dropped */
+    NOTE_MAX = 128,           /* bytes of the line about dropped lines */
     RETRY_NS = 100 * 1000000, /* after a write that failed */
 };
 

@@ -100,7 +100,7 @@ void storage_connection_broke(struct storage_connection *connection, const redis
 /* The same, where the connection is well and @reply an error. */
 void storage_connection_refused(struct storage_connection *connection, const redisReply *reply);
 
-/* Gives up on it: the next storage_connection_flush() closes it, and it opens again after the
+/* Abandons it: the next storage_connection_flush() closes it, and it opens again after the
  * backoff. */
 void storage_connection_reset(struct storage_connection *connection);
 

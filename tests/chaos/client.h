@@ -22,7 +22,7 @@ struct client_config {
     unsigned first; /* number of the first client of this process */
     unsigned threads;
     unsigned counting; /* clients that only take values of counters */
-    unsigned names;    /* 0 .. @names - 1 are those that all fight for */
+    unsigned names;    /* 0 .. @names - 1 are names that all fight for */
     uint64_t seed;
 };
 

@@ -24,7 +24,7 @@ struct faults;
 struct faults_figures {
     size_t injected[FAULT_KINDS];
     size_t all;
-    size_t gave_up;    /* those that did not come to their harm in time */
+    size_t gave_up;    /* faults that did not come to their harm in time */
     size_t taken_back; /* masters that forgot */
     double mean_s;     /* mean of those: from being up again to voting again, on average */
     double slowest_s;

@@ -41,7 +41,7 @@ static uint64_t parse_kind(struct argp_state *state, const char *text)
     return 0;
 }
 
-/* All faults of masters, but those that were asked for. */
+/* All faults of masters, except the ones that were asked for. */
 static void leave_out_others(struct options *options)
 {
     for (unsigned kind = 0; kind < FAULT_KINDS && options->only != 0; kind++)

@@ -37,13 +37,13 @@ void proxy_hold(struct proxy *proxy, unsigned link, unsigned directions);
 /* Everything takes @delay_ms more, each way. 0: no more. */
 void proxy_delay(struct proxy *proxy, unsigned link, unsigned delay_ms);
 
-/* Refuses connections, after resetting those that stand; false: accepts them again. */
+/* Refuses connections, after resetting the open ones; false: accepts them again. */
 void proxy_refuse(struct proxy *proxy, unsigned link, bool refuse);
 
 /* Resets the connections that stand. Held bytes are lost. */
 void proxy_reset(struct proxy *proxy, unsigned link);
 
-/* Connections made from now on go to @upstream; those that stand stay where they are. */
+/* Connections made from now on go to @upstream; open ones stay where they are. */
 void proxy_point(struct proxy *proxy, unsigned link, uint16_t upstream);
 
 #endif

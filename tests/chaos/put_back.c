@@ -328,7 +328,7 @@ static void kill_a_start(void)
     counts.starts_killed++;
 }
 
-/* Journals the file system at moments of its own, as other programs do. */
+/* Journals the file system at its own moments, as other programs do. */
 static void sync_other_file(void)
 {
     if (run.on_disk)

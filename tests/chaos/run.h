@@ -25,7 +25,7 @@ struct run_result {
     size_t grants, held, unavailable, unanswered; /* acquires: 201 or 200, 409, 503 or 429, none */
     size_t grants_own;           /* counts grants under a lock id of the client's own, ... */
     size_t grants_retried;       /* ... counts those for which it had to ask more than once, ... */
-    size_t grants_found;         /* ... counts those that an answer that was lost had given */
+    size_t grants_found;         /* ... counts grants that an answer that was lost had given */
     size_t grants_repeated;      /* not of the grants: of what the client had already */
     size_t grants_grouped;       /* counts grants of several locks at once */
     size_t extended, anew, lost; /* extends: 200, 201, 409 */

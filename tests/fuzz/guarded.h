@@ -1,6 +1,6 @@
 /* Databases with a guard, which programs of a fuzzer write to, and what has to be true of them
  * after each statement: no token goes backward, and no write stands whose token is old, was not
- * brought, or is not above those of readers. A connection of its own looks at what was committed.
+ * brought, or is not above those of readers. A separate connection looks at what was committed.
  */
 #ifndef TESTS_FUZZ_GUARDED_H
 #define TESTS_FUZZ_GUARDED_H

@@ -275,7 +275,7 @@ enum {
     MUTANTS = sizeof(mutants) / sizeof(mutants[0]),
 };
 
-/* Those that take more than 10,000 seeds: scripts/search looks for them. */
+/* Mutants that take more than 10,000 seeds: scripts/search looks for them. */
 static const char *const seldom_found[] = {
     "adopted-by-id",
     "all-intact",

@@ -23,7 +23,7 @@ struct fleet_wanted {
     enum redis_persistence persistence;
 };
 
-/* A case with @n masters of its own, which end with all services when it does. */
+/* A case with its own @n masters, which end with all services when it does. */
 #define FLEET_CASE(name, n, persistence)                                                           \
     cmocka_unit_test_prestate_setup_teardown(name, fleet_setup, fleet_teardown,                    \
                                              &((struct fleet_wanted){n, persistence}))

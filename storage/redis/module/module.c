@@ -187,7 +187,7 @@ storage_module_load(struct redis_ctx *ctx, struct redis_string **argv,
 __attribute__((visibility("default"))) int
 storage_module_unload(struct redis_ctx *ctx) __asm__("RedisModule_OnUnload");
 
-/* A server that unloads the module takes back its commands and events by itself. */
+/* A server that unloads the module removes its commands and events by itself. */
 int storage_module_unload(struct redis_ctx *ctx)
 {
     (void)ctx;

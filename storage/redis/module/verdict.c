@@ -77,7 +77,8 @@ static void keep_verdict(const struct storage_module_noted *noted, uint64_t now_
         keep_field(&kept.fields[2], noted->bytes) && keep_field(&kept.fields[3], noted->answers);
 }
 
-/* The lineage tells evictions that Redis still counts. This function tells those that a reset hid.
+/* The lineage tells evictions that Redis still counts. This function tells evictions that a reset
+ * hid.
  */
 static bool has_evicted(const struct storage_module_noted *noted)
 {

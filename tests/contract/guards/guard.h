@@ -114,7 +114,7 @@ unsigned guard_number(struct argp_state *state, const char *text, unsigned most)
 const char *guard_table_name(enum guard_table table);
 const char *guard_resource(unsigned id);
 
-/* A folder of its own, and the database in it. guard_server_free() stops it and removes the folder.
+/* Its own folder, and the database in it. guard_server_free() stops it and removes the folder.
  */
 struct guard_server *guard_server_new(const struct guard_kind *kind);
 void guard_server_free(struct guard_server *server);

@@ -1,4 +1,4 @@
-/* A server of MariaDB with files of its own. It listens on a Unix socket alone. */
+/* A server of MariaDB with its own files. It listens on a Unix socket alone. */
 #include "tests/contract/guards/mariadb.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"

@@ -47,7 +47,7 @@ struct tally {
 
 /* ---- a play ---------------------------------------------------------------------------------- */
 
-/* A process of their own, which can be killed. */
+/* A separate process, which can be killed. */
 static pid_t start_writers(const struct writers_config *config)
 {
     fflush(NULL);

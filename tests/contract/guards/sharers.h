@@ -27,7 +27,7 @@ struct sharers_config {
 struct sharers_tally {
     atomic_uint written;        /* writes that were committed */
     atomic_uint read;           /* readings of both rows that came to their end */
-    atomic_uint halves;         /* counts those that saw a half of a write */
+    atomic_uint halves;         /* counts reads that saw a half of a write */
     atomic_uint refused_writes; /* refused by the guard, and so below */
     atomic_uint refused_reads;
     atomic_uint again;  /* another transaction was in the way */

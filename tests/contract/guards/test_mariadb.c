@@ -118,7 +118,7 @@ static void server_that_would_forget_is_refused(struct pair *pair)
     must_claim(pair->a, "forgotten", 1);
 }
 
-/* A server of its own: one that was killed with a binary log does not start without one. */
+/* A separate server: one that was killed with a binary log does not start without one. */
 static void binary_log_that_is_not_synced_is_refused(struct pair *pair)
 {
     (void)pair;

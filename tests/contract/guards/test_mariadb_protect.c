@@ -9,7 +9,7 @@ static struct guard_connection *root, *app, *other;
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-/* Each case has tables of its own, which "app" may read and write. */
+/* Each case has its own tables, which "app" may read and write. */
 static void begin_case(const struct pair *pair, const char *tables)
 {
     root = pair->root;

@@ -68,7 +68,7 @@ void link_probe(struct play *play, unsigned i);
 /* The connection to master @i breaks, or cannot be made. */
 void link_fail(struct play *play, unsigned i);
 
-/* Those that were reset are closed. */
+/* Connections that were reset are closed. */
 void links_close_reset(struct play *play);
 
 #endif

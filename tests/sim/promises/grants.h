@@ -5,7 +5,7 @@
  *       that asks again with its own lock id gets no lower token than that id got before;
  *   P2  validities of different lock ids do not overlap, where clocks are sane. A lock id that its
  *       holder released counts no more, even if it is granted once again: its release takes that
- * too, sooner or later. So does a grant that its server takes back. A grant that somebody breaks
+ * too, sooner or later. So does a grant that its server undoes. A grant that somebody breaks
  * counts no more from when that is asked for; a later one of the same lock id does. */
 #ifndef TESTS_SIM_PROMISES_GRANTS_H
 #define TESTS_SIM_PROMISES_GRANTS_H

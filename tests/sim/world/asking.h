@@ -20,7 +20,7 @@ void sim_asking_acquire(struct sim_world *world, unsigned c);
 /* Watches the first of its resources, of which it knows the token @known. */
 void sim_asking_watch(struct sim_world *world, unsigned c, int64_t known);
 
-/* Gives up the one that it works at. */
+/* Abandons the one that it works at. */
 void sim_asking_release(struct sim_world *world, unsigned c);
 
 /* Breaks the grant of @lock with @token of @resource. */

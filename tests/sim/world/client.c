@@ -11,9 +11,10 @@ enum {
     /* Per mille of what a client may choose to do. */
     INSPECTS = 100,
     RELEASES = 850,
-    READS_COUNTER = 300,  /* share of those who count */
+    READS_COUNTER = 300,  /* share of the clients that count */
     RELEASES_AGAIN = 500, /* if the first one's outcome is unknown */
-    ASKS_LATER = 300,   /* share of those who ask again: perhaps long after their lease has ended */
+    ASKS_LATER =
+        300, /* share of the clients that ask again: perhaps long after their lease has ended */
     DOUBTS = 150,       /* asks again for what it has */
     WRITES = 250,       /* in a world of readers and writers; */
     READS = 600,        /* others want a seat as of a semaphore */

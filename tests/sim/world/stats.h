@@ -54,7 +54,7 @@
     X(count_unknown)                                                                               \
     X(waits_abandoned)                                                                             \
     X(left)                                                                                        \
-    X(waits) /* counts those that may wait: behind others, or for a holder */                      \
+    X(waits) /* counts calls that may wait: behind others, or for a holder */                      \
     X(hand_overs_by_word)                                                                          \
     X(hand_overs_by_timer)                                                                         \
     X(places_kept)   /* a waiter came back to its own */                                           \

@@ -31,7 +31,7 @@ __attribute__((naked)) static void leave_handler(void)
 }
 #endif
 
-/* The C library refuses those that it keeps. */
+/* The C library refuses the signals that it keeps. */
 static void catch_signal(int signal)
 {
     struct {

@@ -145,7 +145,7 @@ static void expect_beliefs_right(const struct sample *samples, size_t sample_cou
     beliefs_fini(&beliefs);
 }
 
-/* The next round has believers and faults of its own. */
+/* The next round has its own believers and faults. */
 static void forget_round(void)
 {
     for (unsigned i = 0; i < BELIEVERS; i++) {

@@ -243,7 +243,7 @@ static void handshake_that_stalls_is_ended(void **state)
     assert_int_equal(https_ask(https_connect(NULL, NULL)), 200);
 }
 
-/* Those that stall in a handshake make room for others. */
+/* Clients that stall in a handshake make room for others. */
 static void handshakes_that_stall_are_ended_for_others(void **state)
 {
     enum {

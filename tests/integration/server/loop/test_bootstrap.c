@@ -204,7 +204,7 @@ static void incarnations_rise_above_all_that_survivors_know(void **state)
     struct fence_view view;
     assert_int_equal(fence_view_parse(first, strlen(first), MASTERS, &view), 0);
     assert_true(view.incarnation[0] > 99000000000000 && view.incarnation[2] > 77000000000000);
-    assert_true(view.incarnation[1] > INT64_C(1) << 36); /* above those that only others knew */
+    assert_true(view.incarnation[1] > INT64_C(1) << 36); /* above numbers that only others knew */
     assert_string_equal(get(1, "view"), first);
     assert_string_equal(get(2, "view"), first);
 }

@@ -46,7 +46,7 @@ static void mark_wants_the_marker_as_it_was_seen(void **state)
     }
 }
 
-/* A move tells by it what it has closed. A server takes back members of a fleet that votes. */
+/* A move tells by it what it has closed. A server readmits members of a fleet that votes. */
 static void mark_of_a_server_ends_what_a_move_noted_and_that_of_a_bootstrap_does_not(void **state)
 {
     for (int by_move = 0; by_move < 2; by_move++) {

@@ -10,7 +10,7 @@
 
 #define THEN "0123456789abcdef0123456789abcdef01234567:0"
 
-/* Those that the marker names. Valid until the next call. */
+/* The masters that the marker names. Valid until the next call. */
 static const char *marked_bytes(void)
 {
     static char bytes[32];
