@@ -64,7 +64,7 @@ static bool refuse_right(struct api_request *request, const struct api_key *key,
                        api_right_name(right), key->id, api_right_name(key->right));
     else if (name[0] == '\0')
         (void)snprintf(detail, sizeof(detail),
-                       "The key %s is not for all names. Ask for those that begin with one of its "
+                       "The key %s is not for all names. Ask for names that begin with one of its "
                        "prefixes, with ?prefix=.",
                        key->id);
     else

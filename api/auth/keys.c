@@ -127,9 +127,9 @@ static int keep_key(struct api_keys *keys, struct api_key *key,
     const unsigned slot = slot_of(keys, key->id);
     const char *what = NULL;
     if (keys->count == API_KEYS_MAX)
-        what = "the file has more keys than it may; remove those that nobody uses";
+        what = "the file has more keys than it may; remove unused keys";
     else if (!is_free_slot(keys->slots[slot]))
-        what = "this id is in the file already; each line needs an id of its own";
+        what = "the file already has this id; each line needs its own id";
     else if (key->subject != NULL && api_keys_of_subject(keys, key->subject) != NULL)
         what = "this subject is in the file already; one certificate is one key";
     if (what != NULL) {

@@ -109,7 +109,7 @@ static const char *seat_of(const json_t *json, const struct pawl_request *reques
 
 static int refuse_grant(pawl_client *client, pawl_lock *lock)
 {
-    client_say(client, "%s grants without a token or a validity that makes sense",
+    client_say(client, "%s granted a lock without a valid token or validity",
                client->server[client->current]);
     pawl_lock_free(lock);
     return PAWL_EPROTOCOL;
@@ -163,7 +163,7 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
     if (request->mode == PAWL_WRITE)
         return take_writer(client, acquisition, answer, ret_lock);
     if (wants_seat && seat == NULL) {
-        client_say(client, "%s grants without a seat that makes sense",
+        client_say(client, "%s granted a seat without a valid index",
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
     }

@@ -52,7 +52,7 @@ static int take_extension(pawl_client *client, pawl_lock *lock, size_t index, in
     const int64_t token = is_new ? client_token(answer->json, "token") : 0;
     const int64_t ttl_ms = lock->ttl_ms > 0 ? lock->ttl_ms : client_ttl(answer->json, asked_ms);
     if (deadline_ms < 0 || ttl_ms == 0 || (is_new && token == 0)) {
-        client_say(client, "%s extends without a validity or a token that makes sense",
+        client_say(client, "%s extended a lock without a valid validity or token",
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
     }

@@ -23,7 +23,7 @@ int pawl_counter_next(pawl_client *client, const char *name, int64_t count, int6
     const int64_t last = client_token(answer.json, "value");
     client_answer_free(&answer);
     if (last < count) {
-        client_say(client, "%s counts without a value that makes sense",
+        client_say(client, "%s returned no valid value of the counter",
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
     }

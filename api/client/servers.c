@@ -81,8 +81,7 @@ static int check_server(pawl_client *client, const char *source, const char *ser
     if (strchr(server, ',') != NULL)
         return client_wrong(
             client, source,
-            "'%s' has a comma; name each server by itself, in PAWL_SERVER with a space "
-            "between two",
+            "'%s' has a comma; list the servers separately; in PAWL_SERVER separate them by spaces",
             server);
     return check_url(client, source, server);
 }

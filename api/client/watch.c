@@ -47,7 +47,7 @@ static int read_state(pawl_client *client, const json_t *json, struct pawl_state
     else if (state.held)
         state.token = client_token(json, "token");
     if (!json_is_boolean(held) || (state.held && state.known && state.token == 0)) {
-        client_say(client, "%s tells of a lock without a holder or a token that makes sense",
+        client_say(client, "%s reported a lock without a valid holder or token",
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
     }

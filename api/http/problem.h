@@ -102,7 +102,7 @@
     X(API_PROBLEM_UNKNOWN_HOST, 0, 403, "cross-site", "Unknown Host header",                       \
       "Send an IP address or localhost as Host, or start the service with --host and this name.")  \
     X(API_PROBLEM_INTERNAL, FENCE_EIO, 500, "internal", "The service failed",                      \
-      "The storage of the service failed; its log says how.")                                      \
+      "The storage of the service failed; the log has the reason.")                                \
     X(API_PROBLEM_NO_MEMORY, FENCE_ENOMEM, 503, "no-memory", "The service is out of memory",       \
       "Retry later.")
 

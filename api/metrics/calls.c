@@ -137,8 +137,7 @@ void api_calls_write(const struct api_routes *tables, size_t count,
     struct totals totals;
     find_names(&totals);
     api_metrics_family(text, API_METRIC_COUNTER, "pawl_calls_total",
-                       "Calls that were answered, by what they came to: what was done, or the "
-                       "problem.");
+                       "Answered calls, by result: the action or the problem.");
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < tables[i].count; k++) {
             assert(call < API_CALLS_MAX);

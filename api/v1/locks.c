@@ -106,10 +106,9 @@ static bool refuse_while_draining(struct api_request *request, const struct api_
 {
     if (!backend->draining)
         return false;
-    api_problem_answer_detail(
-        request, API_PROBLEM_STOPPING,
-        "This process is shutting down: it grants nothing more, and ends what "
-        "waits. Nothing was acquired. Retry at another one.");
+    api_problem_answer_detail(request, API_PROBLEM_STOPPING,
+                              "This process is shutting down: it grants no more locks. Nothing was "
+                              "acquired. Retry at another pawld.");
     return true;
 }
 
@@ -118,8 +117,8 @@ static bool refuse_wait_in_batch(struct api_request *request, int64_t wait_ms)
     if (wait_ms == 0 || !api_request_is_batched(request))
         return false;
     api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                              "A call of a batch cannot wait for the lock. Leave out wait_ms, or "
-                              "send this call by itself.");
+                              "A call of a batch cannot wait for the lock. Remove wait_ms, or send "
+                              "this call separately.");
     return true;
 }
 
@@ -474,8 +473,8 @@ static int read_watch(struct api_request *request, struct fence_call *call)
         return result;
     if (wait_ms > 0 && unless[0] == '\0') {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "Say with unless what you know of the lock: wait_ms waits for a "
-                                  "change of it. Send the token, or free.");
+                                  "unless is missing: wait_ms waits for a change of the lock. Send "
+                                  "unless with the token that you know, or free.");
         return FENCE_EINVAL;
     }
     if (wait_ms > 0)

@@ -53,7 +53,7 @@ static void write_extensions(const struct api_worker_metrics *sum, struct api_me
     api_metrics_counter(text, "pawl_extensions_total", "Leases that were extended.",
                         api_counter_get(&sum->extensions));
     api_metrics_counter(text, "pawl_regrants_total",
-                        "Extensions that ended in a new grant, with a token of its own.",
+                        "Extensions that became a new grant, with a new token.",
                         api_counter_get(&sum->regrants));
     api_metrics_counter(text, "pawl_extensions_exhausted_total",
                         "Extensions that were refused since the lock was extended as often as "
@@ -75,9 +75,9 @@ static void write_times(const struct api_worker_metrics *sum, struct api_metrics
                        "Time to the answer, of acquires that waited for another call, for a "
                        "holder, or after a conflict.");
     api_metrics_histogram(text, NULL, &sum->wait, API_SCALE_TIME);
-    api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_hold_duration_seconds",
-                       "Time from a grant to its release, where the worker that is asked to "
-                       "release still knows of the grant.");
+    api_metrics_family(
+        text, API_METRIC_HISTOGRAM, "pawl_hold_duration_seconds",
+        "Time from a grant to its release, if the worker that gets the release knows the grant.");
     api_metrics_histogram(text, NULL, &sum->hold, API_SCALE_TIME);
 }
 
@@ -126,7 +126,7 @@ static void write_events(const struct api_worker_metrics *sum, struct api_metric
                         "Streams of events that were ended since their client did not read.",
                         api_counter_get(&sum->event_readers_cut));
     api_metrics_counter(text, "pawl_events_missed_total",
-                        "Events that clients did not get, and were told of as a gap.",
+                        "Events that clients missed, and saw as a gap.",
                         api_counter_get(&sum->events_missed));
 }
 

@@ -33,8 +33,8 @@ static const struct argp_option acquire_described[] = {
     {"nonblock", 'n', NULL, 0, "Do not wait", 0},
     {"ttl", OPTION_TTL, "TIME", 0, "The lease (30s)", 0},
     {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},
-    {"shell", OPTION_SHELL, NULL, 0, "Print lines for eval: PAWL_TOKEN and what else a grant has",
-     0},
+    {"shell", OPTION_SHELL, NULL, 0,
+     "Print lines for eval: PAWL_TOKEN and the other values of the grant", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -60,9 +60,8 @@ static error_t parse_acquire(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->name_count > 0 && state->next - 1 == state->quoted)
-            return server_options_error("runs no command, and '%s' stands behind '--': use pawl "
-                                        "lock NAME -- COMMAND",
-                                        text);
+            return server_options_error(
+                "runs no command, but '%s' follows '--': use pawl lock NAME -- COMMAND", text);
         return cli_take_name(text, options->names, &options->name_count);
     case ARGP_KEY_END:
         return options->name_count > 0 ? 0 : server_options_error("says no name; see --help");

@@ -54,7 +54,7 @@ static error_t parse_break(int key, char *text, struct argp_state *state)
         return 0;
     default:
         return cli_parse_one_name(key, text, state, options->globals,
-                                  "breaks one lock; say one name", &options->name);
+                                  "breaks one lock: give one name", &options->name);
     }
 }
 
@@ -70,9 +70,8 @@ static void show_holder(const struct break_options *options, const json_t *lock)
     cli_time_text(json_integer_value(json_object_get(lock, "remaining_ms")), left, sizeof(left));
     (void)fprintf(stderr, "%s is held by %s, with token %lld, for %s unless extended.\n",
                   options->name, holder, (long long)options->token, left);
-    (void)fprintf(stderr,
-                  "Its holder works on until its next extension. Only a guard refuses what it "
-                  "writes until then.\n");
+    (void)fprintf(stderr, "The holder continues until its next extension. Only a guard rejects its "
+                          "writes until then.\n");
 }
 
 /* True where the person at the terminal types yes. */
@@ -93,7 +92,7 @@ static int ask_person(const struct break_options *options, const json_t *lock)
     if (options->yes)
         return CLI_EXIT_DONE;
     if (!isatty(STDIN_FILENO))
-        return cli_say("there is no terminal to ask on; say --yes to break it all the same");
+        return cli_say("not a terminal: confirm with --yes");
     show_holder(options, lock);
     return person_agrees() ? CLI_EXIT_DONE : cli_say("nothing was broken");
 }
@@ -110,8 +109,7 @@ static int choose_grant(struct break_options *options, const json_t *lock)
         return CLI_EXIT_LOST;
     }
     if (options->token == 0 && !json_is_integer(token))
-        return cli_say("the masters differ about the token of %s just now; try again, or say "
-                       "--token",
+        return cli_say("the masters report different tokens for %s; retry, or use --token",
                        options->name);
     if (options->token != 0 && json_is_integer(token) &&
         json_integer_value(token) != options->token)

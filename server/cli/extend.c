@@ -45,8 +45,8 @@ static error_t parse_extend(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->grant.name_count == 1)
-            return server_options_error("extends one name at a time, since each has a token of its "
-                                        "own");
+            return server_options_error(
+                "extends one name at a time, because each has its own token");
         return cli_take_name(text, options->grant.names, &options->grant.name_count);
     default:
         return ARGP_ERR_UNKNOWN;
@@ -70,7 +70,7 @@ static int extend_grant(const struct extend_options *options, int64_t token)
         error = pawl_extend(client, lock, options->ttl_ms);
     const int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     if (error == PAWL_NEW_GRANT)
-        (void)cli_say("granted anew: take the new token, claim with it, and read again");
+        (void)cli_say("this is a new grant: use the new token, claim with it, and read again");
     if (error >= 0)
         cli_grant_print(lock, options->globals->json, false);
     pawl_lock_free(lock);

@@ -43,8 +43,7 @@ static const struct argp_option key_described[] = {
      "Maximum locks held at once (no cap). Each pawld counts the locks that it granted, and "
      "starts at zero after a restart",
      0},
-    {"subject", 's', "NAME", 0, "Common name of the client certificates that stand for this key",
-     0},
+    {"subject", 's', "NAME", 0, "Common name of the client certificates that count as this key", 0},
     {"file", 'f', "FILE", 0, "Add the line to this key file, and print only the key", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };

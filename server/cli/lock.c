@@ -82,7 +82,7 @@ struct options {
         {"foreground", OPTION_FOREGROUND, NULL, 0, "Run COMMAND in the process group of pawl", 0},   \
         {"once", OPTION_ONCE, NULL, 0, "Exit with 123 instead of starting COMMAND again", 0},        \
     {                                                                                                \
-        "quiet", OPTION_QUIET, NULL, 0, "Say nothing but errors", 0                                  \
+        "quiet", OPTION_QUIET, NULL, 0, "Print only errors", 0                                       \
     }
 
 static const struct argp_option described[] = {
@@ -230,7 +230,7 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
             return server_options_error("says no command: pawl %s %s -- COMMAND", options->verb,
                                         options->all ? "--all NAME..." : "NAME");
         if (options->permits == 0 && strcmp(options->verb, "semaphore") == 0)
-            return server_options_error("--permits is missing: say how many may hold a seat");
+            return server_options_error("--permits is missing: give the number of seats");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -359,7 +359,7 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
         set_environment(globals, lock);
         end = cli_run(&run, ret_code);
         if (end == CLI_RUN_NEW_GRANT)
-            (void)cli_say("ended the command: the lock was granted anew, with a new token");
+            (void)cli_say("ended the command: the extension was a new grant with a new token");
     } while (end == CLI_RUN_NEW_GRANT && !options->once);
     if (end == CLI_RUN_LOST)
         tell_lock_lost(globals, client, lock);

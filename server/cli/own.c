@@ -38,10 +38,10 @@ int cli_own_check(const struct cli_globals *globals, pawl_client *client, const 
     for (size_t i = 0; i < name_count && code == CLI_EXIT_DONE; i++) {
         const json_t *token = json_object_get(tokens, names[i]);
         if (json_is_integer(token) && is_held_under(client, names[i], json_integer_value(token)))
-            code = cli_say("%s is held by the pawl lock that runs this command, which would wait "
-                           "for itself: run the command without a lock of its own, or say how long "
-                           "to wait (--wait)",
-                           names[i]);
+            code = cli_say(
+                "%s is held by the pawl lock that runs this command, which would wait "
+                "for itself: run the command without its own lock, or limit the wait (--wait)",
+                names[i]);
     }
     json_decref(tokens);
     return code;

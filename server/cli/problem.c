@@ -45,7 +45,7 @@ static bool tell_prefix(const struct failure *failure, char *ret_reason)
     if (prefix == NULL || prefix[0] != '\0')
         return false;
     (void)snprintf(ret_reason, CLI_REASON_MAX,
-                   "the key %s is not for all names: list those that begin with one of its "
+                   "the key %s is not for all names: list names that begin with one of its "
                    "prefixes, as in pawl list PREFIX or pawl counter list PREFIX",
                    member_text(failure->problem, "key"));
     return true;
@@ -60,7 +60,7 @@ static bool tell_lease(const struct failure *failure, char *ret_reason)
     char most[CLI_DURATION_BYTES];
     cli_duration_text(json_integer_value(longest), most, sizeof(most));
     (void)snprintf(ret_reason, CLI_REASON_MAX,
-                   "the lease is longer than the fleet allows: say --ttl %s, or less", most);
+                   "the lease is longer than the fleet allows: use --ttl %s, or less", most);
     return true;
 }
 
@@ -82,8 +82,7 @@ static bool tell_masters(const struct failure *failure, char *ret_reason)
     if (is_refused_listing(failure->problem))
         return false;
     (void)snprintf(ret_reason, CLI_REASON_MAX,
-                   "too few masters took part: try again later; pawl fleet says what is wrong with "
-                   "them");
+                   "too few masters took part: retry later; pawl fleet shows their problems");
     return true;
 }
 
@@ -99,7 +98,7 @@ static const struct known {
     {"rate-limited", "the key has used up the calls that its rate allows: try again later", NULL},
     {"invalid", NULL, tell_lease},
     {"no-quorum", NULL, tell_masters},
-    {"not-ready", "the server knows no majority of its masters: pawl fleet says why", NULL},
+    {"not-ready", "the server knows no majority of its masters: pawl fleet shows the reason", NULL},
     {"too-slow",
      "the lease had run out before it could be handed over: try again, or with a longer --ttl",
      NULL},
@@ -107,7 +106,8 @@ static const struct known {
     {"too-many-waiters", "the server lets no more calls wait: try again later, or with --nonblock",
      NULL},
     {"lock-lost",
-     "the lock is no longer held under this lock id and token: stop the work, and acquire it anew",
+     "the lock is no longer held under this lock id and token: stop the work, and acquire the lock "
+     "again",
      NULL},
     {"token-mismatch",
      "another grant has the lock by now, and nothing was changed: look at it again with pawl show",

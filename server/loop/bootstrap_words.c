@@ -56,13 +56,13 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
                   FENCE_TTL_CEILING_MS);
         return true;
     case FENCE_BOOTSTRAP_NOTHING_LOST:
-        add_words(why,
-                  "%s: %u of %u masters remember all they voted for, and that is a "
-                  "majority. Run pawld as ever; it takes the others back by itself, and GET "
-                  "/v1/fleet says how far it is",
-                  bootstrap->params.from[0] ? "they are a fleet already, and not of this move"
-                                            : "nothing was lost",
-                  outcome->count, bootstrap->params.n);
+        add_words(
+            why,
+            "%s: %u of %u masters remember all they voted for, and that is a "
+            "majority. Run pawld as usual; the others rejoin, and GET /v1/fleet shows the progress",
+            bootstrap->params.from[0] ? "they are a fleet already, and not of this move"
+                                      : "nothing was lost",
+            outcome->count, bootstrap->params.n);
         return true;
     case FENCE_BOOTSTRAP_INCARNATION:
         add_words(why,
@@ -120,7 +120,7 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
                   facts->closed_fleet_id);
         break;
     case FENCE_BOOTSTRAP_OTHER_MOVE:
-        add_words(why, "another pawld move has closed its fleet, %s. Look at what that one does",
+        add_words(why, "another pawld move has closed its fleet, %s. Check that move first",
                   facts->closed_fleet_id);
         break;
     case FENCE_BOOTSTRAP_OTHER_SIZE:
@@ -138,8 +138,8 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
         break;
     default:
         add_words(why,
-                  "the longest lease of its fleet is %u ms, not %u ms. Leave --max-ttl-ms out: a "
-                  "fleet goes on with its own",
+                  "the longest lease of its fleet is %u ms, not %u ms. Remove --max-ttl-ms: a "
+                  "fleet keeps its longest lease",
                   (unsigned)facts->ttl_max_ms, (unsigned)bootstrap->ttl_max_ms);
         break;
     }
@@ -175,20 +175,20 @@ static void say_of_master(const struct fence_bootstrap *bootstrap, const char *d
 static void advise_new(const struct fence_bootstrap *bootstrap, char *why)
 {
     if (bootstrap->outcome.state == FENCE_BOOTSTRAP_CLAIMING)
-        add_words(why, ". Nothing can be granted yet: when it is mended, run init again");
+        add_words(why, ". Nothing can be granted yet. Repair the master, then run init again");
     else if (bootstrap->outcome.admitted >= fence_majority(bootstrap->params.n))
-        add_words(why, ". The others are a majority: the fleet is made, and pawld takes this one "
-                       "in by itself. Do not run init again");
+        add_words(why, ". The others are a majority: the fleet exists, and pawld admits this "
+                       "master later. Do not run init again");
     else
-        add_words(why, ". Others may be active already, and may have granted tokens: when it is "
-                       "mended, run pawld init --token-floor 0");
+        add_words(why, ". Others may be active already, and may have granted tokens: repair the "
+                       "master, then run pawld init --token-floor 0");
 }
 
 static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
 {
     if (bootstrap->outcome.state != FENCE_BOOTSTRAP_ADMITTING)
-        add_words(why, ". Nothing is granted meanwhile: when it is mended, run this again with the "
-                       "same T");
+        add_words(why, ". Nothing is granted until then. Repair the master, then run this again "
+                       "with the same T");
     else if (bootstrap->outcome.admitted >= fence_majority(bootstrap->params.n))
         add_words(why,
                   ". The others are a majority and go on above %" PRId64 ": pawld takes this one "
@@ -196,8 +196,8 @@ static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
                   bootstrap->floor);
     else
         add_words(why,
-                  ". Others may be active already, with tokens above %" PRId64 ": when it is "
-                  "mended, run pawld init --token-floor %" PRId64,
+                  ". Others may be active already, with tokens above %" PRId64
+                  ": repair the master, then run pawld init --token-floor %" PRId64,
                   bootstrap->floor, bootstrap->floor);
 }
 
@@ -205,7 +205,7 @@ static void advise_move(const struct fence_bootstrap *bootstrap, char *why)
 {
     if (bootstrap->outcome.state == FENCE_BOOTSTRAP_ADMITTING && !bootstrap->params.closes)
         add_words(why, ". Others vote already, with tokens above %" PRId64, bootstrap->floor);
-    add_words(why, ". When it is mended, run pawld move again with the same options");
+    add_words(why, ". Repair the master, then run pawld move again with the same options");
 }
 
 void server_bootstrap_words(const struct fence_bootstrap *bootstrap, const char *address,

@@ -166,8 +166,8 @@ static const struct argp_option list[] = {
      "Without it everybody who reaches the service may call everything",
      0},
     {"open", OPTION_OPEN, NULL, 0,
-     "Without --keys: listen also where other machines reach the service. Whoever does may call "
-     "everything",
+     "Without --keys: allow addresses that other machines can reach. Every caller may then make "
+     "every call",
      0},
     {"head-timeout-ms", OPTION_HEAD, "MS", 0,
      "The time for a request's line and headers to arrive, 100 to 3600000 (default 10000)", 0},

@@ -8,10 +8,11 @@
 
 static int refuse_public(const char *address)
 {
-    (void)server_options_error("--listen %s: whoever reaches this address may call everything, as "
-                               "there are no keys. Name a key file with --keys, or listen on "
-                               "127.0.0.1, or say --open if all who reach it may do so",
-                               address);
+    (void)server_options_error(
+        "--listen %s: every caller that reaches this address may make every call, because there "
+        "are no keys. Name a key file with --keys, or listen on "
+        "127.0.0.1, or use --open to allow every caller",
+        address);
     return SERVER_EXIT_USAGE;
 }
 
@@ -63,8 +64,8 @@ int server_keys_open(const struct server_http_options *options, struct api_keyri
     }
     if (count == 0)
         server_log(SERVER_LOG_WARNING,
-                   "the key file %s has no keys: nobody may call anything; add what pawl key new "
-                   "prints",
+                   "the key file %s has no keys: no caller may make a call; add the line that pawl "
+                   "key new prints",
                    options->keys);
     *ret_ring = ring;
     return SERVER_EXIT_DONE;

@@ -6,11 +6,11 @@
 static void on_password_refused(void *context, unsigned i, const char *why)
 {
     const struct server_worker *worker = context;
-    server_log_few(SERVER_LOG_WARNING, i,
-                   "%smaster %u (%s) does not take the new password yet, and goes on with the one "
-                   "before: %s. Set the new one there, or put the right one into the file and send "
-                   "SIGHUP",
-                   worker->label, i + 1, server_driver_address(worker->driver, i), why);
+    server_log_few(
+        SERVER_LOG_WARNING, i,
+        "%smaster %u (%s) does not accept the new password yet; pawld keeps using the old one: %s. "
+        "Set the new password at the master, or correct the file and send SIGHUP",
+        worker->label, i + 1, server_driver_address(worker->driver, i), why);
 }
 
 void server_worker_password(struct server_worker *worker, const char *password)

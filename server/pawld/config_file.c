@@ -29,8 +29,8 @@ char *pawld_keep_text(const char *text)
 {
     const size_t size = strlen(text) + 1;
     if (size > sizeof(kept_texts) - kept_used) {
-        (void)server_options_error("the file and the environment say more than %d bytes",
-                                   PAWLD_KEPT_MAX);
+        (void)server_options_error(
+            "the file and the environment have more than %d bytes of settings", PAWLD_KEPT_MAX);
         return NULL;
     }
     char *copy = memcpy(kept_texts + kept_used, text, size);

@@ -32,8 +32,7 @@ static void print_wait(void *context, const struct fence_bootstrap *run, uint64_
 static void print_floor(const struct fence_bootstrap *made)
 {
     printf("fleet %s goes on: %u %s, %u of which remembered it, longest lease %" PRIu32 " ms, "
-           "tokens above %" PRId64
-           ". Guards need nothing; a pawld that runs takes it up by itself\n",
+           "tokens above %" PRId64 ". Guards need nothing; a running pawld notices it\n",
            made->fleet_id, made->params.n, masters_word(made->params.n), made->survivors,
            made->ttl_max_ms, made->floor);
 }
@@ -81,8 +80,8 @@ int pawld_init(const struct pawld_options *options)
         return status;
     if (options->is_new && config.addresses.store &&
         storage_sqlite_store_file(config.addresses.store)->needs_floor) {
-        (void)server_options_error("init: %s was a fleet's: its tokens must not begin again. Have "
-                                   "it go on, with --token-floor T in place of --new",
+        (void)server_options_error("init: %s was a fleet's: its tokens must not start again. "
+                                   "Continue it with --token-floor T instead of --new",
                                    options->data);
         status = SERVER_EXIT_FAILED;
     }

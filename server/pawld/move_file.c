@@ -58,9 +58,9 @@ static int check_source(struct move *move)
     uint32_t has_ms = move->file.ttl_max_ms, wanted_ms = move->options->ttl_max_ms;
     int error = storage_file_highest(&move->file, &move->highest);
     if (error)
-        (void)server_options_error("move: the fleet in %s is not whole: have it go on first, with "
-                                   "pawld init --token-floor",
-                                   move->options->data);
+        (void)server_options_error(
+            "move: the fleet in %s is incomplete: first continue it with pawld init --token-floor",
+            move->options->data);
     else if (wanted_ms != 0 && wanted_ms < has_ms)
         (void)server_options_error(
             "move: --max-ttl-ms has to be %u at the least, the longest lease "

@@ -91,7 +91,7 @@ static void on_stop_signal(struct service *service)
         stop_workers(service);
         return;
     }
-    server_log(SERVER_LOG_INFO, "told twice to stop: calls under way are not waited for");
+    server_log(SERVER_LOG_INFO, "second stop signal: pawld does not wait for calls in progress");
     for (unsigned i = 0; i < service->made; i++)
         server_worker_halt(service->workers[i]);
 }

@@ -161,10 +161,8 @@ const struct pawld_setting pawld_settings[] = {
      .kind = PAWLD_TEXT,
      .commands = PAWLD_EVERY,
      AT(password_file),
-     .help =
-         "The first line of FILE is the password of all masters whose URLs have none. SIGHUP has "
-         "it read again. Without this setting it is " PAWLD_PASSWORD_VARIABLE
-         " of the environment"},
+     .help = "The first line of FILE is the password of all masters whose URLs have none. SIGHUP "
+             "reloads it. Default: " PAWLD_PASSWORD_VARIABLE " of the environment"},
     {.name = "master-ca",
      .argument = "FILE",
      .kind = PAWLD_TEXT,

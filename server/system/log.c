@@ -71,7 +71,7 @@ static bool try_to_write(enum server_log_level level, const char *text)
 static bool tell_lost_lines(void)
 {
     char text[128];
-    (void)snprintf(text, sizeof(text), "%llu lines of this log were lost: nobody took them",
+    (void)snprintf(text, sizeof(text), "%llu lines of this log were lost: no process read them",
                    (unsigned long long)lost_lines);
     return try_to_write(SERVER_LOG_WARNING, text);
 }

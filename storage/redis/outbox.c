@@ -116,7 +116,7 @@ static void batch_answered(struct storage_outbox *outbox, struct storage_batch *
     if (current && reply && !stale)
         look_again_if_refused(connection, batch, reply);
     else if (current && stale && is_admitted_anew(session, &known))
-        storage_connection_fail(connection, FENCE_REASON_CHANGED, "Its marker was written anew.");
+        storage_connection_fail(connection, FENCE_REASON_CHANGED, "Its marker was rewritten.");
     put_batch(outbox, batch);
 }
 

@@ -62,7 +62,7 @@ static const char *find_change_of_marker(const struct storage_probe *probe)
         return "Its marker is gone.";
     if (was->marked_durable != is->marked_durable || was->ttl_max_ms != is->ttl_max_ms ||
         was->view.incarnation[me] != is->view.incarnation[me])
-        return "Its marker was written anew.";
+        return "Its marker was rewritten.";
     return NULL;
 }
 

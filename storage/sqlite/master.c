@@ -204,7 +204,7 @@ static const char *find_change_of_file(const struct storage_sqlite_master *maste
     if (was->marked && !is->marked)
         return "its marker is gone";
     if (was->view.incarnation[me] != is->view.incarnation[me])
-        return "its marker was written anew";
+        return "its marker was rewritten";
     return NULL;
 }
 

@@ -96,7 +96,7 @@ static int open_witness(const char *folder, struct storage_file *file,
     if (error == FENCE_EBUSY)
         (void)snprintf(ret_why, STORAGE_WHY_MAX,
                        "%s: another pawld (process %d) serves from this folder. Stop it first, or "
-                       "give this one a folder of its own (--data)",
+                       "give this one its own folder (--data)",
                        folder, pid);
     else if (error)
         return cannot_use(ret_why, path);
@@ -155,10 +155,10 @@ static int identify_tables(struct storage_file *file, struct storage_identity *i
         storage_tables_number(file->db, "SELECT count(*) FROM sqlite_schema", &error) > 0;
     if (!error && identity->has_tables && !storage_tables_are_ours(application))
         return cannot(ret_why, FENCE_EIO, file->path,
-                      "this is no file of pawld's. Give pawld a folder of its own (--data)");
+                      "this is no file of pawld's. Give pawld its own folder (--data)");
     if (!error && version > 1)
         return cannot(ret_why, FENCE_EIO, file->path,
-                      "a newer pawld made this file. Serve from it with that one");
+                      "a newer pawld created this file. Serve it with that pawld");
     if (!error && identity->has_tables)
         storage_tables_read(file->db, identity, &error);
     return error ? cannot(ret_why, FENCE_EIO, file->path, sqlite3_errmsg(file->db)) : 0;

@@ -217,7 +217,7 @@ static void second_signal_ends_at_once(void **state)
     process_signal(service.process, SIGTERM);
     process_wait_line(service.process, " stopping$", TIMEOUT_MS, NULL, 0);
     process_signal(service.process, SIGINT);
-    process_wait_line(service.process, "told twice to stop", TIMEOUT_MS, NULL, 0);
+    process_wait_line(service.process, "second stop signal", TIMEOUT_MS, NULL, 0);
     /* The second worker is stuck anyway, and not waited for. */
     const uint64_t began_ms = wait_now_ms();
     assert_true(wait_until(gives_up, NULL, TIMEOUT_MS));

@@ -332,7 +332,7 @@ static void password_that_masters_refuse_costs_no_vote(void **state)
     for (unsigned i = 1; i <= MASTERS; i++) {
         char line[64];
         (void)snprintf(line, sizeof(line),
-                       "master %u .* does not take the new password yet.*WRONGPASS", i);
+                       "master %u .* does not accept the new password yet.*WRONGPASS", i);
         process_wait_line(pawld.process, line, LINE_MS, NULL, 0);
     }
     wait_ms(LOAD_MS);
@@ -360,7 +360,7 @@ static void password_of_a_url_is_not_of_the_file(void **state)
     reload_and_expect(RELOADED);
     cut_all_connections();
     wait_all_active_within(BUSY_MS);
-    assert_false(process_wrote(pawld.process, "does not take the new password"));
+    assert_false(process_wrote(pawld.process, "does not accept the new password"));
 }
 
 #define PASSWORD_CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -508,7 +508,7 @@ func checkURL(text string) *Error {
 		return failure(ErrInvalid, "a URL of a server has no user and no password; use a key instead")
 	}
 	if strings.Contains(text, ",") {
-		return failure(ErrInvalid, "'%s' has a comma; name each server by itself, in PAWL_SERVER with a space between two", text)
+		return failure(ErrInvalid, "'%s' has a comma; list the servers separately; in PAWL_SERVER separate them by spaces", text)
 	}
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" ||
@@ -1112,7 +1112,7 @@ func (l *Lock) takeGrants(r *Request, got *answer) *Error {
 			}
 		}
 		if l.seat < 0 {
-			return failure(ErrProtocol, "%s grants without a seat that makes sense", got.server)
+			return failure(ErrProtocol, "%s granted a seat without a valid index", got.server)
 		}
 		l.names = []string{name}
 		grants[name] = got.json

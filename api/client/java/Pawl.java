@@ -1666,7 +1666,7 @@ public final class Pawl {
             for (int seat = 0; seat < request.permits; seat++)
                 if ((request.names.get(0) + "#" + seat).equals(answer.text("resource")))
                     return seat;
-            throw new Protocol(answer.server + " grants without a seat that makes sense");
+            throw new Protocol(answer.server + " granted a seat without a valid index");
         }
 
         private static Map<?, ?> grantOf(Answer answer, String name) {

@@ -941,7 +941,7 @@ function grantOf({ names: asked, seats, ttlMs: askedMs }, answer) {
     const { server, json } = answer;
     const names = seats === undefined ? asked : [json?.resource];
     if (seats !== undefined && !isSeatOf(names[0], asked[0], seats))
-        throw new ProtocolError(`${server} grants without a seat that makes sense`, {
+        throw new ProtocolError(`${server} granted a seat without a valid index`, {
             code: 'protocol',
         });
     const grants = names.length > 1 ? json?.grants : [{ resource: names[0], token: json?.token }];
@@ -950,7 +950,7 @@ function grantOf({ names: asked, seats, ttlMs: askedMs }, answer) {
     const ttlMs = ttlOf(answer, askedMs);
     const afterMs = ttlMs === undefined ? undefined : validityOf(answer, ttlMs);
     if (tokens.length === 0 || !tokens.every(isToken) || afterMs === undefined)
-        throw new ProtocolError(`${server} grants without a token or a validity that makes sense`, {
+        throw new ProtocolError(`${server} granted a lock without a valid token or validity`, {
             code: 'protocol',
         });
     return { names, tokens, ttlMs, afterMs };
@@ -1215,7 +1215,7 @@ export class Lock {
         const isNew = status === 201;
         const afterMs = validityOf(answer, ttlMs);
         if (afterMs === undefined || (isNew && !isToken(json.token)))
-            throw new ProtocolError(`${server} extends without a validity that makes sense`, { code: 'protocol' });
+            throw new ProtocolError(`${server} extended a lock without a valid validity`, { code: 'protocol' });
         if (!this.held) throw this.#made(this.#loss); // the answer came too late
         if (isNew && this.#onNewGrant === undefined)
             throw this.#lost(
@@ -1556,7 +1556,7 @@ function stateOf({ server, json }) {
     if (json?.held === true && json.token === null) return undefined;
     if (json?.held !== true || !isToken(json.token))
         throw new ProtocolError(
-            `${server} tells of a lock without a holder or a token that makes sense`,
+            `${server} reported a lock without a valid holder or token`,
             { code: 'protocol' },
         );
     return { held: true, token: json.token, owner: textOf(json.owner) ?? '' };

@@ -643,8 +643,7 @@ class _Server:
         if "@" in url:  # it may be a password, which no sentence shows
             raise Invalid("a URL of a server has no user and no password; give a key in their place")
         if "," in url:
-            raise Invalid(f"'{url}' has a comma; name each server by itself, in PAWL_SERVER with a "
-                          "space between two")
+            raise Invalid(f"'{url}' has a comma; list the servers separately; in PAWL_SERVER separate them by spaces")
         url = url.rstrip("/")
         try:
             parts = urllib.parse.urlsplit(url)
@@ -1456,7 +1455,7 @@ class _Acquisition(_Waiting):
             name, _, seat = names[0].rpartition("#")
             if name != self.request.names[0] or \
                     seat not in map(str, range(self.request.seats)):
-                raise ProtocolError(f"{answer.server} grants without a seat that makes sense")
+                raise ProtocolError(f"{answer.server} granted a seat without a valid index")
         if len(names) == 1:
             return {names[0]: answer.integer("token", 1, TOKEN_MAX)}
         grants = answer.json.get("grants")
@@ -1944,7 +1943,7 @@ class _Block:
 
     def __enter__(self) -> Lock:
         if self._lock is not None:
-            raise Invalid("a lock of a with statement serves once: call lock() again")
+            raise Invalid("this lock object cannot be reused: call lock() again")
         _check_own(self._client, self._request)
         self._lock = _acquire(self._client, self._request, self._take_new_grant, _Abort())
         try:
@@ -2141,7 +2140,7 @@ class _AsyncBlock:
 
     async def __aenter__(self) -> AsyncLock:
         if self._lock is not None:
-            raise Invalid("a lock of a with statement serves once: call alock() again")
+            raise Invalid("this lock object cannot be reused: call alock() again")
         self._client._owner.check()
         _check_own(self._client, self._request)
         lock = AsyncLock(await _acquire_in_thread(self._client, self._request,

@@ -149,7 +149,7 @@ static void lock_of_somebody_else_is_broken(void **state)
 static void break_without_a_terminal_has_to_say_yes(void **state)
 {
     expect_exit("\"$PAWL\" acquire a", 0);
-    expect_error("echo yes | \"$PAWL\" break a", EXIT_ERROR, "no terminal to ask on; say --yes");
+    expect_error("echo yes | \"$PAWL\" break a", EXIT_ERROR, "not a terminal: confirm with --yes");
     expect_line("\"$PAWL\" --json show a", "\"held\":true");
 }
 
@@ -331,8 +331,9 @@ static void expect_error_of(struct pawl_service service, const char *words, cons
 static void masters_that_are_missing_are_a_matter_of_pawl_fleet(void **state)
 {
     fleet_start(1, REDIS_VOLATILE); /* never made a fleet */
-    expect_error_of(pawld_start(fleet, NULL), "show a",
-                    "pawl: the server knows no majority of its masters: pawl fleet says why\n");
+    expect_error_of(
+        pawld_start(fleet, NULL), "show a",
+        "pawl: the server knows no majority of its masters: pawl fleet shows the reason\n");
     assert_int_equal(fleet_teardown(state), 0);
 }
 
@@ -342,9 +343,9 @@ static void majority_that_is_down_is_a_matter_of_pawl_fleet(void **state)
     const struct pawl_service service = pawld_start_new(fleet);
     redis_fleet_kill(fleet, 0);
     redis_fleet_kill(fleet, 1);
-    expect_error_of(service, "show a",
-                    "pawl: too few masters took part: try again later; pawl fleet says what is "
-                    "wrong with them\n");
+    expect_error_of(
+        service, "show a",
+        "pawl: too few masters took part: retry later; pawl fleet shows their problems\n");
     assert_int_equal(fleet_teardown(state), 0);
 }
 

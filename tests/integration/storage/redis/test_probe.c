@@ -188,7 +188,7 @@ static void master_that_is_not_marked_durable_may_change_its_persistence(void **
 static void probe_notices_that_the_master_was_admitted_anew(void **state)
 {
     struct master_fixture *fixture = *state;
-    expect_change(fixture, "HSET pawl:fleet durable no", "Its marker was written anew.");
+    expect_change(fixture, "HSET pawl:fleet durable no", "Its marker was rewritten.");
     assert_false(fixture->facts.marked_durable);
 }
 

@@ -47,16 +47,17 @@ static void each_problem_that_pawl_knows_says_what_to_type(void **state)
         {API_PROBLEM_KEY_REQUIRED,
          "the server asks for a key: name its file with --key-file, or set PAWL_KEY"},
         {API_PROBLEM_RATE, "the key has used up the calls that its rate allows: try again later"},
-        {API_PROBLEM_NO_QUORUM, "too few masters took part: try again later; pawl fleet says what "
-                                "is wrong with them"},
-        {API_PROBLEM_NOT_READY, "the server knows no majority of its masters: pawl fleet says why"},
+        {API_PROBLEM_NO_QUORUM,
+         "too few masters took part: retry later; pawl fleet shows their problems"},
+        {API_PROBLEM_NOT_READY,
+         "the server knows no majority of its masters: pawl fleet shows the reason"},
         {API_PROBLEM_TOO_SLOW, "the lease had run out before it could be handed over: try again, "
                                "or with a longer --ttl"},
         {API_PROBLEM_BUSY, "the server takes no more calls at the moment: try again later"},
         {API_PROBLEM_WAITERS,
          "the server lets no more calls wait: try again later, or with --nonblock"},
         {API_PROBLEM_LOCK_LOST, "the lock is no longer held under this lock id and token: stop the "
-                                "work, and acquire it anew"},
+                                "work, and acquire the lock again"},
         {API_PROBLEM_TOKEN_MISMATCH, "another grant has the lock by now, and nothing was changed: "
                                      "look at it again with pawl show"},
         {API_PROBLEM_NO_COUNTER, "nothing was ever counted under this name: check its spelling, or "
