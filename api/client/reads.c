@@ -51,7 +51,7 @@ int pawl_get(pawl_client *client, const char *path, const char *name, char **ret
         return error;
     char *text = answer.json != NULL ? json_dumps(answer.json, JSON_COMPACT) : NULL;
     if (text == NULL) {
-        client_say(client, "%s answers what is no JSON", client->server[client->current]);
+        client_say(client, "%s returned invalid JSON", client->server[client->current]);
         error = PAWL_EPROTOCOL;
     }
     client_answer_free(&answer);

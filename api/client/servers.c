@@ -66,7 +66,8 @@ static int check_url(pawl_client *client, const char *source, const char *server
                             server);
     if (!known_scheme || code != CURLUE_OK || extra)
         return client_wrong(client, source,
-                            "'%s' is no URL of a server, such as " PAWL_SERVER_DEFAULT, server);
+                            "'%s' is not a valid URL of a server, such as " PAWL_SERVER_DEFAULT,
+                            server);
     return 0;
 }
 

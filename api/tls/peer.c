@@ -98,7 +98,7 @@ static int take_subject(gnutls_x509_crt_t cert, char ret_subject[static API_TLS_
     if (error == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE || error == GNUTLS_E_SHORT_MEMORY_BUFFER)
         return 0;
     if (error != 0 || !is_plain_name(name, size))
-        return refuse_peer(ret_why, "its common name is empty or no plain text");
+        return refuse_peer(ret_why, "its common name is empty or not plain text");
     assert(size < API_TLS_SUBJECT_MAX);
     memcpy(ret_subject, name, size);
     ret_subject[size] = '\0';

@@ -24,14 +24,14 @@ static const struct {
     const char *member;  /* of a page: those that are listed */
     const char *refused; /* where a master refused to be read */
 } kinds[] = {
-    [FENCE_LISTING_LOCKS] =
-        {"resource", "locks",
-         "A master refused to be read, or has a key under pawl:lock: that Pawl did not write; see "
-         "masters. An access control list must allow SCAN and MGET."},
-    [FENCE_LISTING_COUNTERS] =
-        {"counter", "counters",
-         "A master refused to be read, or has a field n: of pawl:fleet that Pawl did not write; "
-         "see masters. An access control list must allow HSCAN and HMGET."},
+    [FENCE_LISTING_LOCKS] = {"resource", "locks",
+                             "A master refused the read, or has a foreign key under pawl:lock: "
+                             "(not written by Pawl); see "
+                             "masters. An access control list must allow SCAN and MGET."},
+    [FENCE_LISTING_COUNTERS] = {"counter", "counters",
+                                "A master refused the read, or has a foreign field n: in "
+                                "pawl:fleet (not written by Pawl); "
+                                "see masters. An access control list must allow HSCAN and HMGET."},
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */

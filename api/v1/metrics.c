@@ -69,7 +69,7 @@ static void write_extensions(const struct api_worker_metrics *sum, struct api_me
 static void write_times(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_acquire_duration_seconds",
-                       "Time to a grant, of acquires that did not wait.");
+                       "Time from an acquire without a wait to its grant.");
     api_metrics_histogram(text, NULL, &sum->acquire, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_wait_duration_seconds",
                        "Time to the answer, of acquires that waited for another call, for a "

@@ -64,7 +64,9 @@ static error_t parse_acquire(int key, char *text, struct argp_state *state)
                 "runs no command, but '%s' follows '--': use pawl lock NAME -- COMMAND", text);
         return cli_take_name(text, options->names, &options->name_count);
     case ARGP_KEY_END:
-        return options->name_count > 0 ? 0 : server_options_error("says no name; see --help");
+        return options->name_count > 0
+                   ? 0
+                   : server_options_error("the lock name is missing; see --help");
     default:
         return ARGP_ERR_UNKNOWN;
     }

@@ -87,7 +87,7 @@ error_t cli_parse_one_name(int key, char *text, struct argp_state *state,
         *name = text;
         return cli_check_name(text, "name");
     case ARGP_KEY_END:
-        return *name != NULL ? 0 : server_options_error("says no name; see --help");
+        return *name != NULL ? 0 : server_options_error("the lock name is missing; see --help");
     default:
         return ARGP_ERR_UNKNOWN;
     }

@@ -127,7 +127,7 @@ int cli_counter(struct cli_globals *globals, int argc, char **argv)
     if (!next && strcmp(act, "show") != 0)
         return cli_say("counter: next NAME, show NAME, or list [PREFIX]; see --help");
     if (options.word[1] == NULL)
-        return cli_say("counter %s: says no name", act);
+        return cli_say("counter %s: the name is missing", act);
     if (cli_check_name(options.word[1], "name of a counter") != 0)
         return CLI_EXIT_ERROR;
     return next ? counter_next(&options) : counter_show(&options);

@@ -136,11 +136,11 @@ bool cli_grant_complete(struct cli_grant *grant, bool needs_token)
     if (grant->token == NULL)
         grant->token = getenv("PAWL_TOKEN");
     if (grant->name_count == 0)
-        (void)cli_say("says no name, and PAWL_RESOURCE is not set");
+        (void)cli_say("the lock name is missing, and PAWL_RESOURCE is not set");
     else if (grant->lock_id == NULL)
-        (void)cli_say("says no --lock-id, and PAWL_LOCK_ID is not set");
+        (void)cli_say("--lock-id is missing, and PAWL_LOCK_ID is not set");
     else if (needs_token && grant->token == NULL)
-        (void)cli_say("says no --token, and PAWL_TOKEN is not set");
+        (void)cli_say("--token is missing, and PAWL_TOKEN is not set");
     else
         return true;
     return false;

@@ -169,7 +169,7 @@ static error_t take_mode(struct options *options, const char *text)
 static error_t take_word(struct options *options, char *text, struct argp_state *state)
 {
     if (state->quoted > 0 && options->name_count == 0)
-        return server_options_error("says no name before '--': pawl %s NAME -- COMMAND",
+        return server_options_error("the lock name before '--' is missing: pawl %s NAME -- COMMAND",
                                     options->verb);
     if (state->quoted > 0 || (options->name_count > 0 && !options->all))
         return take_command(options, state);
@@ -227,8 +227,8 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
         return take_word(options, text, state);
     case ARGP_KEY_END:
         if (options->command == NULL || options->command[0] == NULL)
-            return server_options_error("says no command: pawl %s %s -- COMMAND", options->verb,
-                                        options->all ? "--all NAME..." : "NAME");
+            return server_options_error("the command is missing: pawl %s %s -- COMMAND",
+                                        options->verb, options->all ? "--all NAME..." : "NAME");
         if (options->permits == 0 && strcmp(options->verb, "semaphore") == 0)
             return server_options_error("--permits is missing: give the number of seats");
         return 0;

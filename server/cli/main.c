@@ -45,7 +45,8 @@ static error_t parse_words(int key, char *text, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_END:
-        return input->verb != NULL ? 0 : server_options_error("says no verb; see pawl --help");
+        return input->verb != NULL ? 0
+                                   : server_options_error("the verb is missing; see pawl --help");
     default:
         return ARGP_ERR_UNKNOWN;
     }

@@ -103,8 +103,8 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
         add_words(why,
                   "it is already marked as member %u of the fleet %s. If that fleet is still in "
                   "use, do not make a new one; if a majority of its masters lost their memory, run "
-                  "pawld init --token-floor; if you are certain that no token of it matters any "
-                  "more, delete " SERVER_MASTERS_MARKER " on it and run init again",
+                  "pawld init --token-floor; if you are certain that you no longer need any token "
+                  "of it, delete " SERVER_MASTERS_MARKER " on it and run init again",
                   (unsigned)facts->member, facts->fleet_id);
         break;
     case FENCE_BOOTSTRAP_PLACE:
@@ -130,11 +130,12 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
                   facts->fleet_id, (unsigned)facts->other_members, bootstrap->params.n);
         break;
     case FENCE_BOOTSTRAP_OTHER_FLEET:
-        add_words(why,
-                  "it belongs to the fleet %s, and a master before it to %s. Check the --master "
-                  "addresses; if you are certain that no token of one of the two matters any more, "
-                  "delete " SERVER_MASTERS_MARKER " on its masters",
-                  facts->fleet_id, bootstrap->fleet_id);
+        add_words(
+            why,
+            "it belongs to the fleet %s, and a master before it to %s. Check the --master "
+            "addresses; if you are certain that you no longer need any token of one of the two, "
+            "delete " SERVER_MASTERS_MARKER " on its masters",
+            facts->fleet_id, bootstrap->fleet_id);
         break;
     default:
         add_words(why,

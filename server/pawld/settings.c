@@ -488,10 +488,10 @@ void pawld_settings_sample(void)
 {
     print_comment(
         "The configuration of pawld: pawld --config FILE. A line is: name = value. PAWL_NAME "
-        "of the environment and --name of the command line replace what stands here. Where "
-        "a setting may be given several times, write it once a line. A line has at most "
-        "198 bytes; what follows \" ;\" is a comment. pawld --check --config FILE tells "
-        "mistakes, and what is in force.");
+        "of the environment and --name of the command line override this file. If a setting may be "
+        "given several times, write one line for each value. A line has at most 198 bytes; what "
+        "follows \" ;\" is a comment. pawld --check --config FILE reports errors, and the settings "
+        "in use.");
     for (size_t i = 0; i < pawld_settings_count; i++) {
         const struct pawld_setting *setting = &pawld_settings[i];
         if (!(setting->commands & PAWLD_SERVE) || setting->only_option)

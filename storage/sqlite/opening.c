@@ -155,7 +155,7 @@ static int identify_tables(struct storage_file *file, struct storage_identity *i
         storage_tables_number(file->db, "SELECT count(*) FROM sqlite_schema", &error) > 0;
     if (!error && identity->has_tables && !storage_tables_are_ours(application))
         return cannot(ret_why, FENCE_EIO, file->path,
-                      "this is no file of pawld's. Give pawld its own folder (--data)");
+                      "this file does not belong to pawld. Give pawld its own folder (--data)");
     if (!error && version > 1)
         return cannot(ret_why, FENCE_EIO, file->path,
                       "a newer pawld created this file. Serve it with that pawld");

@@ -376,7 +376,7 @@ function checkServer(text) {
     const url = urlOf(text);
     const isPlain = url && /^https?:$/.test(url.protocol) && /^https?:\/\/[^/]/i.test(text);
     if (!isPlain || url.search || url.hash || !/^[!-~]+$/.test(text))
-        refuse(`'${text}' is no URL of a server, such as ${SERVER_DEFAULT}`);
+        refuse(`'${text}' is not a valid URL of a server, such as ${SERVER_DEFAULT}`);
     if (url.port === '0') refuse(`'${text}' has a port that is none: a port is 1 to 65535`);
     const secure = url.protocol === 'https:';
     const port = Number(url.port) || (secure ? 443 : 80);

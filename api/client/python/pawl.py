@@ -652,7 +652,7 @@ class _Server:
             parts = None
         if parts is None or parts.scheme not in ("http", "https") or not parts.hostname \
                 or parts.query or parts.fragment or not re.fullmatch("[!-~]+", url):
-            raise Invalid(f"'{self.url}' is no URL of a server, such as {SERVER_DEFAULT}")
+            raise Invalid(f"'{self.url}' is not a valid URL of a server, such as {SERVER_DEFAULT}")
         try:
             port = parts.port
         except ValueError:

@@ -387,10 +387,11 @@ static void mistakes_are_one_sentence(void **state)
 /* Each has its own sentence, that names what is wrong. */
 static void wrong_server_and_wrong_key_are_told_apart(void **state)
 {
-    expect_refused("--server ftp://x show a",
-                   "pawl: 'ftp://x' is no URL of a server, such as http://127.0.0.1:7380\n");
+    expect_refused(
+        "--server ftp://x show a",
+        "pawl: 'ftp://x' is not a valid URL of a server, such as http://127.0.0.1:7380\n");
     expect_error("PAWL_SERVER='http://a localhost:7380' \"$PAWL\" show a", EXIT_ERROR,
-                 "pawl: PAWL_SERVER: 'localhost:7380' is no URL of a server");
+                 "pawl: PAWL_SERVER: 'localhost:7380' is not a valid URL of a server");
     expect_error("PAWL_KEY='a b' \"$PAWL\" show a", EXIT_ERROR,
                  "pawl: PAWL_KEY: a key is one word of at most 127 bytes\n");
     expect_error("umask 077; echo a b >key; \"$PAWL\" --key-file key show a", EXIT_ERROR,

@@ -193,7 +193,7 @@ static void client_has_one_common_name_of_plain_text(void **state)
         certify_bytes(odd[i].cn, odd[i].len);
         expect_served("odd", false);
     }
-    process_wait_line(https.pawld, "no plain text", TIMEOUT_MS, NULL, 0);
+    process_wait_line(https.pawld, "not plain text", TIMEOUT_MS, NULL, 0);
 }
 
 static void service_that_may_sign_is_warned_of_and_serves(void **state)
