@@ -236,7 +236,7 @@ static int check_file(const char *path, const struct stat *file,
                       char ret_why[static API_KEYS_WHY_MAX])
 {
     if (!S_ISREG(file->st_mode))
-        return refuse_key_file(ret_why, path, "is no regular file; name a key file");
+        return refuse_key_file(ret_why, path, "is not a regular file; name a key file");
     if (file->st_uid != 0 && file->st_uid != geteuid())
         return refuse_key_file(
             ret_why, path,

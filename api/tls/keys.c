@@ -101,7 +101,7 @@ static const char *key_fault(int error)
     case GNUTLS_E_DECRYPTION_FAILED:
         return "the key is encrypted; give one that is not";
     default:
-        return "it is no key in PEM that can be used";
+        return "it is not a usable key in PEM";
     }
 }
 

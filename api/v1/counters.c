@@ -114,8 +114,9 @@ static void explain_counter(const struct fence_answer *answer,
         break;
     case FENCE_EMISCOUNTED:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The field n:%s of " FENCE_FLEET_KEY ", which keeps this counter, is no "
-                       "number that Pawl wrote, on the masters that refused. Set it to the last "
+                       "The field n:%s of " FENCE_FLEET_KEY
+                       ", which keeps this counter, is not a number that Pawl wrote, on the "
+                       "masters that refused. Set it to the last "
                        "value that was given out, or higher.",
                        name);
         break;

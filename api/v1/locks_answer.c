@@ -335,11 +335,12 @@ static void explain_obstacle(const struct fence_answer *answer,
                        slot);
         break;
     default:
-        (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The field %u of " FENCE_FLEET_KEY ", which counts the tokens of this name, "
-                       "is no number that Pawl wrote, on the masters that refused. Set it to the "
-                       "highest token that a guard has seen, or higher.",
-                       slot);
+        (void)snprintf(
+            ret_detail, API_DETAIL_MAX,
+            "The field %u of " FENCE_FLEET_KEY ", which counts the tokens of this name, "
+            "is not a number that Pawl wrote, on the masters that refused. Set it to the "
+            "highest token that a guard has seen, or higher.",
+            slot);
         break;
     }
 }
