@@ -19,7 +19,7 @@
     X(API_PROBLEM_WAIT_TIMEOUT, FENCE_EWAITTIMEOUT, 409, "wait-timeout", "The wait timed out",     \
       "The lock did not become free within wait_ms; retry, or wait longer.")                       \
     X(API_PROBLEM_CONTENDED, FENCE_ECONTENDED, 409, "contended", "Nobody won",                     \
-      "Several callers acquired some masters each, and none a majority. Retry after a short "      \
+      "Several callers competed, and no caller got a majority. Retry after a short "               \
       "random delay.")                                                                             \
     X(API_PROBLEM_LOCK_LOST, FENCE_ELOCKLOST, 409, "lock-lost", "The lock is lost",                \
       "The lock is no longer held under this Lock-Id and Fencing-Token. Stop the work and "        \

@@ -128,6 +128,6 @@ void api_process_write(const char *version, struct api_metrics_text *text)
     write_start(stat, text);
     write_descriptors(text);
     api_metrics_family(text, API_METRIC_GAUGE, "pawl_build_info",
-                       "1, labelled by the version of the program.");
+                       "Always 1; the label is the version of the program.");
     api_metrics_count(text, &labels, 1);
 }

@@ -34,13 +34,13 @@ static void write_guard(const struct ledger_metrics *metrics, struct api_metrics
                         api_calls_count(&metrics->calls, "claim_account", API_OUTCOME_DONE) +
                             count_of(metrics, "claim_account", API_PROBLEM_NOT_FOUND));
     api_metrics_counter(text, "pawl_guard_refusals_total",
-                        "Claims and writes that the guard refused, as their token was stale.",
+                        "Claims and writes that the guard refused because their token was stale.",
                         count_both(metrics, API_PROBLEM_STALE_TOKEN));
     api_metrics_counter(text, "pawl_ledger_version_mismatches_total",
-                        "Writes that were refused, as the account was at another version.",
+                        "Writes that were refused because the account had another version.",
                         count_both(metrics, API_PROBLEM_VERSION_MISMATCH));
     api_metrics_counter(text, "pawl_ledger_tokens_missing_total",
-                        "Claims and writes that were refused, as they had no token.",
+                        "Claims and writes that were refused because they had no token.",
                         count_both(metrics, API_PROBLEM_TOKEN_REQUIRED));
 }
 

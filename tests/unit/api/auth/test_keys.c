@@ -270,7 +270,7 @@ static void what_is_no_file_is_refused(void **state)
     assert_int_equal(api_keys_load("/nowhere/keys", why, &keys), FENCE_EIO);
     assert_non_null(strstr(why, "/nowhere/keys: cannot be read: No such file"));
     assert_int_equal(api_keys_load("/dev/null", why, &keys), FENCE_EINVAL);
-    assert_non_null(strstr(why, "no regular file"));
+    assert_non_null(strstr(why, "not a regular file"));
 }
 
 static void only_the_whole_key_is_the_key(void **state)
