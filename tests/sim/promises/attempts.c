@@ -81,10 +81,11 @@ void sim_attempts_sent(struct sim_world *world, unsigned s, const struct fence_r
 
 void sim_attempts_answered(struct sim_world *world, struct sim_call *call)
 {
-    /* A writer whose wait ends as it gets the gate keeps the gate for its next step. */
-    const bool may_keep_gate = call->mode == FENCE_MODE_WRITE && !call->passed &&
-                               call->idempotent && call->error == FENCE_EWAITTIMEOUT;
-    if (call->error && !may_keep_gate)
+    /* A writer whose wait ends as it gets the gate keeps the gate for its next step, or releases it
+     * by its lock id. */
+    const bool has_gate =
+        call->mode == FENCE_MODE_WRITE && !call->passed && call->error == FENCE_EWAITTIMEOUT;
+    if (call->error && !has_gate)
         check_cleaned_up(world, call);
     call->attempt = 0;
 }
