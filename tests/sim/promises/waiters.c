@@ -38,11 +38,23 @@ static bool is_group(const struct sim_call *call)
     return call->set.count > 1 && call->mode == FENCE_MODE_PLAIN;
 }
 
+/* Of @waiting calls, those that wait on. A watch that has ended is answered in a step of its own.
+ */
+static uint32_t still_waiting(const struct sim_world *world, const struct sim_server *server,
+                              uint32_t waiting)
+{
+    const uint64_t local_us = sim_clock_read(&server->clock, world->now_us);
+    const bool some_end_now = fence_core_deadline(server->core) <= local_us;
+    const uint32_t known = fence_core_waiting(server->core);
+    return some_end_now && known < waiting ? known : waiting;
+}
+
 /* Reports whether @call, which comes, must not wait: of those that want several, some of the room
  * is kept for those that do not. Watches are half of the waiters, at the most. */
 static bool has_no_room(const struct sim_world *world, const struct sim_call *call)
 {
-    uint32_t waiting = world->waiters.waiting[call->server];
+    uint32_t waiting =
+        still_waiting(world, &world->servers[call->server], world->waiters.waiting[call->server]);
     uint32_t groups = world->waiters.groups[call->server];
     uint32_t groups_max = world->plan.calls - world->plan.calls / FENCE_GROUPS_KEPT_PART;
     const bool watches_too_many =
@@ -66,13 +78,10 @@ static void is_gone(struct sim_world *world, const struct sim_call *call)
     world->waiters.watches[call->server] -= call->kind == FENCE_CALL_WATCH;
 }
 
-/* @call has come. A watch that is about to be answered waits no longer. */
+/* @call has come. */
 static void check_let_wait(struct sim_world *world, const struct sim_call *call)
 {
-    const struct sim_server *server = &world->servers[call->server];
-    const bool some_end_now =
-        fence_core_deadline(server->core) <= sim_clock_read(&server->clock, world->now_us);
-    if (call->state == SIM_CALL_UNDER_WAY && call->wait_ms > 0 && call->no_room && !some_end_now)
+    if (call->state == SIM_CALL_UNDER_WAY && call->wait_ms > 0 && call->no_room)
         sim_check_fail(&world->check, "lock %" PRIu32 " was let wait, where there was no room",
                        call->lock);
 }
