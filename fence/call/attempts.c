@@ -199,8 +199,13 @@ void core_attempt_count(struct fence_core *core, struct call *call, unsigned i,
     if (before != FENCE_ATTEMPT_TAKING || attempt->frozen == 0)
         return;
     if (attempt->state == FENCE_ATTEMPT_CONFIRMING || attempt->state == FENCE_ATTEMPT_WON)
-        core_trace_call(core, FENCE_TRACE_FROZEN, call, attempt->frozen,
-                        attempt->votes.each[0].token);
+        core_trace(core, &(struct fence_trace){.kind = FENCE_TRACE_FROZEN,
+                                               .call = call->kind,
+                                               .client = call->client,
+                                               .resource = call->resource,
+                                               .attempt = attempt->id,
+                                               .masters = attempt->frozen,
+                                               .number = attempt->votes.each[0].token});
     if (attempt->state == FENCE_ATTEMPT_CONFIRMING)
         confirm(core, call);
 }

@@ -37,6 +37,7 @@ struct fence_trace {
     enum fence_call_kind call;
     uint64_t client;      /* WAITS: as in struct fence_call */
     const char *resource; /* of the call; borrowed for the line */
+    uint64_t attempt;     /* FROZEN: whose numbers they are */
     uint32_t masters;     /* a set: bit i is master i */
     unsigned master;
     enum fence_request_kind request;
