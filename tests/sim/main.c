@@ -1,4 +1,6 @@
 /* simulate --seeds A..B [--masters N]    plays the seeds A to B - 1, says what happened
+ * simulate --seeds A..B --actions FILE   also writes the actions of each history for the checker
+ *                                        (tests/proof)
  * simulate --seeds A..B --all            lists the violations instead of telling the first
  * simulate --shrink SEED [--masters N]   tells a short history that fails as that seed's does
  * simulate --trace SEED [--masters N]    tells one history
@@ -32,6 +34,7 @@ struct options {
     uint64_t end;
     unsigned masters;
     bool all;
+    const char *actions;
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -61,6 +64,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'a':
         options->all = true;
         return 0;
+    case 'w':
+        options->actions = text;
+        return 0;
     case ARGP_KEY_END:
         if (options->mode == MODE_NONE)
             argp_error(state, "say --seeds, --trace, --shrink or --repeat");
@@ -76,6 +82,7 @@ static const struct argp_option known_options[] = {
     {"shrink", 'k', "SEED", 0, "Tell a short history that fails like that of SEED", 0},
     {"repeat", 'r', "A..B", 0, "Play each seed twice: the histories must be the same", 0},
     {"masters", 'm', "N", 0, "Masters in each world, instead of a number that the seed chooses", 0},
+    {"actions", 'w', "FILE", 0, "With --seeds: write what the checker reads", 0},
     {"all", 'a', NULL, 0, "List the violations of all seeds, instead of telling the first", 0},
     {0},
 };
@@ -154,6 +161,22 @@ static int play_all(struct sim_world *world, const struct options *options)
     return report(world, options, sim_seeds_now_s() - began);
 }
 
+/* A history that cannot be written is none that the checker accepts. */
+static int play_and_write(struct sim_world *world, const struct options *options)
+{
+    FILE *out = fopen(options->actions, "w");
+    world->actions = out ? sim_actions_new(out) : NULL;
+    if (!world->actions) {
+        fprintf(stderr, "%s: cannot be written\n", options->actions);
+        return EXIT_FAILURE;
+    }
+    int status = play_all(world, options);
+    sim_actions_report(world->actions);
+    sim_actions_free(world->actions);
+    world->actions = NULL;
+    return fclose(out) == 0 ? status : EXIT_FAILURE;
+}
+
 static int play_twice(struct sim_world *world, const struct options *options)
 {
     for (uint64_t seed = options->first; seed < options->end; seed++) {
@@ -181,7 +204,7 @@ int main(int argc, char **argv)
     int status = EXIT_SUCCESS;
     switch (options.mode) {
     case MODE_SEEDS:
-        status = play_all(world, &options);
+        status = options.actions ? play_and_write(world, &options) : play_all(world, &options);
         break;
     case MODE_REPEAT:
         status = play_twice(world, &options);

@@ -3,6 +3,8 @@
  * mutants --in KIND [NAME...]      the same, in worlds of one kind only
  * mutants --table                  prints each as a row of FOUND.md, which ./found writes
  * mutants --shrink NAME            tells a short history in which that mutant breaks a promise
+ * mutants --actions FILE NAME      writes what that mutant does, whatever it breaks, until the
+ *                                  checker has refused an action (tests/proof), or to the last seed
  *
  * A mutant is the protocol with one rule switched off, or with rules that cover for each other.
  * tests/sim/mutants/ has the switches. A mutant that is not found within so many seeds means that
@@ -15,6 +17,7 @@
 
 #include <argp.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +302,7 @@ struct options {
     bool table;
     unsigned part, parts; /* part 1 .. parts */
     bool shrink;
+    const char *actions;
     bool kinds[SIM_WORLD_KINDS];
     bool any_kind;
     bool chosen[MUTANTS];
@@ -340,6 +344,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'k':
         options->shrink = true;
         return 0;
+    case 'w':
+        options->actions = text;
+        return 0;
     case 'i':
         options->any_kind = true;
         for (unsigned k = 0; k < SIM_WORLD_KINDS; k++)
@@ -359,7 +366,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         argp_error(state, "no such mutant: %s", text);
         return 0;
     case ARGP_KEY_END:
-        if (options->shrink && !options->any_chosen)
+        if ((options->shrink || options->actions) && !options->any_chosen)
             argp_error(state, "say which mutant");
         return 0;
     default:
@@ -373,6 +380,7 @@ static const struct argp_option known_options[] = {
     {"table", 't', NULL, 0, "Print rows of a table in Markdown", 0},
     {"part", 'p', "I/N", 0, "Of all that are looked for, the I-th and each N-th after that", 0},
     {"in", 'i', "KIND", 0, "Look in worlds of this kind only; may be given more than once", 0},
+    {"actions", 'w', "FILE", 0, "Write what the mutant that is named does, for the checker", 0},
     {"shrink", 'k', NULL, 0, "Tell a short history of each mutant that is named", 0},
     {0},
 };
@@ -449,6 +457,21 @@ static bool tell_short(struct sim_world *world, const struct mutant *mutant,
     return true;
 }
 
+static bool write_actions(struct sim_world *world, const struct mutant *mutant,
+                          const struct options *options)
+{
+    FILE *out = fopen(options->actions, "w");
+    world->actions = out ? sim_actions_new(out) : NULL;
+    if (!world->actions)
+        return false;
+    switch_on(mutant);
+    for (uint64_t seed = 0; seed < options->seeds && !sim_actions_broken(world->actions); seed++)
+        (void)sim_world_run(world, seed, 0, NULL);
+    sim_actions_free(world->actions);
+    (void)fclose(out); /* nobody may read on */
+    return true;
+}
+
 static bool is_seldom_found(const struct mutant *mutant)
 {
     const size_t count = sizeof(seldom_found) / sizeof(seldom_found[0]);
@@ -475,17 +498,21 @@ int main(int argc, char **argv)
     struct sim_world *world = sim_world_new();
     if (!world)
         return EXIT_FAILURE;
-    if (!options.shrink && !options.table)
+    if (!options.shrink && !options.table && !options.actions)
         printf("%-24s %-76s %7s  %s\n", "mutant", "the rule that is off", "seeds", "found by");
     if (options.seeds == 0)
         options.seeds = options.quick ? SEEDS_QUICK : SEEDS;
     bool all = true;
     unsigned nth = 0;
+    (void)signal(SIGPIPE, SIG_IGN); /* the checker ends with the first refusal */
     for (unsigned m = 0; m < MUTANTS; m++) {
         if (!is_wanted(m, &options) || nth++ % options.parts != options.part - 1)
             continue;
-        all &= options.shrink ? tell_short(world, &mutants[m], &options)
-                              : report(world, &mutants[m], &options);
+        if (options.actions)
+            all &= write_actions(world, &mutants[m], &options);
+        else
+            all &= options.shrink ? tell_short(world, &mutants[m], &options)
+                                  : report(world, &mutants[m], &options);
     }
     sim_world_free(world);
     return all ? EXIT_SUCCESS : EXIT_FAILURE;

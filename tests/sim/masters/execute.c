@@ -237,6 +237,7 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
     const bool was_free =
         request->ask == SIM_ASK_LOCK && sim_next_is_free(world, machine, &request->lock);
     const bool overtakes = would_overtake_writer(world, machine, request);
+    sim_actions_before(world, machine);
     struct sim_reply reply = sim_master_execute(master, request, again, world->now_us);
     if (overtakes && reply.kind == FENCE_REPLY_NUMBER)
         sim_check_fail(&world->check, "F1: lock %" PRIu32 " reads, though a writer has the gate",
@@ -260,6 +261,7 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
         sim_voters_check(world);
     }
     say_executed(world, event, machine, request, &reply, again);
+    sim_actions_executed(world, machine, request, &reply);
     if (!again)
         note_step(world, event, request, &reply);
     return reply;

@@ -161,6 +161,7 @@ struct sim_request {
     unsigned member;        /* which the master is taken for */
     uint64_t tag;           /* 0 for what the driver does by itself */
     struct fence_view view; /* the sender works under */
+    uint32_t action;        /* LOCK: what it is a part of (tests/sim/actions); else meaningless */
     struct sim_lock_request lock;
     struct sim_rejoin_request rejoin; /* REJOIN, RESTAMP */
     struct sim_scan_request scan;     /* SCAN, HOLDERS */

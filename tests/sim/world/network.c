@@ -230,6 +230,7 @@ static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
                             const struct sim_message *message)
 {
     const struct sim_reply *reply = &message->reply;
+    sim_actions_heard(world, i, &message->request, reply);
     if (reply->kind == FENCE_REPLY_HELD)
         sim_waking_told(world, s, i, &message->request.lock, reply);
     struct fence_event arrived = {

@@ -332,6 +332,7 @@ void sim_operator_begin(struct sim_world *world, bool goes_on)
 {
     struct sim_rng *rng = &world->operators.rng;
     const unsigned count = 1 + sim_rng_below(rng, SIM_OPERATORS);
+    sim_actions_leave_out(world, SIM_LEFT_OUT_operator);
     for (unsigned o = 0; o < count; o++) {
         struct sim_operator *operator= & world->operators.one[o];
         operator->needed = true;

@@ -31,6 +31,9 @@ static void say_decision(void *context, const struct fence_trace *trace)
 {
     const struct sim_server *server = context;
     char text[FENCE_TRACE_TEXT_MAX];
+    sim_actions_decided(server->world, trace);
+    if (!server->world->trace.out)
+        return;
     fence_trace_text(trace, text);
     SIM_SAY(server->world, "  core of server %u: %s", (unsigned)(server - server->world->servers),
             text);
@@ -50,7 +53,7 @@ static void new_core(struct sim_world *world, struct sim_server *server)
     if (fence_core_new(&config, &server->core))
         abort(); /* no memory */
     server->world = world;
-    if (world->trace.out)
+    if (world->trace.out || world->actions)
         fence_core_trace(server->core,
                          (struct fence_tracer){.line = say_decision, .context = server});
 }
@@ -104,6 +107,7 @@ void sim_server_crash(struct sim_world *world, unsigned s)
     struct sim_server *server = &world->servers[s];
     SIM_SAY(world, "server %u crashes, and starts anew", s);
     world->stats.server_crashes++;
+    sim_actions_crashed(world, s);
     drop_calls(world, s);
     sim_waiters_crashed(world, s);
     fence_core_free(server->core);
@@ -164,6 +168,7 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
     if (call->kind == FENCE_CALL_ACQUIRE && call->seats > 0 && answer->error == 0)
         sim_grants_seated(&world->check, call, sim_resource_number(answer->resource),
                           world->now_us);
+    sim_actions_answered(world, s, call, answer);
     perhaps_decline(world, s, call, answer);
     sim_check_answered(&world->check, call, answer, world->now_us, world->now_us + valid_us);
     if (call->kind == FENCE_CALL_ACQUIRE && sim_check_ok(&world->check)) {
@@ -193,6 +198,7 @@ static void send(struct sim_world *world, unsigned s, unsigned m,
     struct sim_request made = sim_lock_request(request);
     made.member = m;
     made.view = fence_core_fleet(world->servers[s].core)->master[m].named;
+    sim_actions_sent(world, s, &made);
     sim_network_send(world, s, m, &made);
 }
 

@@ -126,6 +126,7 @@ static void start(struct sim_world *world, uint64_t seed, FILE *out)
     memset(world->accounts, 0, sizeof(world->accounts));
     memset(world->admitted, 0, sizeof(world->admitted));
     start_masters(world, &world->rng);
+    sim_actions_start(world, seed);
     say_plan(world, seed);
     sim_network_init(&world->network);
     sim_network_lie(world, seed);

@@ -7,6 +7,7 @@
 #ifndef TESTS_SIM_WORLD_WORLD_H
 #define TESTS_SIM_WORLD_WORLD_H
 
+#include "tests/sim/actions/actions.h"
 #include "tests/sim/masters/master.h"
 #include "tests/sim/promises/account.h"
 #include "tests/sim/promises/check.h"
@@ -41,7 +42,8 @@ struct sim_world {
     uint32_t runs;     /* of Redis processes, so far, */
     uint32_t lineages; /* and of their data */
     struct sim_trace trace;
-    struct sim_stats stats; /* summed over all seeds of this world */
+    struct sim_actions *actions; /* NULL: they are not written */
+    struct sim_stats stats;      /* summed over all seeds of this world */
     struct sim_plan plan;
     struct sim_chaos chaos;
     struct sim_rng rng; /* where what goes wrong now and then goes wrong */
