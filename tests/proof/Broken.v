@@ -276,3 +276,88 @@ Proof.
     takes B 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B [0; 2]. ends.
   - same_token A B.
 Qed.
+
+(* ---- Rules of rounds -------------------------------------------------------------------------------------------- *)
+
+Definition C := Attempt 4 30 [0] V0.
+
+(* Five members. Two of the three that answered A agree on 2, and so do two of the three that answered B. *)
+Theorem broken_where_a_majority_of_the_answers_is_enough : exists s, runs 5 majority_of_answers s /\ ~ P1 (history s).
+Proof.
+  begin [1; 1; 0; 1; 0].
+  - starts A. starts B. takes A 0 2. takes A 1 2. takes A 2 1.
+    freezes A [(0, fun _ : resource => 2); (1, fun _ : resource => 2); (2, fun _ : resource => 1)]. granted A [0; 1].
+    vanishes 2 0. takes B 2 2. takes B 3 2. takes B 4 1.
+    freezes B [(2, fun _ : resource => 2); (3, fun _ : resource => 2); (4, fun _ : resource => 1)]. granted B [2; 3]. ends.
+  - same_token A B.
+Qed.
+
+(* A's token is fixed at 2. Then B has its turn at member 2, and is granted 2. A's step 1 reaches member 2 late, and joins. *)
+Theorem broken_where_late_answers_join : exists s, runs 3 late_answers_exact s /\ ~ P1 (history s).
+Proof.
+  begin [0; 1; 1].
+  - starts A. starts B. takes A 0 1. takes A 1 2. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)].
+    vanishes 0 0. takes B 0 2. takes B 2 2. freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
+    granted B [0; 2]. vanishes 2 0. takes A 2 3.
+    confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 1 2.
+    confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 2 3.
+    granted_by_confirming A [1; 2]. ends.
+  - same_token A B.
+Qed.
+
+(* A was granted 1, and B 2. A's extension takes the counter of member 0 back to 1. *)
+Theorem broken_where_an_extension_joins_above_its_token : exists s, runs 3 join_above_token s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 1].
+  - starts A. starts B. starts C. takes A 0 1. takes A 1 1.
+    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
+    vanishes 0 0. vanishes 1 0. takes B 0 2. takes B 1 2.
+    freezes B [(0, fun _ : resource => 2); (1, fun _ : resource => 2)]. granted B [0; 1]. vanishes 0 0.
+    eapply next; [eapply Join with (m := 0) (k := 0) (V := V0) (a := A) (r := 0) (n := 1);
+      [intros _; split; [find_in | reflexivity] | find_in | find_in | accepted | reflexivity | congruence] |]; written_out.
+    vanishes 0 0. takes C 0 2. takes C 2 2. freezes C [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
+    granted C [0; 2]. ends.
+  - same_token B C.
+Qed.
+
+(* ---- Counters and breaks ---------------------------------------------------------------------------------------- *)
+
+Ltac at_time := cbn; first [left; split; reflexivity | right; at_time].
+
+Definition K1 := Round 1 0 1 V0.
+Definition K2 := Round 2 0 1 V0.
+Ltac counting c_ := eapply next; [eapply Start_counting with (c := c_); new_event |].
+Ltac counts_at c_ m_ base_ := eapply next; [eapply Count with (c := c_) (m := m_) (k := 0) (base := base_);
+  [find_in | accepted | cbn; lia] |]; written_out.
+
+(* Members 0 and 1 answer the first round 1 and 3. Members 0 and 2 answer the second one 2 and 3. Both take 3. *)
+Theorem broken_where_masters_may_differ_on_a_count : exists s, runs 3 counts_may_differ s /\ ~ blocks_in_order slot_of (history s).
+Proof.
+  begin [0; 2; 2].
+  - counting K1. counting K2. counts_at K1 0 0. counts_at K1 1 2. counts_at K2 0 1. counts_at K2 2 2.
+    eapply next; [eapply Agree with (c := K1) (n := 3) (Q := [0; 1]); [cbn; intuition discriminate | is_majority |
+      exists [(0, 1); (1, 3)]; split; [reflexivity | split; [reflexivity | intros ? ? H; cases H; find_in]]] |].
+    eapply next; [eapply Agree with (c := K2) (n := 3) (Q := [0; 2]); [cbn; intuition discriminate | is_majority |
+      exists [(0, 2); (2, 3)]; split; [reflexivity | split; [reflexivity | intros ? ? H; cases H; find_in]]] |].
+    ends.
+  - intro H. destruct (H K1 K2 3 3 6 7 1) as [X _]; [at_time | at_time | at_time | reflexivity | discriminate |].
+    cbn in X. lia.
+Qed.
+
+(* One member broke token 5. A's masters, which did not, grant a lower one. *)
+Theorem broken_where_fewer_than_a_majority_break : exists s, runs 3 broken_by_fewer s /\ ~ breaks_in_order slot_of (history s).
+Proof.
+  begin [0; 0; 0].
+  - eapply next; [eapply Start_breaking with (b := Break 1 0 5 V0); new_event |].
+    eapply next; [eapply Break_at with (b := Break 1 0 5 V0) (m := 2) (k := 0) (n := 6);
+      [find_in | accepted | cbn; lia | cbn; lia] |]; written_out.
+    eapply next; [eapply Break_done with (b := Break 1 0 5 V0) (Q := [2]);
+      [congruence | intros ? H; cases H; exists 6; split; [find_in | cbn; lia]] |].
+    starts A. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A [0; 1]. ends.
+  - intro H. specialize (H (Break 1 0 5 V0) A (highest [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]) 2 7 0).
+    cbn in H. assert (5 < 1) as X; [| lia]. apply H; auto.
+    + right; right; right; right; right; left. auto.
+    + intros start c Hc Hid. cbn in Hc. repeat destruct Hc as [Hc | Hc]; try contradiction;
+        destruct Hc as [E ->]; try discriminate; injection E as <-; lia.
+Qed.
