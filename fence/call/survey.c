@@ -95,7 +95,8 @@ void core_survey_count(struct fence_core *core, struct call *call, unsigned i,
         (void)fence_tally_record(&call->survey.tally, i, fence_part_of_reply(reply->kind));
 }
 
-/* Reports whether several seats are under the lock id of @call, and it is open which is on a majority. */
+/* Reports whether several seats are under the lock id of @call, and it is open which is on a
+ * majority. */
 static bool has_rivals(const struct call *call)
 {
     const uint32_t best = call->survey.own_seat;
