@@ -46,7 +46,7 @@ static void pawl_says_what_the_key_may_not(void **state)
                      "$DIR/wrong",
                      keys.owner, 125, "does not know the key in the file of --key-file");
     keys_expect_said("$PAWL list", keys.owner, 125,
-                     "pawl: the key owner is not for all names: list those that begin with one");
+                     "pawl: the key owner is not for all names: list names that begin with one");
     keys_expect_said("$PAWL counter list", keys.owner, 125, "pawl counter list PREFIX");
     keys_expect_said("$PAWL list orders/", keys.owner, 0, "NAME");
 }

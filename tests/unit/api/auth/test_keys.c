@@ -186,7 +186,7 @@ static void id_and_subject_are_there_once(void **state)
                    "deploy hash=%s role=lock prefix=*\ndeploy hash=%s role=read prefix=*\n", hash,
                    hash);
     assert_int_equal(parse(text), FENCE_EINVAL);
-    assert_non_null(strstr(why, "keys:2: this id"));
+    assert_non_null(strstr(why, "keys:2: the file already has this id"));
     (void)snprintf(text, sizeof(text),
                    "deploy hash=%s role=lock prefix=* subject=a\n"
                    "nightly hash=%s role=read prefix=* subject=a\n",
