@@ -256,8 +256,8 @@ static void finding_of_a_master_has_its_name(void **state)
 static void refusals_are_told_in_words_of_the_command_line(void **state)
 {
     expect_refused("acquire --ttl 2h a",
-                   "pawl: the lease is longer than the fleet allows: say --ttl 5m, or less\n");
-    expect_refused("lock --ttl 2h a true", "say --ttl 5m");
+                   "pawl: the lease is longer than the fleet allows: use --ttl 5m, or less\n");
+    expect_refused("lock --ttl 2h a true", "use --ttl 5m");
     expect_refused("--server $PAWL_SERVER/x show a", "--server is the address of a pawld\n");
     expect_refused("--server http://pawl.localhost:${PAWL_SERVER##*:} show a",
                    "pawl: the server is not known by the name in --server: ");
@@ -309,7 +309,7 @@ static void verb_that_is_not_there_is_guessed(void **state)
 
 static void acquire_runs_no_command(void **state)
 {
-    expect_refused("acquire a -- make", "runs no command, and 'make' stands");
+    expect_refused("acquire a -- make", "runs no command, but 'make' stands");
     expect_exit("\"$PAWL\" acquire -- a b", 0);
 }
 
