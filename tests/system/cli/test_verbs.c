@@ -309,7 +309,7 @@ static void verb_that_is_not_there_is_guessed(void **state)
 
 static void acquire_runs_no_command(void **state)
 {
-    expect_refused("acquire a -- make", "runs no command, but 'make' stands");
+    expect_refused("acquire a -- make", "runs no command, but 'make' follows");
     expect_exit("\"$PAWL\" acquire -- a b", 0);
 }
 
