@@ -56,8 +56,10 @@ struct client_group client_group_ask(pawl_client *client, const pawl_lock *lock,
     json_decref(body);
     if (request.body != NULL && client_ask(client, &request, &group.answer) == 0) {
         const long status = group.answer.status;
-        client->asks_one_by_one = status == STATUS_NOT_FOUND || status == STATUS_NO_METHOD;
-        if (status == 200 && !client_is_foreign(&group.answer))
+        const bool is_foreign = client_is_foreign(&group.answer); /* a gateway knows no pawld */
+        client->asks_one_by_one =
+            !is_foreign && (status == STATUS_NOT_FOUND || status == STATUS_NO_METHOD);
+        if (status == 200 && !is_foreign)
             group.responses = json_object_get(group.answer.json, "responses");
         if (json_array_size(group.responses) != lock->count)
             group.responses = NULL;

@@ -93,12 +93,18 @@ def ordinary(request: Request) -> Answer:
     if path == "/v1/locks" and method == "POST":
         grants = [{"resource": name, "token": TOKEN + at} for at, name in enumerate(body["resources"])]
         return Answer(201, {**_grant_of(body), "grants": grants})
-    if path == "/v1/locks":
+    if path == "/v1/locks":  # PATCH, DELETE
         one = {**_grant_of(body), "released": True}
         return Answer(200, {"responses": [{"status": 200, "body": {"resource": name, **one}}
                                           for name in body["resources"]]})
     if path.startswith("/v1/semaphores/"):
         return Answer(201, {**_grant_of(body), "resource": path.rsplit("/", 1)[1] + "#1", "seat": 1, "token": TOKEN})
+    if path.startswith("/v1/rwlocks/") and body.get("mode") == "read":
+        return Answer(201, {**_grant_of(body), "resource": path.rsplit("/", 1)[1] + "#2", "seat": 2, "mode": "read",
+                            "token": TOKEN})
+    if path.startswith("/v1/rwlocks/") and method == "POST":
+        grants = [{"resource": f"{path.rsplit('/', 1)[1]}#{part}", "token": TOKEN} for part in (0, 1, "w")]
+        return Answer(201, {**_grant_of(body), "mode": "write", "token": TOKEN, "grants": grants})
     if method == "POST":
         return Answer(201, {**_grant_of(body), "token": TOKEN})
     if method == "PATCH":
@@ -134,6 +140,11 @@ class Server:
             for connection in self._connections:
                 with contextlib.suppress(OSError):  # the client closed it
                     connection.shutdown(socket.SHUT_RDWR)
+
+    def is_left(self):
+        """No client is connected."""
+        with self._mutex:
+            return not self._connections
 
     def of(self, method):
         with self._mutex:

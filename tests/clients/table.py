@@ -5,7 +5,7 @@ import time
 import urllib.parse
 
 from server import TOKEN, VALIDITY_MS, cut, grant, lost, page, problem, state
-from suite import NAME, Act, Row, Step
+from suite import NAME, PATIENCE, Act, Row, Step, Wrong
 
 LONG = 5000  # a lease that outlives its row, in milliseconds
 SLACK_MS = 600  # of a busy machine
@@ -26,6 +26,10 @@ def release(value="true", **seen):
 
 def left(least, most, **seen):
     return Step("left", least=least, most=most, **seen)
+
+
+def rwlock(mode, **seen):
+    return Step("rwlock", 0, LONG, mode, "atlas", **seen)
 
 
 def pause(seconds):
@@ -51,6 +55,15 @@ def stop(seconds):
     return Act(restart)
 
 
+def wait_until_left(_driver, servers):
+    """Until the client has closed its connections."""
+    until = time.monotonic() + PATIENCE
+    while not servers[0].is_left():
+        if time.monotonic() > until:
+            raise Wrong("a connection of the client is open")
+        time.sleep(0.01)
+
+
 def one_lock_id(server):
     """All requests that acquire have one lock id."""
     return len({request.body["lock_id"] for request in server.of("POST")}) == 1
@@ -61,6 +74,11 @@ def released_names(server):
     one_by_one = {urllib.parse.unquote(request.path.removeprefix("/v1/locks/")) for request in server.of("DELETE")
                   if not request.body}
     return one_by_one.union(*[request.body.get("resources", []) for request in server.of("DELETE")])
+
+
+def is_about_writer(request):
+    """The request names the read-write lock, or all that a writer has of it."""
+    return request.path.partition("?")[0] == "/v1/rwlocks/atlas" or "atlas#w" in request.body["resources"]
 
 
 def asked(server, *methods):
@@ -209,6 +227,9 @@ EXTENDING = [
     Row("group_is_extended_by_an_older_pawld",
         {"PATCH": [NO_METHOD]}, [acquire(names=THREE), Step("group"), extend(), release()],
         lambda s: {request.path for request in s.of("PATCH")} >= {f"/v1/locks/{name}" for name in THREE}),
+    Row("group_outlives_a_gateway_s_404", {"PATCH": [page(404)]}, [
+        acquire(names=THREE), Step("group"), extend(), extend(), release()],
+        lambda s: [request.path for request in s.of("PATCH")].count("/v1/locks") == 2),
     Row("group_with_one_lost_name_is_lost", {"PATCH": [
         problem(409, "lock-lost", resource="b")] + [LOST] * 9}, [
             acquire(names=THREE), extend(kind="lost"), left(0, 0)]),
@@ -293,7 +314,51 @@ COUNTING = [
         Step("inspect", NAME, value="held 7 worker-7"), Step("inspect", NAME, value="free")]),
 ]
 
-ROWS = [*ACQUIRING, *CLOCK, *WAITING, *SERVERS, *EXTENDING, *RELEASING, *RENEWING, *SEATS, *WATCHING, *COUNTING]
+READING = [
+    Row("reader_has_a_seat_and_a_token", {}, [
+        rwlock("read", value=f"2 {TOKEN}"), extend(), release()],
+        lambda s: s.requests[0].path == "/v1/rwlocks/atlas" and s.requests[0].body["mode"] == "read"
+        and {request.path for request in s.requests[1:]} == {"/v1/locks/atlas%232"}),
+    Row("writer_is_extended_and_released_by_the_name", {}, [
+        rwlock("write", value=str(TOKEN)), extend(), release(), left(0, 0)],
+        lambda s: s.requests[0].body["mode"] == "write" and asked(s, "POST", "PATCH", "DELETE")
+        and all(map(is_about_writer, s.requests))),
+    Row("reader_in_doubt_leaves_no_lock", {"POST": [lost()] * 99}, [rwlock("read", kind="unavailable")],
+        lambda s: s.of("DELETE")[0].path == "/v1/rwlocks/atlas"
+        or set(s.of("DELETE")[0].body["resources"]) == {f"atlas#{seat}" for seat in range(63)}),
+    Row("writer_in_doubt_leaves_no_lock", {"POST": [lost()] * 99}, [rwlock("write", kind="unavailable")],
+        lambda s: is_about_writer(s.of("DELETE")[0])),
+    *[Row(f"reader_s_seat_{name}_is_refused", {"POST": [grant(resource=resource)]}, [
+        rwlock("read", kind="protocol")]) for name, resource in (
+            ("63", "atlas#63"), ("of_another_name", "globe#1"), ("that_is_no_number", "atlas#x"), ("that_is_missing", "atlas"))],
+    Row("new_grant_of_a_writer_is_told", {"PATCH": [grant(token=9)] * 2}, [  # of the group, and of a name
+        rwlock("write"), extend(kind="new-grant")]),
+    Row("read_write_lock_is_waited_for", {"POST": [problem(409, "held", resource="atlas", owner="b")]}, [
+        Step("rwlock", 3000, LONG, "write", "atlas")],
+        lambda s: len(s.of("POST")) == 2 and one_lock_id(s)),
+]
+
+CLOSING = [
+    Row("delay_goes_along", {}, [Step("delayed", 2000, LONG, NAME), release()],
+        lambda s: s.requests[0].body["delay_ms"] == 2000),
+    Row("no_delay_is_not_sent", {}, [acquire(), release()], lambda s: "delay_ms" not in s.requests[0].body),
+    Row("release_keeps_the_name_closed", {}, [acquire(), Step("keep", 3000, value="true"), left(0, 0)],
+        lambda s: [request.path for request in s.of("DELETE")] == [f"/v1/locks/{NAME}?keep_ms=3000"]),
+    Row("release_keeps_a_writer_s_name_closed", {}, [rwlock("write"), Step("keep", 3000)],
+        lambda s: is_about_writer(s.of("DELETE")[0])
+        and (s.of("DELETE")[0].body.get("keep_ms") == 3000 or s.of("DELETE")[0].path.endswith("?keep_ms=3000"))),
+    Row("release_keeps_all_names_of_a_group_closed", {}, [acquire(names=THREE), Step("keep", 3000, value="true")],
+        lambda s: s.of("DELETE") and all(request.body.get("keep_ms") == 3000 or request.path.endswith("?keep_ms=3000")
+                                         for request in s.of("DELETE"))),
+    Row("lost_release_keeps_the_name_closed", {"DELETE": [lost()]}, [acquire(), Step("keep", 3000)],
+        lambda s: [request.path.partition("?")[2] for request in s.of("DELETE")] == ["keep_ms=3000"] * 2),
+    Row("negative_keep_is_refused", {}, [acquire(), Step("keep", -1, kind="invalid"), left(1, LONG), release()],
+        lambda s: len(s.of("DELETE")) == 1),
+    Row("closed_client_leaves_no_connection", {}, [acquire(), release(), Step("close"), Act(wait_until_left)]),
+]
+
+ROWS = [*ACQUIRING, *CLOCK, *WAITING, *SERVERS, *EXTENDING, *RELEASING, *RENEWING, *SEATS, *WATCHING, *COUNTING, *READING,
+        *CLOSING]
 
 WRONG_SERVERS = [  # the servers, and words of the sentence
     ("comma", "http://127.0.0.1:1,http://127.0.0.1:2", ("comma", "space")),

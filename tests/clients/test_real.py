@@ -91,6 +91,26 @@ class Real(Case):
         self.assertEqual(self.ask("release"), "true")
         self.ask("release", driver=other)
 
+    def test_readers_share_and_a_writer_excludes_them(self):
+        other = self.drive(self.service.url)
+        self.ask("rwlock", 0, LONG_MS, "read", self.name)
+        self.ask("rwlock", 0, LONG_MS, "read", self.name, driver=other)
+        self.ask("extend", LONG_MS)
+        writer = self.drive(self.service.url)
+        self.ask("rwlock", 0, LONG_MS, "write", self.name, kind="held", driver=writer)
+        self.assertEqual([self.ask("release"), self.ask("release", driver=other)], ["true", "true"])
+        self.ask("rwlock", LONG_MS, LONG_MS, "write", self.name, driver=writer)
+        self.ask("extend", LONG_MS, driver=writer)
+        self.ask("rwlock", 0, LONG_MS, "read", self.name, kind="held")
+        self.assertEqual(self.ask("release", driver=writer), "true")
+
+    def test_name_stays_closed(self):
+        other = self.drive(self.service.url)
+        self.ask("delayed", 5000, LONG_MS, self.name)
+        self.assertEqual(self.ask("keep", 5000), "true")
+        self.assertEqual(self.ask("left"), "0")
+        self.ask("acquire", 0, TTL_MS, "-", self.name, kind="held", driver=other)
+
     def test_counter_goes_up(self):
         before = int(self.ask("counter", 1, self.name))
         self.assertEqual(int(self.ask("counter", 5, self.name)), before + 5)

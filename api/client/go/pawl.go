@@ -59,6 +59,14 @@ const (
 	SocketDefault = "unix:/run/pawl/pawld.sock"
 )
 
+// A Mode is how a read-write lock is held.
+type Mode string
+
+const (
+	Read  Mode = "read"  // with other readers
+	Write Mode = "write" // alone
+)
+
 // NoWait is a Request.Wait: the call does not wait for a lock that another one holds.
 const NoWait time.Duration = -1
 
@@ -66,6 +74,7 @@ const (
 	serversMax    = 8
 	namesMax      = 64 // that one lock can have
 	permitsMax    = 64 // of a semaphore
+	readersMax    = 63 // seats that a fleet may have for a read-write lock
 	nameMax       = 255
 	ownerMax      = 128
 	keyMax        = 127
@@ -715,6 +724,14 @@ func New(options Options) (*Client, error) {
 	return c, nil
 }
 
+// Close closes the connections that wait for the next call. The locks of the client stay as they are. A call that is
+// made later has a connection of its own.
+func (c *Client) Close() {
+	for _, one := range c.servers {
+		one.transport.CloseIdleConnections()
+	}
+}
+
 func (c *Client) skip(at int64) {
 	c.current.CompareAndSwap(at, (at+1)%int64(len(c.servers)))
 }
@@ -775,6 +792,11 @@ type Request struct {
 	// 0: a lock. 1 to 64: one seat of the semaphore Name, which has so many seats. The lock is named as the seat
 	// then: "imports#2".
 	Permits int
+	// Read or Write: Name is a read-write lock, with many readers or one writer. A reader's lock is named as its seat.
+	Mode Mode
+	// Delay is how long others stay out after a lease that ends by itself. A release lets them in at once. Delay and TTL
+	// together are at most the fleet's longest lease.
+	Delay time.Duration
 	// OnWait is called at most once, before the wait begins, with the ErrHeld that tells of the holder.
 	OnWait func(held *Error)
 	// TakeNewGrant: where an extension is a new grant, the lock takes its token and goes on. The holder has to read
@@ -811,6 +833,15 @@ func (r *Request) check() *Error {
 	if r.Permits > 0 && len(r.Names) > 1 {
 		return failure(ErrInvalid, "a semaphore has one name")
 	}
+	if r.Mode != "" && r.Mode != Read && r.Mode != Write {
+		return failure(ErrInvalid, "Mode is Read or Write")
+	}
+	if r.Mode != "" && (r.Permits > 0 || len(r.Names) > 1) {
+		return failure(ErrInvalid, "a read-write lock has one name, and no Permits")
+	}
+	if r.Delay < 0 {
+		return failure(ErrInvalid, "Delay is not negative")
+	}
 	if len(r.Owner) > ownerMax || !utf8.ValidString(r.Owner) {
 		return failure(ErrInvalid, "Owner has at most %d bytes of UTF-8", ownerMax)
 	}
@@ -821,6 +852,22 @@ func (r *Request) check() *Error {
 		return failure(ErrInvalid, "Wait is not negative; NoWait is for not waiting")
 	}
 	return nil
+}
+
+// seats returns how many seats the name may have; 0: the lock is the name's alone.
+func (r *Request) seats() int {
+	if r.Mode == Read {
+		return readersMax
+	}
+	return r.Permits
+}
+
+// kind returns where the lock is extended and released. The lock of a writer has no other name, that of a reader has.
+func (r *Request) kind() string {
+	if r.Mode == Write {
+		return "rwlocks"
+	}
+	return "locks"
 }
 
 func untilOf(wait time.Duration) time.Duration {
@@ -1000,10 +1047,16 @@ func (a *acquisition) call(wait time.Duration) *call {
 	if r.Owner != "" {
 		body["owner"] = r.Owner
 	}
+	if r.Delay > 0 {
+		body["delay_ms"] = r.Delay.Milliseconds()
+	}
 	path := pathOf("locks", r.Names[0])
 	if r.Permits > 0 {
 		body["permits"] = r.Permits
 		path = pathOf("semaphores", r.Names[0])
+	} else if r.Mode != "" {
+		body["mode"] = r.Mode
+		path = pathOf("rwlocks", r.Names[0])
 	} else if len(r.Names) > 1 {
 		body["resources"] = r.Names
 		path = "/v1/locks"
@@ -1087,7 +1140,7 @@ func (a *acquisition) lockOf(got *answer) (*Lock, *Error) {
 		return nil, err
 	}
 	lock := &Lock{client: a.client, lockID: a.lockID, ttl: time.Duration(ttl) * time.Millisecond,
-		takeNewGrant: a.request.TakeNewGrant, seat: -1, stopped: make(chan struct{}), changed: make(chan struct{}),
+		takeNewGrant: a.request.TakeNewGrant, kind: a.request.kind(), seat: -1, stopped: make(chan struct{}), changed: make(chan struct{}),
 		calls: make(chan struct{}, 1)}
 	deadline, err := got.until(lock.ttl)
 	if err == nil {
@@ -1104,9 +1157,9 @@ func (l *Lock) takeGrants(r *Request, got *answer) *Error {
 	grants := map[string]map[string]any{}
 	l.names = append([]string{}, r.Names...)
 	switch {
-	case r.Permits > 0:
+	case r.seats() > 0:
 		name := got.text("resource")
-		for seat := 0; seat < r.Permits; seat++ {
+		for seat := 0; seat < r.seats(); seat++ {
 			if name == fmt.Sprintf("%s#%d", r.Names[0], seat) {
 				l.seat = seat
 			}
@@ -1138,9 +1191,12 @@ func (l *Lock) takeGrants(r *Request, got *answer) *Error {
 }
 
 // cleanUp releases what an attempt may have left behind: nobody else knows the lock id. Of a semaphore it may be any
-// seat.
+// seat. A read-write lock is released by its name, whichever seat a reader has.
 func (a *acquisition) cleanUp() {
-	names := a.request.Names
+	names, kind := a.request.Names, "locks"
+	if a.request.Mode != "" {
+		kind = "rwlocks"
+	}
 	if a.request.Permits > 0 {
 		name := names[0]
 		names = nil
@@ -1148,7 +1204,7 @@ func (a *acquisition) cleanUp() {
 			names = append(names, fmt.Sprintf("%s#%d", name, seat))
 		}
 	}
-	_, _ = a.client.release(names, a.lockID, now()+a.client.callTimeout) // the lease ends by itself
+	_, _ = a.client.release(names, a.lockID, now()+a.client.callTimeout, kind, 0) // the lease ends by itself
 }
 
 // ---- several names
@@ -1164,8 +1220,8 @@ func (c *Client) askGroup(ctx context.Context, method, lockID string, body map[s
 	request := &call{method, "/v1/locks", body, map[string]string{"Lock-Id": lockID}}
 	share := c.callTimeout / time.Duration(len(c.servers)+1)
 	got, err := c.ask(ctx, request, least(until-now(), share))
-	if got != nil {
-		c.oneByOne.Store(got.status == 404 || got.status == 405) // a pawld that is older than the request
+	if got != nil && !got.foreign && (got.status == 404 || got.status == 405) {
+		c.oneByOne.Store(true) // a pawld that is older than the request, and not a gateway
 	}
 	if err != nil || got.status != 200 {
 		return answers
@@ -1181,15 +1237,20 @@ func (c *Client) askGroup(ctx context.Context, method, lockID string, body map[s
 	return answers
 }
 
-func (c *Client) release(names []string, lockID string, until time.Duration) (bool, *Error) {
+func (c *Client) release(names []string, lockID string, until time.Duration, kind string, keep time.Duration) (bool, *Error) {
 	ctx := context.Background()
-	answers := c.askGroup(ctx, "DELETE", lockID, map[string]any{"resources": names}, len(names), until)
+	body, query := map[string]any{"resources": names}, ""
+	if keep > 0 {
+		body["keep_ms"] = keep.Milliseconds()
+		query = fmt.Sprintf("?keep_ms=%d", keep.Milliseconds())
+	}
+	answers := c.askGroup(ctx, "DELETE", lockID, body, len(names), until)
 	released := true
 	var failed *Error
 	for at, name := range names {
 		got := answers[at]
 		if got == nil {
-			request := &call{"DELETE", pathOf("locks", name), nil, map[string]string{"Lock-Id": lockID}}
+			request := &call{"DELETE", pathOf(kind, name) + query, nil, map[string]string{"Lock-Id": lockID}}
 			answered, err := c.askUntil(ctx, request, until)
 			if err != nil {
 				failed = about(err, "release", []string{name})
@@ -1209,6 +1270,7 @@ type Lock struct {
 	client       *Client
 	lockID       string
 	ttl          time.Duration
+	kind         string // in paths
 	seat         int
 	takeNewGrant bool
 	names        []string
@@ -1235,7 +1297,7 @@ func (l *Lock) ID() string { return l.lockID }
 // TTL returns the lease as it was acquired.
 func (l *Lock) TTL() time.Duration { return l.ttl }
 
-// Seat returns the index of the seat of a semaphore; -1: it is a lock.
+// Seat returns the index of the seat of a semaphore, or of a reader; -1: there is none.
 func (l *Lock) Seat() int { return l.seat }
 
 // Token returns the fencing token of the first name. A lock of several names has a token for each: Tokens.
@@ -1400,7 +1462,7 @@ func (l *Lock) extendName(ctx context.Context, at int, got *answer, ttl, until t
 		token := l.tokens[at]
 		l.mutex.Unlock()
 		headers := map[string]string{"Lock-Id": l.lockID, "Fencing-Token": strconv.FormatInt(token, 10)}
-		request := &call{"PATCH", pathOf("locks", l.names[at]), map[string]any{"ttl_ms": ttl.Milliseconds()}, headers}
+		request := &call{"PATCH", pathOf(l.kind, l.names[at]), map[string]any{"ttl_ms": ttl.Milliseconds()}, headers}
 		answered, err := l.client.askUntil(ctx, request, until)
 		if err != nil {
 			return err
@@ -1454,7 +1516,18 @@ func (l *Lock) failed(err *Error, name string) *Error {
 //
 // It returns whether the lock was held until now. ErrUnavailable: not known; the lease ends by itself, and Release may
 // be repeated.
-func (l *Lock) Release() (bool, error) {
+func (l *Lock) Release() (bool, error) { return l.release(0) }
+
+// ReleaseAndKeep releases all names, and others stay out for keep, but no longer than the lock had left. So work that
+// was quick keeps its slot.
+func (l *Lock) ReleaseAndKeep(keep time.Duration) (bool, error) {
+	if keep < 0 {
+		return false, failure(ErrInvalid, "keep is not negative")
+	}
+	return l.release(keep)
+}
+
+func (l *Lock) release(keep time.Duration) (bool, error) {
 	until := now() + l.client.callTimeout
 	l.mutex.Lock()
 	if !l.released { // there is nothing to wait for once the lease is over
@@ -1471,7 +1544,7 @@ func (l *Lock) Release() (bool, error) {
 		return false, about(failure(ErrUnavailable, "an extension is still under way"), "release", l.names)
 	}
 	defer func() { <-l.calls }()
-	released, err := l.client.release(l.names, l.lockID, until)
+	released, err := l.client.release(l.names, l.lockID, until, l.kind, keep)
 	if err != nil {
 		return false, err
 	}

@@ -1,5 +1,6 @@
 package pawl;
 
+import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.EOFException;
@@ -49,11 +50,13 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Set;
-import java.util.concurrent.Executors;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
@@ -95,13 +98,15 @@ import javax.net.ssl.TrustManagerFactory;
  * watch; other calls go on, and leave the thread interrupted. Java forks no process of itself: a child of
  * ProcessBuilder inherits no client and no lock.
  */
-public final class Pawl {
+@SuppressWarnings("serial") // no exception is sent to another program
+public final class Pawl implements AutoCloseable {
     public static final String SERVER_DEFAULT = "http://127.0.0.1:7380";
     public static final String SOCKET_DEFAULT = "unix:/run/pawl/pawld.sock";
 
     private static final int SERVERS_MAX = 8;
     private static final int NAMES_MAX = 64; // that one lock can have
     private static final int PERMITS_MAX = 64; // of a semaphore
+    private static final int READERS_MAX = 63; // seats that a fleet may have for a read-write lock
     private static final int NAME_MAX = 255; // bytes of a name
     private static final int OWNER_MAX = 128; // bytes of a label
     private static final int KEY_MAX = 127;
@@ -315,7 +320,6 @@ public final class Pawl {
 
     /** What all exceptions of this client are. */
     public static class PawlException extends RuntimeException {
-        private static final long serialVersionUID = 1;
         private String said;
         private String type = "";
         private String name;
@@ -362,7 +366,6 @@ public final class Pawl {
 
     /** Another one holds the lock, and did until the wait ended: try later. */
     public static final class Held extends PawlException {
-        private static final long serialVersionUID = 1;
         private String owner;
         private Duration retryAfter;
 
@@ -383,8 +386,6 @@ public final class Pawl {
 
     /** The lock is not held any more, or an operator broke it ("lock-broken" is the type): stop the work. */
     public static class Lost extends PawlException {
-        private static final long serialVersionUID = 1;
-
         Lost(String message) {
             super(message);
         }
@@ -392,7 +393,6 @@ public final class Pawl {
 
     /** An extension acquired the lock again, and another one may have held it in between. */
     public static final class NewGrant extends Lost {
-        private static final long serialVersionUID = 1;
         private final long token;
 
         NewGrant(String message, long token) {
@@ -408,8 +408,6 @@ public final class Pawl {
 
     /** No server answered, or none has a majority: try later. A held lock stays so until its deadline. */
     public static final class Unavailable extends PawlException {
-        private static final long serialVersionUID = 1;
-
         Unavailable(String message) {
             super(message);
         }
@@ -417,8 +415,6 @@ public final class Pawl {
 
     /** The lock has reached its extension limit: acquire it again. It is held until its deadline. */
     public static final class Exhausted extends PawlException {
-        private static final long serialVersionUID = 1;
-
         Exhausted(String message) {
             super(message);
         }
@@ -426,8 +422,6 @@ public final class Pawl {
 
     /** Refused, and retrying will not help: read the message. The type is "nested" where the caller holds the lock. */
     public static class Refused extends PawlException {
-        private static final long serialVersionUID = 1;
-
         Refused(String message) {
             super(message);
         }
@@ -435,8 +429,6 @@ public final class Pawl {
 
     /** An argument is wrong, or the server says that one is: do not repeat. */
     public static final class Invalid extends Refused {
-        private static final long serialVersionUID = 1;
-
         Invalid(String message) {
             super(message);
         }
@@ -444,8 +436,6 @@ public final class Pawl {
 
     /** The answer is not one of a pawld: check the address. */
     public static final class Protocol extends PawlException {
-        private static final long serialVersionUID = 1;
-
         Protocol(String message) {
             super(message);
         }
@@ -686,7 +676,7 @@ public final class Pawl {
 
         void connect(SocketAddress address) throws IOException {
             channel.connect(address);
-            in = Channels.newInputStream(channel);
+            in = new BufferedInputStream(Channels.newInputStream(channel));
             out = Channels.newOutputStream(channel);
             if (address instanceof InetSocketAddress) {
                 channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
@@ -701,7 +691,7 @@ public final class Pawl {
             socket.setSSLParameters(parameters);
             socket.startHandshake();
             checkChain(socket.getSession().getPeerCertificates());
-            in = socket.getInputStream();
+            in = new BufferedInputStream(socket.getInputStream());
             out = socket.getOutputStream();
         }
 
@@ -837,7 +827,9 @@ public final class Pawl {
         private final SSLContext context; // null: no TLS
         private final String name;
         private final int port; // 0: a socket
-        private final ArrayDeque<Connection> idle = new ArrayDeque<>();
+        private final ArrayDeque<Connection> idle = new ArrayDeque<>(); // its monitor guards what follows
+        private boolean isClosed;
+        private FutureTask<InetAddress[]> resolution; // the last one
 
         Server(String text, Options options) {
             if (text.startsWith(UNIX)) {
@@ -897,23 +889,58 @@ public final class Pawl {
             synchronized (idle) {
                 connection.idleSinceMs = steadyMs();
                 idle.addLast(connection);
-                if (idle.size() > IDLE_MAX)
+                if (isClosed || idle.size() > IDLE_MAX)
                     idle.pollFirst().close();
             }
         }
 
-        private List<SocketAddress> addresses() throws IOException {
+        private void close() {
+            synchronized (idle) {
+                isClosed = true;
+                for (Connection found = idle.pollLast(); found != null; found = idle.pollLast())
+                    found.close();
+            }
+        }
+
+        private List<SocketAddress> addresses(long untilMs) throws IOException {
             if (port == 0)
                 return List.of(UnixDomainSocketAddress.of(name));
             List<SocketAddress> addresses = new ArrayList<>();
-            for (InetAddress address : InetAddress.getAllByName(name))
+            for (InetAddress address : isNumber() ? InetAddress.getAllByName(name) : resolve(untilMs))
                 addresses.add(new InetSocketAddress(address, port));
             return addresses;
         }
 
+        /** Whether the name is an address: Java parses it, and asks no resolver. */
+        private boolean isNumber() {
+            return name.indexOf(':') >= 0 || name.matches("[0-9.]+");
+        }
+
+        /** The system's resolver knows no timeout: one thread of a server waits for it, and calls wait for the thread. */
+        private InetAddress[] resolve(long untilMs) throws IOException {
+            FutureTask<InetAddress[]> task;
+            synchronized (idle) {
+                if (resolution == null || resolution.isDone()) {
+                    resolution = new FutureTask<>(() -> InetAddress.getAllByName(name));
+                    daemon("pawl-resolver " + name, resolution).start();
+                }
+                task = resolution;
+            }
+            try {
+                return task.get(Math.max(Math.min(untilMs - steadyMs(), CONNECT_TIMEOUT_MS), 1), TimeUnit.MILLISECONDS);
+            } catch (TimeoutException late) {
+                throw new IOException("no address of " + name + " in time");
+            } catch (ExecutionException failed) {
+                throw new IOException("no address of " + name + ": " + failed.getCause().getMessage());
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                throw new IOException("interrupted");
+            }
+        }
+
         private Connection connect(long untilMs) throws IOException {
             IOException last = null;
-            for (SocketAddress address : addresses()) {
+            for (SocketAddress address : addresses(untilMs)) {
                 Connection connection = new Connection(address);
                 Future<?> end = connection.closeAfter(Math.min(untilMs - steadyMs(), CONNECT_TIMEOUT_MS));
                 try {
@@ -977,7 +1004,8 @@ public final class Pawl {
                 connection.out.flush();
                 Response response = new Response(connection.in);
                 Moment came = new Moment();
-                isKept = response.isKept && end.cancel(false);
+                // Bytes behind an answer would be taken for the next one.
+                isKept = response.isKept && connection.in.available() == 0 && end.cancel(false);
                 return new Answer(url, sent, Math.max(sent.elapsedMs(came) - Moment.STEP_MS, 0), response.status,
                         Json.parse(response.body));
             } catch (IOException failed) {
@@ -1187,6 +1215,15 @@ public final class Pawl {
     }
 
     /**
+     * Closes the connections that wait for the next call. The locks of the client stay as they are: close them first. A
+     * call that is made later has a connection of its own.
+     */
+    @Override
+    public void close() {
+        servers.forEach(Server::close);
+    }
+
+    /**
      * Asks the current server once. Where it has no answer, or may not answer the next time, the next call asks the
      * next server.
      */
@@ -1266,20 +1303,32 @@ public final class Pawl {
 
     /** A lock of one name, or of several that are acquired all or none. */
     public Request lock(String... names) {
-        return new Request(this, List.of(names), 0);
+        return new Request(this, List.of(names), 0, null);
     }
 
     /** One seat of a semaphore that has 1 to 64 seats. The lock is named as the seat then: "imports#2". */
     public Request semaphore(String name, int permits) {
         require(permits >= 1 && permits <= PERMITS_MAX, "permits is 1 to %d", PERMITS_MAX);
-        return new Request(this, List.of(name), permits);
+        return new Request(this, List.of(name), permits, null);
+    }
+
+    /** A read-write lock, together with other readers. The lock is named as the reader's seat then. */
+    public Request reader(String name) {
+        return new Request(this, List.of(name), READERS_MAX, "read");
+    }
+
+    /** A read-write lock, alone. */
+    public Request writer(String name) {
+        return new Request(this, List.of(name), 0, "write");
     }
 
     /** What is to be acquired. */
     public static final class Request {
         private final Pawl client;
         private final List<String> names;
-        private final int permits; // 0: a lock
+        private final int seats; // that the name may have; 0: the lock is the name's alone
+        private final String mode; // of a read-write lock; null: it is none
+        private long delayMs;
         private long ttlMs; // 0: the fleet's default
         private long waitMs = FOREVER;
         private String owner;
@@ -1288,19 +1337,35 @@ public final class Pawl {
         private Consumer<Held> onWait;
         private Consumer<Lock> onStop;
 
-        Request(Pawl client, List<String> names, int permits) {
+        Request(Pawl client, List<String> names, int seats, String mode) {
             require(names.size() >= 1 && names.size() <= NAMES_MAX, "a lock has 1 to %d names", NAMES_MAX);
             names.forEach(Pawl::checkName);
             require(new HashSet<>(names).size() == names.size(), "a name is there twice");
             this.client = client;
             this.names = names;
-            this.permits = permits;
+            this.seats = seats;
+            this.mode = mode;
+        }
+
+        /** What the names are, in paths of calls that acquire. */
+        private String kind() {
+            return mode != null ? "rwlocks" : seats > 0 ? "semaphores" : "locks";
         }
 
         /** The lease; the fleet's default without it. */
         public Request ttl(Duration lease) {
             require(lease.toMillis() > 0, "ttl is a millisecond or more");
             ttlMs = lease.toMillis();
+            return this;
+        }
+
+        /**
+         * How long others stay out after a lease that ends by itself. A release lets them in at once. The delay and the ttl
+         * together are at most the fleet's longest lease.
+         */
+        public Request delay(Duration pause) {
+            require(!pause.isNegative(), "the delay is not negative");
+            delayMs = pause.toMillis();
             return this;
         }
 
@@ -1502,10 +1567,11 @@ public final class Pawl {
         private Call call(long waitMs) {
             Request r = request;
             boolean isGroup = r.names.size() > 1;
-            String path = isGroup ? "/v1/locks" : pathOf(r.permits > 0 ? "semaphores" : "locks", r.names.get(0));
+            boolean isSemaphore = r.seats > 0 && r.mode == null;
+            String path = isGroup ? "/v1/locks" : pathOf(r.kind(), r.names.get(0));
             return new Call("POST", path, body("lock_id", lockId, "wait_ms", waitMs, "ttl_ms", r.ttlMs > 0 ? r.ttlMs : null,
-                    "owner", r.owner, "permits", r.permits > 0 ? r.permits : null, "resources", isGroup ? r.names : null))
-                    .with("Waited-Ms", steadyMs() - beganMs);
+                    "delay_ms", r.delayMs > 0 ? r.delayMs : null, "owner", r.owner, "permits", isSemaphore ? r.seats : null,
+                    "mode", r.mode, "resources", isGroup ? r.names : null)).with("Waited-Ms", steadyMs() - beganMs);
         }
 
         private Answer attempt() throws InterruptedException {
@@ -1560,16 +1626,20 @@ public final class Pawl {
             }
         }
 
-        /** Nobody else knows the lock id: releases what an attempt may have left behind. Of a semaphore, any seat. */
+        /**
+         * Nobody else knows the lock id: releases what an attempt may have left behind. Of a semaphore, any seat. A
+         * read-write lock is released by its name, whichever seat a reader has.
+         */
         private void cleanUp() {
             List<String> names = new ArrayList<>(request.names);
-            if (request.permits > 0) {
+            if (request.kind().equals("semaphores")) {
                 names.clear();
-                for (int seat = 0; seat < request.permits; seat++)
+                for (int seat = 0; seat < request.seats; seat++)
                     names.add(request.names.get(0) + "#" + seat);
             }
+            String kind = request.mode == null ? "locks" : "rwlocks";
             try {
-                uninterrupted(() -> client.release(names, lockId, steadyMs() + client.callTimeoutMs));
+                uninterrupted(() -> client.release(names, lockId, steadyMs() + client.callTimeoutMs, kind, 0));
             } catch (PawlException failed) {
                 // the lease ends by itself
             }
@@ -1590,7 +1660,8 @@ public final class Pawl {
         try {
             answer = ask(call, Math.min(untilMs - steadyMs(), callTimeoutMs / (servers.size() + 1)));
         } catch (PawlException failed) {
-            isOneByOne = failed.status == 404 || failed.status == 405; // a pawld that is older than the request
+            if (!failed.foreign && (failed.status == 404 || failed.status == 405))
+                isOneByOne = true; // a pawld that is older than the request, and not a gateway
             return answers;
         }
         Object responses = answer.json.get("responses");
@@ -1607,14 +1678,17 @@ public final class Pawl {
         return answers;
     }
 
-    private boolean release(List<String> names, String lockId, long untilMs) throws InterruptedException {
-        Call all = new Call("DELETE", "/v1/locks", body("resources", names)).with("Lock-Id", lockId);
+    private boolean release(List<String> names, String lockId, long untilMs, String kind, long keepMs)
+            throws InterruptedException {
+        Call all = new Call("DELETE", "/v1/locks", body("resources", names, "keep_ms", keepMs > 0 ? keepMs : null))
+                .with("Lock-Id", lockId);
+        String query = keepMs > 0 ? "?keep_ms=" + keepMs : "";
         Answer[] answers = askGroup(all, names.size(), untilMs);
         boolean isReleased = true;
         PawlException last = null;
         for (int i = 0; i < names.size(); i++) {
             try {
-                Call one = new Call("DELETE", pathOf("locks", names.get(i)), null).with("Lock-Id", lockId);
+                Call one = new Call("DELETE", pathOf(kind, names.get(i)) + query, null).with("Lock-Id", lockId);
                 Answer answer = answers[i] != null ? answers[i] : askUntil(one, untilMs);
                 isReleased = isReleased && Boolean.TRUE.equals(answer.json.get("released"));
             } catch (PawlException failed) {
@@ -1634,6 +1708,7 @@ public final class Pawl {
         private final List<String> names;
         private final String lockId;
         private final long ttlMs;
+        private final String kind; // in paths: the lock of a writer has no other name
         private final int seat;
         private final boolean takesNewGrant;
         private final Semaphore calls = new Semaphore(1); // one call at a time
@@ -1652,7 +1727,8 @@ public final class Pawl {
             takesNewGrant = request.takesNewGrant;
             ttlMs = answer.integer("ttl_ms", 1, request.ttlMs > 0 ? request.ttlMs : TTL_MAX_MS);
             Deadline deadline = answer.until(ttlMs);
-            seat = request.permits > 0 ? seatOf(request, answer) : -1;
+            kind = "write".equals(request.mode) ? "rwlocks" : "locks";
+            seat = request.seats > 0 ? seatOf(request, answer) : -1;
             names = seat < 0 ? request.names : List.of(request.names.get(0) + "#" + seat);
             tokens = new long[names.size()];
             deadlines = new Deadline[names.size()];
@@ -1663,7 +1739,7 @@ public final class Pawl {
         }
 
         private static int seatOf(Request request, Answer answer) {
-            for (int seat = 0; seat < request.permits; seat++)
+            for (int seat = 0; seat < request.seats; seat++)
                 if ((request.names.get(0) + "#" + seat).equals(answer.text("resource")))
                     return seat;
             throw new Protocol(answer.server + " granted a seat without a valid index");
@@ -1691,7 +1767,7 @@ public final class Pawl {
             return Duration.ofMillis(ttlMs);
         }
 
-        /** The index of the seat of a semaphore; -1: it is a lock. */
+        /** The index of the seat of a semaphore, or of a reader; -1: there is none. */
         public int seat() {
             return seat;
         }
@@ -1819,7 +1895,7 @@ public final class Pawl {
             String name = names.get(at);
             Answer answer = given;
             if (answer == null) {
-                Call one = new Call("PATCH", pathOf("locks", name), body("ttl_ms", extendMs)).with("Lock-Id", lockId)
+                Call one = new Call("PATCH", pathOf(kind, name), body("ttl_ms", extendMs)).with("Lock-Id", lockId)
                         .with("Fencing-Token", tokens().get(name));
                 answer = client.askUntil(one, untilMs);
             }
@@ -1853,6 +1929,15 @@ public final class Pawl {
          * the lease ends by itself.
          */
         public boolean release() {
+            return release(Duration.ZERO);
+        }
+
+        /**
+         * As release(), and others stay out for keep, but no longer than the lock had left. So work that was quick keeps
+         * its slot.
+         */
+        public boolean release(Duration keep) {
+            require(!keep.isNegative(), "the keep is not negative");
             long untilMs = steadyMs() + client.callTimeoutMs;
             synchronized (this) {
                 if (!isReleased) // there is nothing to wait for once the lease is over
@@ -1866,7 +1951,7 @@ public final class Pawl {
                 if (!calls.tryAcquire(Math.max(endMs - steadyMs(), 0), TimeUnit.MILLISECONDS))
                     throw new Unavailable("an extension is still under way").about("release", names);
                 try {
-                    return client.release(names, lockId, endMs);
+                    return client.release(names, lockId, endMs, kind, keep.toMillis());
                 } finally {
                     calls.release();
                 }

@@ -1508,8 +1508,9 @@ def _ask_at_once(client: Client, method: str, lock_id: str, body: dict, until: f
     except Forked:
         raise
     except Error:
-        if call.answer is not None and call.answer.status in (404, 405):
-            client._asks_at_once = False  # an older pawld
+        answer = call.answer
+        if answer is not None and not answer.is_foreign and answer.status in (404, 405):
+            client._asks_at_once = False  # an older pawld, and not a gateway
         return {}
     responses = answer.json.get("responses")
     if not isinstance(responses, list) or len(responses) != len(names):

@@ -85,6 +85,18 @@ public final class Driver {
             case "seat":
                 lock = with(client.semaphore(words[4], Integer.parseInt(words[3])), words[1], words[2], "-").acquire();
                 return lock.seat() + " " + tokens();
+            case "rwlock":
+                boolean isRead = words[3].equals("read");
+                lock = with(isRead ? client.reader(words[4]) : client.writer(words[4]), words[1], words[2], "-").acquire();
+                return isRead ? lock.seat() + " " + tokens() : tokens();
+            case "delayed":
+                lock = with(client.lock(words[3]).delay(Duration.ofMillis(Long.parseLong(words[1]))), "-", words[2], "-")
+                        .acquire();
+                return tokens();
+            case "keep": return String.valueOf(lock.release(Duration.ofMillis(Long.parseLong(words[1]))));
+            case "close":
+                client.close();
+                return "";
             case "extend":
                 if (words[1].equals("-"))
                     lock.extend();

@@ -68,9 +68,11 @@ static int acquire(const struct pawl_request *request)
 {
     forget_lock();
     const int error = pawl_acquire(client, request, &lock);
-    if (error == 0 && request->permits > 0)
+    if (error == 0 && (request->permits > 0 || request->mode == PAWL_READ))
         (void)snprintf(value, sizeof(value), "%d", pawl_lock_seat(lock));
-    if (error == 0)
+    if (error == 0 && request->mode == PAWL_WRITE) /* each seat, and the gate, has the same one */
+        (void)snprintf(value, sizeof(value), "%lld", (long long)pawl_lock_token(lock, 0));
+    else if (error == 0)
         say_tokens();
     return error;
 }
@@ -190,6 +192,11 @@ static int run_of_lock(char **words)
         (void)snprintf(value, sizeof(value), "%s", released ? "true" : "false");
         return error;
     }
+    if (strcmp(words[0], "keep") == 0) {
+        const int error = pawl_release_and_keep(client, lock, number(words[1]), &released);
+        (void)snprintf(value, sizeof(value), "%s", released ? "true" : "false");
+        return error;
+    }
     if (strcmp(words[0], "left") == 0) {
         (void)snprintf(value, sizeof(value), "%lld", (long long)pawl_lock_left_ms(lock));
         return 0;
@@ -220,6 +227,21 @@ static int run(char **words, size_t count)
             .wait_ms = wait_of(words[1]),
             .ttl_ms = number(words[2]),
             .permits = number(words[3]),
+        });
+    if (strcmp(words[0], "rwlock") == 0)
+        return acquire(&(struct pawl_request){
+            .names = names,
+            .name_count = 1,
+            .wait_ms = wait_of(words[1]),
+            .ttl_ms = number(words[2]),
+            .mode = strcmp(words[3], "read") == 0 ? PAWL_READ : PAWL_WRITE,
+        });
+    if (strcmp(words[0], "delayed") == 0)
+        return acquire(&(struct pawl_request){
+            .names = names - 1,
+            .name_count = 1,
+            .delay_ms = number(words[1]),
+            .ttl_ms = number(words[2]),
         });
     if (strcmp(words[0], "nested") == 0)
         return nested(words[1], words[2]);

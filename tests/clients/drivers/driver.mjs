@@ -15,7 +15,7 @@ let lock;
 /** The options that are not "-". */
 function given(options) {
     const some = Object.entries(options).filter(([, text]) => text !== '-');
-    return Object.fromEntries(some.map(([name, text]) => [name, name === 'owner' ? text : Number(text)]));
+    return Object.fromEntries(some.map(([name, text]) => [name, ['owner', 'mode'].includes(name) ? text : Number(text)]));
 }
 
 const tokens = () => [...lock.tokens.values()].join(' ');
@@ -47,6 +47,15 @@ const commands = {
         lock = await client.acquire(name, given({ waitMs, ttlMs, permits }));
         return `${lock.seat} ${tokens()}`;
     },
+    async rwlock(waitMs, ttlMs, mode, name) {
+        lock = await client.acquire(name, given({ waitMs, ttlMs, mode }));
+        return mode === 'read' ? `${lock.seat} ${tokens()}` : tokens();
+    },
+    async delayed(delayMs, ttlMs, name) {
+        lock = await client.acquire(name, given({ delayMs, ttlMs }));
+        return tokens();
+    },
+    keep: (keepMs) => lock.release(given({ keepMs })),
     async extend(ttlMs) {
         await lock.extend(given({ ttlMs }));
         return tokens();

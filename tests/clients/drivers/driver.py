@@ -18,7 +18,7 @@ client = lock = None
 
 def given(**options):
     """The options that are not "-"; times are milliseconds."""
-    return {name: text if name == "owner" else int(text) if name == "permits" else int(text) / 1000
+    return {name: text if name in ("owner", "mode") else int(text) if name == "permits" else int(text) / 1000
             for name, text in options.items() if text != "-"}
 
 
@@ -46,6 +46,14 @@ def run(command, *words):
     elif command == "seat":
         lock = client.acquire(words[3], **given(wait=words[0], ttl=words[1], permits=words[2]))
         return f"{lock.seat} {tokens()}"
+    elif command == "rwlock":
+        lock = client.acquire(words[3], **given(wait=words[0], ttl=words[1], mode=words[2]))
+        return tokens() if lock.seat is None else f"{lock.seat} {tokens()}"
+    elif command == "delayed":
+        lock = client.acquire(words[2], **given(delay=words[0], ttl=words[1]))
+        return tokens()
+    elif command == "keep":
+        return str(lock.release(**given(keep=words[0]))).lower()
     elif command == "extend":
         lock.extend(**given(ttl=words[0]))
         return tokens()

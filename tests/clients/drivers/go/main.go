@@ -90,6 +90,23 @@ func run(words []string) (value string, err error) {
 		if err == nil {
 			value = fmt.Sprint(lock.Seat(), " ", tokens())
 		}
+	case "rwlock":
+		err = take(pawl.Request{Name: words[4], Wait: ms(words[1], pawl.NoWait), TTL: ms(words[2], 0), Mode: pawl.Mode(words[3])})
+		if err == nil && lock.Seat() >= 0 {
+			value = fmt.Sprint(lock.Seat(), " ", tokens())
+		} else if err == nil {
+			value = tokens()
+		}
+	case "delayed":
+		if err = take(pawl.Request{Name: words[3], Delay: ms(words[1], 0), TTL: ms(words[2], 0)}); err == nil {
+			value = tokens()
+		}
+	case "keep":
+		var released bool
+		released, err = lock.ReleaseAndKeep(ms(words[1], 0))
+		value = fmt.Sprint(released)
+	case "close":
+		client.Close()
 	case "extend":
 		err = lock.Extend(none, ms(words[1], 0))
 		value = tokens()
