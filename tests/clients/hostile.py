@@ -99,4 +99,3 @@ class HostileRow:
             raise Wrong(f"{name}: shows {value!r} {text!r}")
         if "kind" in self._case and kind not in self._case["kind"].split(" or "):
             raise Wrong(f"{kind}, not {self._case['kind']}: {text[-300:]!r}")
-        return True

@@ -23,6 +23,10 @@ class Wrong(Exception):
     """The client did not do what the row says."""
 
 
+class Missing(Exception):
+    """The client has no such call. The driver says why."""
+
+
 class Driver:
     """A program that drives a client by lines of words with a tab between two."""
 
@@ -79,7 +83,7 @@ class Step:
         took = time.monotonic() - began
         answer = f"{self.words} gave {kind} {value!r} {text!r} after {took:.2f} s"
         if kind == "none":
-            return False  # this client has no such call
+            raise Missing(text)
         if kind not in self.kinds:
             raise Wrong(f"{answer}, not {' or '.join(self.kinds)}")
         if self.value is not None and value != self.value:
@@ -90,7 +94,6 @@ class Step:
             raise Wrong(f"{answer}, not with {self.said}")
         if self.within is not None and took > self.within or self.after is not None and took < self.after:
             raise Wrong(f"{answer}, not from {self.after} to {self.within} s")
-        return True
 
 
 class Act:
@@ -101,7 +104,6 @@ class Act:
 
     def play(self, driver, servers):
         self.call(driver, servers)
-        return True
 
 
 class Row:
@@ -112,19 +114,18 @@ class Row:
         self.name, self.steps, self.seen, self.call_ms, self.key = name, steps, seen, call_ms, key
         self.scripts = script if isinstance(script, list) else [script]
 
-    def play(self, driver) -> bool:
-        """False: the client has no such call. Raises Wrong."""
+    def play(self, driver):
+        """Raises Wrong, and Missing."""
         servers = [_server(script) for script in self.scripts]
         words = ["client", self.call_ms, " ".join(server.url for server in servers)]
         try:
             kind, _, text = driver.ask(*words, *([self.key] if self.key else []))
             if kind != "ok":
                 raise Wrong(f"no client: {kind} {text}")
-            if not all(step.play(driver, servers) for step in self.steps):
-                return False
+            for step in self.steps:
+                step.play(driver, servers)
             if not self._is_seen(servers):
                 raise Wrong(f"the servers saw {[server.requests for server in servers]}")
-            return True
         finally:
             for server in servers:
                 server.stop()
@@ -157,7 +158,7 @@ def _server(script):
 
 
 def play_all(command, rows, drivers=DRIVERS):
-    """What came of each row, by its name: None, "none" or a sentence. Each of some drivers takes the next
+    """What came of each row, by its name: None, Missing or a sentence. Each of some drivers takes the next
     row, and a driver that a row leaves in an unknown state is replaced."""
     left = queue.SimpleQueue()
     for row in rows:
@@ -181,7 +182,9 @@ def play_all(command, rows, drivers=DRIVERS):
             except queue.Empty:
                 return driver.end()
             try:
-                came[row.name] = None if row.play(driver) else "none"
+                came[row.name] = row.play(driver)
+            except Missing as missing:
+                came[row.name] = missing if str(missing) else f"{row.name} has no reason to be left out"
             except (Wrong, OSError) as wrong:
                 came[row.name] = str(wrong) or repr(wrong)
                 driver.end()

@@ -138,6 +138,8 @@ CLOCK = [
     Row("extension_counts_from_its_request", {"PATCH": [SLOW_EXTENSION]}, [
         acquire(), extend(LONG), left(VALIDITY_MS - 600 - SLACK_MS, VALIDITY_MS - 600)], call_ms=3000),
     Row("lock_ends_by_the_clock", {"POST": [grant(**SHORT)]}, [acquire(ttl=600), pause(0.6), left(0, 0)]),
+    Row("stopped_holder_that_extends_by_itself_knows_when_it_wakes", {"POST": [grant(**SHORT)]}, [
+        acquire(ttl=600), sleep(0.8), left(0, 0), extend(kind="lost")]),
     Row("stopped_holder_knows_when_it_wakes", {"POST": [grant(**SHORT)]}, [
         acquire(ttl=600), Step("renew"), sleep(0.8), left(0, 0)]),
 ]

@@ -1872,7 +1872,8 @@ public final class Pawl implements AutoCloseable {
 
         private void extend(long extendMs, long callUntilMs) throws InterruptedException {
             check();
-            long untilMs = Math.min(callUntilMs, steadyMs() + leftMs());
+            // Two steps of the clock later the deadline has passed on both clocks.
+            long untilMs = Math.min(callUntilMs, steadyMs() + leftMs() + 2 * Moment.STEP_MS);
             Call all = new Call("PATCH", "/v1/locks", body("resources", names, "tokens", new ArrayList<>(tokens().values()),
                     "ttl_ms", extendMs)).with("Lock-Id", lockId);
             Answer[] answers = client.askGroup(all, names.size(), untilMs);

@@ -21,6 +21,7 @@ static pawl_client *client;
 static pawl_lock *lock;
 static pawl_renewer *renewer;
 static char value[VALUE_BYTES];
+static const char left_out[] = "pawl_client_free() closes the connections"; /* the row of `close` */
 static char missing[] = "-";     /* a word that the line does not have */
 static char wrong_options[1024]; /* why there is no client */
 
@@ -278,7 +279,10 @@ int main(void)
                      : error == PAWL_UNCHANGED  ? "none"
                      : error == PAWL_EEXHAUSTED ? "exhausted"
                                                 : pawl_error_name(error),
-                     value, wrong_options[0] != '\0' ? wrong_options : reason);
+                     value,
+                     error == PAWL_UNCHANGED    ? left_out
+                     : wrong_options[0] != '\0' ? wrong_options
+                                                : reason);
         (void)fflush(stdout);
     }
     forget_lock();

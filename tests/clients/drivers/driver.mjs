@@ -5,6 +5,10 @@ import { inspect } from 'node:util';
 
 const clients = process.env.PAWL_CLIENTS ?? new URL('../../../api/client', import.meta.url).pathname;
 const { Client } = await import(`${clients}/node/pawl.mjs`);
+const LEFT_OUT = {
+    counter: 'the client for Node has no counters', inspect: 'the client for Node has watch() in its place',
+    close: 'agents of Node close idle connections', group: 'the client for Node sends a batch',
+};
 const KINDS = {
     Held: 'held', Invalid: 'invalid', LockLost: 'lost', ProtocolError: 'protocol', Refused: 'refused',
     Exhausted: 'exhausted', Unavailable: 'unavailable', TimeoutError: 'cancelled',
@@ -76,7 +80,7 @@ const commands = {
 
 for await (const line of readline.createInterface({ input: process.stdin })) {
     const [command, ...words] = line.split('\t');
-    let [kind, value, text] = [command in commands ? 'ok' : 'none', '', ''];
+    let [kind, value, text] = command in commands ? ['ok', '', ''] : ['none', '', LEFT_OUT[command] ?? ''];
     try {
         value = (await commands[command]?.(...words)) ?? '';
     } catch (error) {

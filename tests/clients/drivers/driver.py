@@ -10,6 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, os.environ.get("PAWL_CLIENTS", str(ROOT / "api/client")) + "/python")
 import pawl  # noqa: E402
 
+LEFT_OUT = {"counter": "the client for Python has no counters", "inspect": "the client for Python has watch() in its place",
+            "close": "a connection serves one call"}
 KINDS = {pawl.Held: "held", pawl.Invalid: "invalid", pawl.InvalidType: "invalid", pawl.LockLost: "lost",
          pawl.NewGrant: "new-grant", pawl.ProtocolError: "protocol", pawl.Refused: "refused",
          pawl.Exhausted: "exhausted", pawl.Unavailable: "unavailable", asyncio.TimeoutError: "cancelled"}
@@ -84,7 +86,8 @@ for line in sys.stdin:
     kind, value, text = "ok", "", ""
     try:
         value = run(*line.rstrip("\n").split("\t"))
-        kind = "none" if value is None else kind
+        if value is None:
+            kind, text = "none", LEFT_OUT.get(line.split("\t")[0].rstrip("\n"), "")
     except Exception as error:
         kind, text = KINDS.get(type(error), f"another error: {type(error)}"), f"{error} {getattr(error, 'type', '')}"
         text += f" {error.name} {getattr(error, 'owner', '')}" if isinstance(error, pawl.Error) else ""
