@@ -359,8 +359,16 @@ CLOSING = [
     Row("closed_client_leaves_no_connection", {}, [acquire(), release(), Step("close"), Act(wait_until_left)]),
 ]
 
+FORKING = [
+    Row("child_of_a_fork_holds_and_sends_nothing", {}, [
+        acquire(), Step("fork", value="0 forked forked forked"), left(VALIDITY_MS - 3000, VALIDITY_MS), extend(), release()],
+        lambda s: asked(s, "POST", "PATCH", "DELETE")),
+    Row("child_that_leaves_a_block_releases_nothing", {}, [Step("fork_in_block", NAME, value="0 forked forked forked")],
+        lambda s: asked(s, "POST", "DELETE")),
+]
+
 ROWS = [*ACQUIRING, *CLOCK, *WAITING, *SERVERS, *EXTENDING, *RELEASING, *RENEWING, *SEATS, *WATCHING, *COUNTING, *READING,
-        *CLOSING]
+        *CLOSING, *FORKING]
 
 WRONG_SERVERS = [  # the servers, and words of the sentence
     ("comma", "http://127.0.0.1:1,http://127.0.0.1:2", ("comma", "space")),

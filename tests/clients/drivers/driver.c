@@ -21,7 +21,9 @@ static pawl_client *client;
 static pawl_lock *lock;
 static pawl_renewer *renewer;
 static char value[VALUE_BYTES];
-static const char left_out[] = "pawl_client_free() closes the connections"; /* the row of `close` */
+/* The rows of `close` and of `fork`. */
+static const char left_out[] =
+    "pawl_client_free() closes the connections, and tests/system/client/forks forks";
 static char missing[] = "-";     /* a word that the line does not have */
 static char wrong_options[1024]; /* why there is no client */
 

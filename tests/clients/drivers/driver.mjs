@@ -7,6 +7,7 @@ const clients = process.env.PAWL_CLIENTS ?? new URL('../../../api/client', impor
 const { Client } = await import(`${clients}/node/pawl.mjs`);
 const LEFT_OUT = {
     counter: 'the client for Node has no counters', inspect: 'the client for Node has watch() in its place',
+    fork: 'tests/system/client/forks', fork_in_block: 'tests/system/client/forks',
     close: 'agents of Node close idle connections', group: 'the client for Node sends a batch',
 };
 const KINDS = {

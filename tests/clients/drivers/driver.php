@@ -61,6 +61,33 @@ function watch(string $wait, int $count, string $name): string
     return implode(', ', $told);
 }
 
+/** What a call throws. */
+function kindOf(callable $call): string
+{
+    try {
+        $call();
+        return 'ok';
+    } catch (Pawl\PawlException $failed) {
+        return $failed->type;
+    }
+}
+
+/** What a child says, which ends with all destructors. */
+function forkAndAsk(Pawl\Lock $lock, string $name): string
+{
+    global $client;
+    [$reader, $writer] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+    $child = pcntl_fork();
+    if ($child === 0) {
+        fwrite($writer, implode(' ', [(int) ($lock->left() * 1000), kindOf(fn () => $lock->extend()),
+            kindOf(fn () => $lock->release()), kindOf(fn () => $client->acquire($name))]));
+        exit(0);
+    }
+    fclose($writer);
+    pcntl_waitpid($child, $status);
+    return stream_get_contents($reader);
+}
+
 function run(string $command, string ...$words): ?string
 {
     global $client, $lock;
@@ -83,6 +110,8 @@ function run(string $command, string ...$words): ?string
         case 'watch': return watch($words[0], (int) $words[1], $words[2]);
         case 'counter': return (string) $client->nextValue($words[1], (int) $words[0]);
         case 'inspect': return said($client->state($words[0]));
+        case 'fork': return forkAndAsk($lock, 'orders/42');
+        case 'fork_in_block': return $client->lock($words[0], fn ($lock) => forkAndAsk($lock, $words[0]), ttl: 5);
         case 'group': return '';
     }
     return null;

@@ -11,6 +11,7 @@ sys.path.insert(0, os.environ.get("PAWL_CLIENTS", str(ROOT / "api/client")) + "/
 import pawl  # noqa: E402
 
 LEFT_OUT = {"counter": "the client for Python has no counters", "inspect": "the client for Python has watch() in its place",
+            "fork": "tests/system/client/forks", "fork_in_block": "tests/system/client/forks",
             "close": "a connection serves one call"}
 KINDS = {pawl.Held: "held", pawl.Invalid: "invalid", pawl.InvalidType: "invalid", pawl.LockLost: "lost",
          pawl.NewGrant: "new-grant", pawl.ProtocolError: "protocol", pawl.Refused: "refused",

@@ -44,10 +44,41 @@ def run(command, *words)
   when "watch" then return $client.watch(words[2], **given(wait: words[0])).take(words[1].to_i).map { |state| said(state) }.join(", ")
   when "counter" then return $client.next_value(words[1], words[0].to_i)
   when "inspect" then return said($client.state(words[0]))
+  when "fork" then return fork_and_ask($lock, "orders/42") || exit
+  when "fork_in_block" then return fork_in_block(*words)
   when "group" then return ""
   else return nil
   end
   ""
+end
+
+# What a call raises.
+def kind_of
+  yield
+  "ok"
+rescue Pawl::Error => e
+  e.type
+end
+
+# What a child says, which goes on as the block does.
+def fork_and_ask(lock, name)
+  reader, writer = IO.pipe
+  if (child = fork)
+    writer.close
+    Process.wait(child)
+    return reader.read
+  end
+  writer.write([(lock.left * 1000).to_i, kind_of { lock.extend_lease }, kind_of { lock.release },
+                kind_of { $client.acquire(name) }].join(" "))
+  writer.close
+  nil
+end
+
+def fork_in_block(name)
+  said = $client.lock(name, ttl: 5) { |lock| fork_and_ask(lock, name) }
+  said || exit!(0)
+rescue Pawl::Forked
+  exit!(0) # the child, at the end of its block
 end
 
 LEFT_OUT = { "close" => "a connection serves one call" }.freeze

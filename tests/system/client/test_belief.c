@@ -41,6 +41,10 @@ enum {
 static const char *const python[] = {"python3", "-B", "tests/system/client/believer.py", NULL};
 
 static const char *const node[] = {"node", "tests/system/client/believer.mjs", NULL};
+static const char *const ruby[] = {"ruby", "tests/system/client/believer.rb", NULL};
+static const char *const go[] = {BELIEVER_GO, "believe", NULL};
+static const char *const java[] = {
+    "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", JAVA_CLASSES, "Believer", NULL};
 
 static const char *const server_options[] = {FLEET_PROBE, NULL};
 static const char name[] = "belief";
@@ -166,13 +170,14 @@ static bool somebody_holds(void *arg)
     return false;
 }
 
-static void play_round(const char *const argv[], struct shown *shown)
+/* @argv has the command of each believer. */
+static void play_round(const char *const *const argv[], struct shown *shown)
 {
     uint64_t seed;
     assert_int_equal(getrandom(&seed, sizeof(seed), 0), sizeof(seed));
     print_message("seed %" PRIu64 "\n", seed);
     for (unsigned i = 0; i < BELIEVERS; i++)
-        start_believer(i, argv);
+        start_believer(i, argv[i]);
     if (!wait_until(somebody_holds, NULL, START_TIMEOUT_MS))
         fail_msg("no believer holds the lock; see %s/believer-0.log", fleet->dir);
 
@@ -186,7 +191,7 @@ static void play_round(const char *const argv[], struct shown *shown)
 }
 
 /* On a busy machine one round may show too little. Its output must be right in each. */
-static void expect_right(const char *const argv[])
+static void expect_all_right(const char *const *const argv[])
 {
     struct shown shown = {0};
     bool enough = false;
@@ -200,34 +205,49 @@ static void expect_right(const char *const argv[])
         fail_msg("that shows nothing: %d rounds were not enough", ROUNDS_MAX);
 }
 
+static const char *const python_async[] = {"python3", "-B", "tests/system/client/believer.py",
+                                           "async", NULL};
+
+static void mixed_holders_are_right_under_faults(void **state)
+{
+    const char *const *const argv[BELIEVERS] = {go, ruby, java, python_async};
+    expect_all_right(argv);
+}
+
+#if BELIEF_SECONDS < 30 /* of seconds: languages meet each other */
+static void scripted_holders_are_right_under_faults(void **state)
+{
+    const char *const *const argv[BELIEVERS] = {python, node, ruby, python};
+    expect_all_right(argv);
+}
+#else
+static void expect_right(const char *const argv[])
+{
+    const char *const *const all[BELIEVERS] = {argv, argv, argv, argv};
+    expect_all_right(all);
+}
+
 static void python_holders_are_right_under_faults(void **state)
 {
     expect_right(python);
 }
 
-#if BELIEF_SECONDS < 60 /* the same client: the short run is enough */
-static const char *const python_async[] = {"python3", "-B", "tests/system/client/believer.py",
-                                           "async", NULL};
-
-static void python_async_holders_are_right_under_faults(void **state)
-{
-    expect_right(python_async);
-}
-#endif
-
 static void node_holders_are_right_under_faults(void **state)
 {
     expect_right(node);
 }
+#endif
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 static const struct CMUnitTest cases[] = {
+    CASE(mixed_holders_are_right_under_faults),
+#if BELIEF_SECONDS < 30
+    CASE(scripted_holders_are_right_under_faults),
+#else
     CASE(python_holders_are_right_under_faults),
-#if BELIEF_SECONDS < 60
-    CASE(python_async_holders_are_right_under_faults),
-#endif
     CASE(node_holders_are_right_under_faults),
+#endif
 };
 
 CASE_MAIN(cases, NULL, NULL)
