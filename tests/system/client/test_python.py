@@ -297,7 +297,8 @@ class Holding(Case):
         self.assertFalse(lock.release())
 
     def test_names_are_asked_for_one_by_one_at_a_server_that_is_older(self):
-        older = b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"
+        problem = b'{"type": "urn:pawl:method-not-allowed", "detail": "no"}'
+        older = b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: %d\r\n\r\n" % len(problem) + problem
         names = [self.name, self.name + "/b"]
         relay = self.relay(lambda method, before: (lambda answer: older)
                            if method == "PATCH" and before == 0 else None)
