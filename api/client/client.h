@@ -73,15 +73,23 @@ PAWL_CHECKED int client_check_lock(pawl_client *client, const pawl_lock *lock);
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
+/* Takes a stream of events as it comes; any other answer is taken whole. */
+struct client_sink {
+    void (*begun)(void *user);                               /* the stream begins */
+    bool (*take)(void *user, const char *bytes, size_t len); /* false: the stream ends here */
+    void *user;
+};
+
 struct client_request {
     const char *method;
-    const char *path;    /* encoded, with its query */
-    char *body;          /* JSON; NULL: none */
-    const char *lock_id; /* the header; NULL: none */
-    int64_t token;       /* the header; 0: none */
-    int64_t if_match;    /* the same */
-    int64_t waited_ms;   /* the same */
-    int64_t timeout_ms;
+    const char *path;               /* encoded, with its query */
+    char *body;                     /* JSON; NULL: none */
+    const char *lock_id;            /* the header; NULL: none */
+    int64_t token;                  /* the header; 0: none */
+    int64_t if_match;               /* the same */
+    int64_t waited_ms;              /* the same */
+    int64_t timeout_ms;             /* of a stream: of its connection */
+    const struct client_sink *sink; /* NULL: the answer is taken whole */
 };
 
 struct client_answer {

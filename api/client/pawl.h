@@ -197,10 +197,11 @@ struct pawl_request {
 PAWL_PUBLIC PAWL_CHECKED int pawl_acquire(pawl_client *client, const struct pawl_request *request,
                                           pawl_lock **ret_lock);
 
-/* Cancels the pawl_acquire() or pawl_watch() of @client that is under way, and does nothing where
- * none is. That call then releases what it may have been granted, and returns PAWL_ECANCELLED. It
- * returns within a second where servers answer, and at once where a signal interrupts the thread
- * that waits; an acquisition that succeeds at the same moment stands. Any thread. */
+/* Cancels the pawl_acquire(), pawl_watch() or pawl_follow() of @client that is under way, and does
+ * nothing where none is. That call then releases what it may have been granted, and returns
+ * PAWL_ECANCELLED. It returns within a second where servers answer, and at once where a signal
+ * interrupts the thread that waits; an acquisition that succeeds at the same moment stands. Any
+ * thread. */
 PAWL_PUBLIC void pawl_cancel(pawl_client *client);
 
 /* A lock that was acquired before, by another process say. */
@@ -296,6 +297,27 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_counter_next(pawl_client *client, const char *
  * say), PAWL_EUNAVAILABLE, PAWL_EINVAL, PAWL_EPROTOCOL, PAWL_ENOMEM. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_get(pawl_client *client, const char *path, const char *name,
                                       char **ret_json);
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Something that happened, as GET /v1/events tells it. Valid during the call. */
+struct pawl_event {
+    const char *name; /* "granted", say */
+    const char *id;   /* to go on behind this event */
+    const char *json; /* its members */
+};
+
+/* Follows what happens at one server to the locks whose names begin with @prefix (NULL or "": all),
+ * and to its masters. Calls @happened with NULL once the stream has begun, and then with each
+ * event, until the stream ends. Events behind the one with the id @after come first, where the
+ * server still has them; NULL or "": none. No other call of @client may be made meanwhile.
+ *
+ * 0: the server ended the stream, since it stops or reads its keys again: follow it again.
+ * PAWL_EUNAVAILABLE (follow again after a pause; the next server is asked), PAWL_EREFUSED,
+ * PAWL_EINVAL, PAWL_ENOMEM, PAWL_EPROTOCOL, PAWL_ECANCELLED. */
+PAWL_PUBLIC PAWL_CHECKED int
+pawl_follow(pawl_client *client, const char *prefix, const char *after,
+            void (*happened)(void *user, const struct pawl_event *event), void *user);
 
 /* ---- for operators --------------------------------------------------------------------------- */
 

@@ -11,16 +11,21 @@ enum {
     CONNECT_TIMEOUT_MS = 2000,
     KEEPALIVE_IDLE_S = 10, /* a server's machine that is gone ends a long wait after about 25 s */
     KEEPALIVE_EACH_S = 5,
+    SILENCE_S = 40, /* a stream has a heartbeat each 15 s */
 };
 
 static const char type_prefix[] = "urn:pawl:";
+static const char stream_type[] = "text/event-stream";
 
 /* ---- body ------------------------------------------------------------------------------------ */
 
 struct body {
     char *text;
     size_t len;
-    bool full; /* too long, or memory is short */
+    bool full;                      /* too long, or memory is short */
+    const struct client_sink *sink; /* NULL: takes nothing */
+    bool is_stream;                 /* @sink takes the answer */
+    CURL *curl;
 };
 
 static size_t take_body(char *data, size_t size, size_t count, void *user)
@@ -28,6 +33,8 @@ static size_t take_body(char *data, size_t size, size_t count, void *user)
     struct body *body = user;
     assert(body->len <= CLIENT_ANSWER_MAX);
     const size_t len = size * count;
+    if (body->is_stream)
+        return body->sink->take(body->sink->user, data, len) ? len : 0;
     if (len > CLIENT_ANSWER_MAX - body->len) {
         body->full = true;
         return 0;
@@ -40,6 +47,24 @@ static size_t take_body(char *data, size_t size, size_t count, void *user)
     memcpy(text + body->len, data, len);
     body->text = text;
     body->len += len;
+    return len;
+}
+
+/* The line behind the fields of an answer is empty. */
+static size_t take_head(char *data, size_t size, size_t count, void *user)
+{
+    struct body *body = user;
+    const size_t len = size * count;
+    const char *type = NULL;
+    long status = 0;
+    if (body->sink == NULL || len != 2 || memcmp(data, "\r\n", len) != 0 ||
+        curl_easy_getinfo(body->curl, CURLINFO_RESPONSE_CODE, &status) != CURLE_OK ||
+        curl_easy_getinfo(body->curl, CURLINFO_CONTENT_TYPE, &type) != CURLE_OK)
+        return len;
+    body->is_stream =
+        status == 200 && type != NULL && strncmp(type, stream_type, sizeof(stream_type) - 1) == 0;
+    if (body->is_stream)
+        body->sink->begun(body->sink->user);
     return len;
 }
 
@@ -149,7 +174,14 @@ static void set_options(pawl_client *client, const struct client_request *reques
     }
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_head);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, body);
+    if (request->sink != NULL) {
+        curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
+    } else {
+        curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms);
+    }
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                      timeout_ms < CONNECT_TIMEOUT_MS ? timeout_ms : (long)CONNECT_TIMEOUT_MS);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ends_now);
@@ -257,7 +289,7 @@ int client_ask(pawl_client *client, const struct client_request *request,
     int error = client_check_owner(client);
     char url[CLIENT_URL_MAX + CLIENT_PATH_MAX];
     struct curl_slist *headers = NULL;
-    struct body body = {.text = NULL};
+    struct body body = {.text = NULL, .sink = request->sink, .curl = client->curl};
 
     if (error < 0)
         return error;
