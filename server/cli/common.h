@@ -13,7 +13,7 @@
  * 128 + n where signal n ended it. */
 enum cli_exit {
     CLI_EXIT_DONE = 0,
-    CLI_EXIT_NOT_READY = 1,      /* pawl fleet: no lock can be granted */
+    CLI_EXIT_NOT_READY = 1,      /* pawl fleet, pawl top: no lock can be granted */
     CLI_EXIT_LOST = 123,         /* the lock was lost while the command ran */
     CLI_EXIT_NOT_ACQUIRED = 124, /* another one holds it */
     CLI_EXIT_ERROR = 125,        /* the reason is on stderr */
@@ -122,6 +122,7 @@ int cli_rwlock(struct cli_globals *globals, int argc, char **argv);
 int cli_semaphore(struct cli_globals *globals, int argc, char **argv);
 int cli_release(struct cli_globals *globals, int argc, char **argv);
 int cli_show(struct cli_globals *globals, int argc, char **argv);
+int cli_top(struct cli_globals *globals, int argc, char **argv);
 int cli_watch(struct cli_globals *globals, int argc, char **argv);
 
 #endif

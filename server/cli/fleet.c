@@ -1,12 +1,11 @@
 /* `pawl fleet`: which masters vote, and why others do not. */
 #include "server/cli/common.h"
-#include "server/cli/table.h"
+#include "server/cli/fleet_words.h"
 #include "server/system/options.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -29,78 +28,32 @@ static error_t parse_fleet(int key, char *text, struct argp_state *state)
     }
 }
 
-static const char *text_of(const json_t *json, const char *name)
+/* A line for each thing that is wrong. */
+static void print_trouble(void *context, const char *sentence)
 {
-    assert(name != NULL);
-    const char *text = json_string_value(json_object_get(json, name));
-    return text != NULL ? text : "";
-}
-
-static void add_master(struct cli_table *table, const json_t *master)
-{
-    char server[96], round_trip[32] = "";
-    const json_int_t us = json_integer_value(json_object_get(master, "round_trip_us"));
-    (void)snprintf(server, sizeof(server), "%.40s %.40s", text_of(master, "server"),
-                   text_of(master, "version"));
-    if (us > 0)
-        (void)snprintf(round_trip, sizeof(round_trip), "%.2f ms", (double)us / 1000);
-    cli_table_row(table, (const char *const[]){text_of(master, "address"), text_of(master, "state"),
-                                               text_of(master, "persistence"), round_trip, server});
-}
-
-static void print_findings(const json_t *owner, const char *who)
-{
-    assert(who != NULL);
-    const json_t *findings = json_object_get(owner, "audit");
-    for (size_t i = 0; i < json_array_size(findings); i++) {
-        const json_t *finding = json_array_get(findings, i);
-        (void)printf("%s: %s: %s\n", who, text_of(finding, "name"), text_of(finding, "detail"));
-    }
-}
-
-/* What is wrong, a line each, with what to do about it. */
-static void print_troubles(const json_t *fleet)
-{
-    const json_t *masters = json_object_get(fleet, "masters");
-    for (size_t i = 0; i < json_array_size(masters); i++) {
-        const json_t *master = json_array_get(masters, i);
-        if (text_of(master, "reason")[0] != '\0')
-            (void)printf("%s: %s: %s\n", text_of(master, "address"), text_of(master, "reason"),
-                         text_of(master, "detail"));
-        print_findings(master, text_of(master, "address"));
-    }
-    print_findings(fleet, "fleet");
+    (void)context;
+    (void)puts(sentence);
 }
 
 static void print_summary(const json_t *fleet)
 {
     const bool colours = isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == NULL;
-    const bool ready = json_is_true(json_object_get(fleet, "ready"));
-    const char *word = ready ? "grants locks" : "grants no lock";
-    const char *colour = ready ? GREEN : RED;
-    char active[32], n[32], majority[32];
-    cli_json_number(fleet, "active", active, sizeof(active));
-    cli_json_number(fleet, "n", n, sizeof(n));
-    cli_json_number(fleet, "majority", majority, sizeof(majority));
-    (void)printf("%s%s%s: %s of %s masters vote, %s are a majority\n", colours ? colour : "", word,
-                 colours ? PLAIN : "", active, n, majority);
+    const char *colour = cli_fleet_is_ready(fleet) ? GREEN : RED;
+    char votes[CLI_FLEET_SENTENCE_MAX];
+    cli_fleet_votes(fleet, votes);
+    (void)printf("%s%s%s: %s\n", colours ? colour : "", cli_fleet_verdict(fleet),
+                 colours ? PLAIN : "", votes);
 }
 
 static void print_fleet(const json_t *fleet)
 {
-    assert(fleet != NULL);
-    static const char *const heading[] = {"MASTER", "STATE", "PERSISTENCE", "ROUND TRIP", "SERVER"};
-    const json_t *masters = json_object_get(fleet, "masters");
-    struct cli_table *table = cli_table_new(sizeof(heading) / sizeof(heading[0]));
+    struct cli_table *table = cli_fleet_table(fleet, CLI_TABLE_ROWS_MAX - 1);
     if (table == NULL)
         return;
     print_summary(fleet);
-    cli_table_row(table, heading);
-    for (size_t i = 0; i < json_array_size(masters) && i < CLI_TABLE_ROWS_MAX - 1; i++)
-        add_master(table, json_array_get(masters, i));
     cli_table_print(table);
     cli_table_free(table);
-    print_troubles(fleet);
+    cli_fleet_troubles(fleet, print_trouble, NULL);
 }
 
 int cli_fleet(struct cli_globals *globals, int argc, char **argv)
@@ -114,7 +67,7 @@ int cli_fleet(struct cli_globals *globals, int argc, char **argv)
     json_t *fleet = NULL;
     const int wrong = cli_parse(&parser, argc, argv, &globals);
     int code = wrong != 0 ? wrong : cli_get(globals, "/v1/fleet", NULL, &fleet);
-    if (code == CLI_EXIT_DONE && !json_is_true(json_object_get(fleet, "ready")))
+    if (code == CLI_EXIT_DONE && !cli_fleet_is_ready(fleet))
         code = CLI_EXIT_NOT_READY;
     assert(fleet == NULL || code == CLI_EXIT_DONE || code == CLI_EXIT_NOT_READY);
     if (fleet != NULL && globals->json)

@@ -14,7 +14,7 @@ const char *argp_program_version = "pawl " PAWL_VERSION;
 
 static const char *const names[] = {"acquire", "break",     "counter", "extend", "fleet",
                                     "guard",   "key",       "list",    "lock",   "release",
-                                    "rwlock",  "semaphore", "show",    "watch"};
+                                    "rwlock",  "semaphore", "show",    "top",    "watch"};
 
 enum {
     VERBS = sizeof(names) / sizeof(names[0]),
@@ -22,8 +22,8 @@ enum {
 
 /* In the order of @names. */
 static int (*const verbs[VERBS])(struct cli_globals *globals, int argc, char **argv) = {
-    cli_acquire, cli_break, cli_counter, cli_extend, cli_fleet,     cli_guard, cli_key,
-    cli_list,    cli_lock,  cli_release, cli_rwlock, cli_semaphore, cli_show,  cli_watch,
+    cli_acquire, cli_break,   cli_counter, cli_extend,    cli_fleet, cli_guard, cli_key,   cli_list,
+    cli_lock,    cli_release, cli_rwlock,  cli_semaphore, cli_show,  cli_top,   cli_watch,
 };
 
 struct input {
@@ -67,6 +67,7 @@ static const struct argp parser = {
            "  pawl watch NAME              shows the holder, and each change\n"
            "  pawl list [PREFIX]           lists the held locks\n"
            "  pawl fleet                   shows the masters, and why some do not vote\n"
+           "  pawl top [PREFIX]            shows the fleet and its locks, live\n"
            "  pawl counter next NAME       returns a unique number; also show, list\n"
            "  pawl key new                 creates a key for callers\n"
            "  pawl guard sql DATABASE      prints the guard to install in a database\n"

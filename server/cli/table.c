@@ -57,6 +57,11 @@ void cli_table_row(struct cli_table *table, const char *const *cells)
 
 void cli_table_print(struct cli_table *table)
 {
+    cli_table_print_with(table, "\n");
+}
+
+void cli_table_print_with(struct cli_table *table, const char *end)
+{
     assert(table->rows <= CLI_TABLE_ROWS_MAX);
     for (size_t row = 0; row < table->rows; row++) {
         size_t missing = 0; /* blanks that are due before the next text */
@@ -69,7 +74,7 @@ void cli_table_print(struct cli_table *table)
             }
             missing += table->width[i] - characters(cell) + GAP;
         }
-        (void)putchar('\n');
+        (void)fputs(end, stdout);
     }
     table->rows = 0;
 }

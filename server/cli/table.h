@@ -23,6 +23,9 @@ void cli_table_row(struct cli_table *table, const char *const *cells);
  */
 void cli_table_print(struct cli_table *table);
 
+/* The same, with @end behind each row. */
+void cli_table_print_with(struct cli_table *table, const char *end);
+
 /* The text of a time: "850 ms", "29.7 s", "12 min", "3 h" or "2 d". Written to @ret_text. */
 void cli_time_text(long long ms, char *ret_text, size_t size);
 
