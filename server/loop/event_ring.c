@@ -212,6 +212,24 @@ static bool is_for(const struct server_event_ring *ring, const struct slot *slot
            (slot->name_len >= prefix_len && memcmp(text + slot->name_at, prefix, prefix_len) == 0);
 }
 
+uint64_t server_event_ring_look(struct server_event_ring *ring, uint64_t *cursor,
+                                void (*look)(void *context, const char *name, size_t len,
+                                             uint64_t number),
+                                void *context)
+{
+    (void)pthread_mutex_lock(&ring->mutex);
+    const uint64_t next = server_event_ring_next(ring);
+    const uint64_t missed = *cursor < ring->first ? ring->first - *cursor : 0;
+    *cursor += missed;
+    for (unsigned looks = 0; *cursor < next && looks < SERVER_EVENTS_LOOK; looks++, ++*cursor) {
+        const struct slot *slot = ring_slot(ring, *cursor);
+        look(context, ring->texts + slot->at % SERVER_EVENTS_BYTES + slot->name_at, slot->name_len,
+             *cursor);
+    }
+    (void)pthread_mutex_unlock(&ring->mutex);
+    return missed;
+}
+
 size_t server_event_ring_read(struct server_event_ring *ring, uint64_t *cursor, const char *prefix,
                               char *buffer, size_t size, uint64_t *ret_missed)
 {

@@ -46,6 +46,14 @@ void server_event_ring_id(const struct server_event_ring *ring, uint64_t number,
 FENCE_CHECKED int server_event_ring_find(struct server_event_ring *ring, const char *id,
                                          uint64_t *ret_number);
 
+/* Calls @look with the resource of each event from *@cursor on; @len 0: the event has none. Looks
+ * at SERVER_EVENTS_LOOK events at most, and moves *@cursor behind them. Returns how many events are
+ * not kept any more; *@cursor moves behind them, too. */
+uint64_t server_event_ring_look(struct server_event_ring *ring, uint64_t *cursor,
+                                void (*look)(void *context, const char *name, size_t len,
+                                             uint64_t number),
+                                void *context);
+
 /* Copies events from *@cursor on, up to @size bytes. The resource of each begins with @prefix, or
  * the event has none. Moves *@cursor behind the last event that it read. Returns how many bytes. It
  * looks at SERVER_EVENTS_LOOK events at most. *@ret_missed: so many are not kept any more. Where it

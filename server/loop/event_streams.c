@@ -2,6 +2,7 @@
 
 #include "api/http/stream.h"
 #include "api/v1/ready.h"
+#include "server/loop/event_prefixes.h"
 #include "server/system/clock.h"
 
 #include <assert.h>
@@ -22,7 +23,7 @@ struct event_reader {
     bool greets;                      /* it is to be told how the fleet is */
     bool kept;                        /* a part of a piece was not sent */
     uint64_t sent_us;                 /* when its connection last took something */
-    char prefix[];
+    struct server_event_prefix *prefix;
 };
 
 struct server_event_streams {
@@ -31,6 +32,8 @@ struct server_event_streams {
     bool stopped;
     unsigned count;
     struct event_reader *turn; /* whose turn is next; NULL: there is no reader */
+    uint64_t looked;           /* the number of the next event to look at */
+    struct server_event_prefixes prefixes;
 };
 
 /* ---- readers --------------------------------------------------------------------------------- */
@@ -52,6 +55,12 @@ static void add_reader(struct server_event_streams *streams, struct event_reader
     publish_readers(streams);
 }
 
+static void free_reader(struct event_reader *reader)
+{
+    server_event_prefixes_leave(&reader->streams->prefixes, reader->prefix);
+    free(reader);
+}
+
 /* Ends the stream of @reader. */
 static void drop_reader(struct event_reader *reader)
 {
@@ -67,7 +76,7 @@ static void drop_reader(struct event_reader *reader)
     server_event_ring_leave(streams->config.ring);
     api_stream_end(reader->request);
     server_http_loop_answered(streams->config.http_loop);
-    free(reader);
+    free_reader(reader);
 }
 
 static void on_reader_left(void *context, struct api_request *request)
@@ -126,18 +135,45 @@ static size_t put_preface(struct event_reader *reader, char *text)
     return len;
 }
 
+static void note_event(void *context, const char *name, size_t len, uint64_t number)
+{
+    struct server_event_streams *streams = context;
+    if (len > 0)
+        server_event_prefixes_note(&streams->prefixes, name, len, number);
+    else
+        server_event_prefixes_note_all(&streams->prefixes, number);
+}
+
+/* Looks at all new events, once for all readers. */
+static void look_at_events(struct server_event_streams *streams)
+{
+    struct server_event_ring *ring = streams->config.ring;
+    const uint64_t next = server_event_ring_next(ring);
+    while (streams->looked < next)
+        if (server_event_ring_look(ring, &streams->looked, note_event, streams) > 0)
+            server_event_prefixes_note_all(&streams->prefixes, streams->looked - 1);
+}
+
+/* Whether an event that was looked at may be for a reader with @cursor. */
+static bool may_have_event(const struct event_reader *reader, uint64_t cursor)
+{
+    return cursor <= reader->prefix->last && cursor < reader->streams->looked;
+}
+
 /* The next piece for @reader, of at most API_STREAM_PIECE_MAX bytes; 0: there is none.
  * *@ret_cursor: its cursor, once the piece is taken. */
 static size_t fill_piece(struct event_reader *reader, char *piece, uint64_t *ret_cursor)
 {
     struct server_event_ring *ring = reader->streams->config.ring;
-    const uint64_t next = server_event_ring_next(ring);
     uint64_t missed = 0;
     size_t len = 0;
     *ret_cursor = reader->cursor;
-    while (len == 0 && missed == 0 && *ret_cursor < next)
-        len = server_event_ring_read(ring, ret_cursor, reader->prefix, piece, API_STREAM_PIECE_MAX,
-                                     &missed);
+    while (len == 0 && missed == 0 && may_have_event(reader, *ret_cursor))
+        len = server_event_ring_read(ring, ret_cursor, reader->prefix->text, piece,
+                                     API_STREAM_PIECE_MAX, &missed);
+    if (missed == 0 && !may_have_event(reader, *ret_cursor) &&
+        *ret_cursor < reader->streams->looked)
+        *ret_cursor = reader->streams->looked;
     if (missed > 0) {
         reader->gap = "overflow";
         reader->missed += missed;
@@ -180,9 +216,8 @@ static size_t put_heartbeat(char *piece)
 
 static bool is_idle(const struct event_reader *reader, uint64_t now_us)
 {
-    return reader->cursor == server_event_ring_next(reader->streams->config.ring) &&
-           !reader->kept && !reader->gap && !reader->greets &&
-           now_us - reader->sent_us < SERVER_EVENTS_HEARTBEAT_US;
+    return reader->cursor >= reader->streams->looked && !reader->kept && !reader->gap &&
+           !reader->greets && now_us - reader->sent_us < SERVER_EVENTS_HEARTBEAT_US;
 }
 
 /* Sends the next piece for @reader, or what is kept of the last one. */
@@ -240,6 +275,7 @@ static void on_events_tick(uv_timer_t *timer)
 {
     struct server_event_streams *streams = timer->data;
     const uint64_t begun_us = server_clock_us();
+    look_at_events(streams);
     serve_readers(streams);
     const uint64_t spent_us = server_clock_us() - begun_us;
     const uint64_t rest_ms = spent_us * SERVER_EVENTS_SHARE / 1000;
@@ -267,15 +303,20 @@ static void place_reader(struct event_reader *reader, const char *after)
 static struct event_reader *new_reader(struct server_event_streams *streams,
                                        const struct api_events_call *call)
 {
-    const size_t prefix_len = strlen(call->prefix);
-    struct event_reader *reader = calloc(1, sizeof(*reader) + prefix_len + 1);
+    struct event_reader *reader = calloc(1, sizeof(*reader));
     if (!reader)
         return NULL;
+    if (streams->count == 0) /* nobody looked */
+        streams->looked = server_event_ring_next(streams->config.ring);
     reader->streams = streams;
     reader->request = call->request;
     reader->sent_us = server_clock_us();
-    memcpy(reader->prefix, call->prefix, prefix_len);
-    return reader;
+    reader->prefix = server_event_prefixes_join(&streams->prefixes, call->prefix,
+                                                server_event_ring_next(streams->config.ring));
+    if (reader->prefix)
+        return reader;
+    free(reader);
+    return NULL;
 }
 
 /* FENCE_E...: refused. */
@@ -290,14 +331,14 @@ static int begin_reader(struct server_event_streams *streams, const struct api_e
         return FENCE_ENOMEM;
     const int result = server_event_ring_join(streams->config.ring);
     if (result != 0) {
-        free(reader);
+        free_reader(reader);
         return result;
     }
     place_reader(reader, call->after);
     const struct api_stream_owner owner = {.left = on_reader_left, .context = reader};
     if (!api_events_begin(call->request, &owner)) {
         server_event_ring_leave(streams->config.ring);
-        free(reader);
+        free_reader(reader);
         return 0;
     }
     add_reader(streams, reader);

@@ -247,17 +247,25 @@ class WhoMayFollow(Case):
         again = Stream(pawld.port, "?prefix=orders/", Authorization=keys["reader"])
         self.assertEqual(again.status, 401)
 
-    def test_readers_are_bounded(self):
+    def follow_many(self, pawld, query):
+        """READERS streams, each with a query made of its number. None of them is read."""
+        streams = []
+        for i in range(READERS):
+            streams.append(socket.create_connection(("127.0.0.1", pawld.port), PATIENCE))
+            streams[-1].sendall(f"GET /v1/events{query.format(i)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        until(lambda: pawld.metric("pawl_event_readers") == READERS, "so many readers")
+        return streams
+
+    def many_descriptors(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if hard < 2 * READERS:
             self.skipTest(f"{hard} descriptors are too few")
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2 * READERS), hard))
+
+    def test_readers_are_bounded(self):
+        self.many_descriptors()
         pawld = self.pawld("--workers", "1")
-        streams = []
-        for _ in range(READERS):
-            streams.append(socket.create_connection(("127.0.0.1", pawld.port), PATIENCE))
-            streams[-1].sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        until(lambda: pawld.metric("pawl_event_readers") == READERS, "so many readers")
+        streams = self.follow_many(pawld, "")
         status, problem = pawld.call("GET", "/v1/events")
         self.assertEqual((status, problem["type"]), (429, "urn:pawl:busy"))
         self.assertEqual(pawld.metric("pawl_event_readers_max"), READERS)
@@ -265,6 +273,27 @@ class WhoMayFollow(Case):
             each.close()
         until(lambda: pawld.metric("pawl_event_readers") == 0, "the end of all of them")
         self.follow(pawld).expect("fleet")
+
+    def test_many_readers_of_quiet_names_get_no_gap(self):
+        self.many_descriptors()
+        pawld = self.pawld("--workers", "1")
+        streams = self.follow_many(pawld, "?prefix=quiet/{}")
+        pawld.flood(2 * KEPT_BYTES // 500)  # twice what the ring keeps
+        pawld.acquire("quiet/7")
+        text = b""
+        while b"event: granted" not in text:
+            text += streams[7].recv(65536)
+        for each in streams[:READERS // 2]:
+            each.setblocking(False)
+            try:
+                text += each.recv(65536)
+            except BlockingIOError:
+                pass
+            each.close()
+        self.assertEqual(text.count(b"event: gap"), 0)
+        self.assertEqual(pawld.metric("pawl_events_missed_total"), 0)
+        for each in streams[READERS // 2:]:
+            each.close()
 
 
 class OverHttp(Case):
