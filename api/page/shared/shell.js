@@ -26,6 +26,20 @@ export function drawer(draw) {
     };
 }
 
+/** The same for what comes by the hundred: calls `draw` once in `periodMs` at most. */
+export function paced(draw, periodMs) {
+    let timer = 0;
+    let drawnAt = 0;
+    const now = () => {
+        timer = 0;
+        drawnAt = Date.now();
+        draw();
+    };
+    return () => {
+        timer ||= setTimeout(now, Math.max(0, drawnAt + periodMs - Date.now()));
+    };
+}
+
 /** Calls `task` every `periodMs` while the page is seen, one call after the other. */
 export function beat(task, periodMs) {
     let timer = 0;

@@ -1,7 +1,8 @@
 /* The status page of pawld: what it shows where, and how often it asks. */
 import { h } from '../shared/dom.js';
+import { hasKey } from '../shared/http.js';
 import { keyButton } from '../shared/key.js';
-import { beat, drawer, place, shell } from '../shared/shell.js';
+import { beat, drawer, paced, place, shell } from '../shared/shell.js';
 import { clock } from '../shared/words.js';
 import { countersView, forgetCounters, refreshCounters } from './counters_view.js';
 import { events, followEvents, restartEvents } from './events.js';
@@ -17,6 +18,7 @@ import { verdict, verdictView } from './verdict.js';
 const FLEET_MS = 2000;
 const METRICS_MS = 5000;
 const COUNTERS_MS = 5000;
+const EVENTS_MS = 250; // nobody reads faster, and a table of events takes long to draw
 
 const ways = [
     ['', 'Overview'],
@@ -26,7 +28,7 @@ const ways = [
     ['events', 'Events'],
 ];
 
-const overview = () => [verdictView(), !state.locked && [ratesView(), mastersView(), rankingsView(), troubleView()]];
+const overview = () => [verdictView(), !state.locked && [ratesView(), rankingsView(), mastersView(), troubleView()]];
 
 /** For each place: what it shows, what it asks for, and how often. */
 const views = {
@@ -67,7 +69,7 @@ function drawAll() {
         ways,
         state: words,
         stateClass,
-        button: keyButton(askFleet, keyChanged),
+        button: (state.locked || hasKey()) && keyButton(askFleet, keyChanged), // a server without keys asks for none
         view: [state.locked && view !== views[''] ? signedOut() : view.show(rest), footer()],
     });
 }
@@ -129,4 +131,4 @@ beat(async () => {
     draw();
 }, METRICS_MS);
 setInterval(draw, 1000); // what is left of leases
-followEvents({ prefix: () => locks.prefix, locked: () => state.locked, changed: draw });
+followEvents({ prefix: () => locks.prefix, locked: () => state.locked, changed: paced(draw, EVENTS_MS) });

@@ -2,7 +2,7 @@
 import { hasKey } from '../shared/http.js';
 import { readStream } from './stream.js';
 
-const KEPT = 5000; // events in memory; older ones are dropped
+const KEPT = 5000; // events in memory, and as many older ones of trouble
 const AGAIN_MS = [1000, 2000, 5000, 10000];
 const UNKNOWN_MS = 60000; // a server without events is asked again so seldom
 
@@ -10,8 +10,16 @@ export const events = {
     live: false,
     missing: false, // the server has no events
     items: [], // the newest last
-    dropped: 0,
+    older: [], // before these: trouble only
+    begun: 0, // when the page began to listen
+    count: 0, // all that came
 };
+
+const trouble = new Set(['lost', 'broken', 'refused', 'expired', 'master', 'fleet', 'gap']);
+export const isTrouble = ({ kind }) => trouble.has(kind);
+
+/** All that the page still has. */
+export const kept = () => (events.older.length > 0 ? [...events.older, ...events.items] : events.items);
 
 let control = null;
 let wake = null;
@@ -34,12 +42,11 @@ function take({ id, kind, data }) {
     }
     if (id) lastId = id;
     ended = 0;
-    const event = { ...told, kind, id, at: timeOf(told.at) || Date.now(), number: events.dropped + events.items.length };
+    const event = { ...told, kind, id, at: timeOf(told.at) || Date.now(), number: events.count++ };
     events.items.push(event);
     if (events.items.length > KEPT * 1.1) {
-        const excess = events.items.length - KEPT;
-        events.items.splice(0, excess);
-        events.dropped += excess;
+        events.older.push(...events.items.splice(0, events.items.length - KEPT).filter(isTrouble));
+        events.older.splice(0, events.older.length - KEPT);
     }
     listeners.forEach((listener) => listener(event));
 }
@@ -55,7 +62,7 @@ async function follow(prefix, changed) {
     control = new AbortController();
     const path = `/v1/events?prefix=${encodeURIComponent(prefix)}`;
     const opened = () => {
-        Object.assign(events, { live: true, missing: false });
+        Object.assign(events, { live: true, missing: false, begun: events.begun || Date.now() });
         changed();
     };
     const event = (each) => {
@@ -84,7 +91,7 @@ export async function followEvents({ prefix, locked, changed }) {
 export function restartEvents() {
     lastId = '';
     ended = 0;
-    Object.assign(events, { items: [], dropped: 0, missing: false });
+    Object.assign(events, { items: [], older: [], begun: 0, count: 0, missing: false });
     control?.abort();
     wake?.();
 }

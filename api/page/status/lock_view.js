@@ -3,7 +3,7 @@ import { h } from '../shared/dom.js';
 import { inPath, json, Problem } from '../shared/http.js';
 import { count, duration, several } from '../shared/words.js';
 import { breakLock } from './breaking.js';
-import { events } from './events.js';
+import { events, kept } from './events.js';
 import { eventsTable } from './events_view.js';
 import { heldFor, locks, plainName, remaining, seatOf } from './locks.js';
 import { heldWords } from './locks_view.js';
@@ -70,7 +70,7 @@ const breaker = (again) =>
         h('button', { type: 'button', class: 'break', onclick: () => breakLock(lock, (words) => ((broken = words), again()), again) }, 'Break this lock …'));
 
 export function lockView(name, again) {
-    const own = events.items.filter(({ resource }) => resource === name).slice(-SHOWN);
+    const own = kept().filter(({ resource }) => resource === name).slice(-SHOWN);
     const known = lock ?? locks.items.get(name);
     if (!lock && known) lock = { held: true, ...known };
     return [

@@ -74,7 +74,7 @@ describe('page', { concurrency: 3 }, () => {
             seat: ['locks/imports%230', 'seat 0'],
             semaphores: ['semaphores', 'import-2'],
             counters: ['counters', '1,200'],
-            events: ['events', 'In the minute'],
+            events: ['events', 'Time, such as 14:03'],
         };
         for (const [size, options] of Object.entries(sizes)) {
             const page = await open(t, url, options);
@@ -250,8 +250,11 @@ describe('page', { concurrency: 3 }, () => {
         await row('granted').waitFor({ state: 'detached', ...PATIENCE });
         await page.getByLabel('What').selectOption('granted');
         await row('granted').waitFor(PATIENCE);
-        await page.getByLabel('In the minute').fill('00:00');
+        await page.getByLabel('Time, such as').fill('99:');
         await row('granted').waitFor({ state: 'detached', ...PATIENCE });
+        await seen(page, /^0 events of \d+ since the page began to listen at .* audit log/);
+        await page.getByLabel('Time, such as').fill((await page.evaluate(() => new Date().toTimeString())).slice(0, 2));
+        await row('granted').waitFor(PATIENCE);
         await page.evaluate(() => (location.hash = '#/locks/orders/42'));
         await row('granted').waitFor(PATIENCE);
         await call('DELETE', `${url}/v1/locks/orders/42`, null, { 'Lock-Id': id });
