@@ -129,6 +129,10 @@ class Pawld:
                                    Lock_Id=grant["lock_id"])
         assert status == 200 and answer["released"], answer
 
+    def resident_bytes(self):
+        with open(f"/proc/{self.process._process.pid}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
     def metric(self, name):
         text = self.call("GET", "/metrics")[1]
         return int(next(line.split()[1] for line in text.split("\n") if line.startswith(name + " ")))

@@ -206,6 +206,22 @@ class ComingAgain(Case):
         self.assertNotEqual(deaf.wait(PATIENCE), 0)  # it can tell that the stream was cut
         self.assertLess(deaf_read().count(b"event: granted"), events)
 
+    def test_clients_that_are_stopped_take_no_memory_and_no_event_of_others(self):
+        pawld = self.pawld("--workers", "1")
+        _, reader = self.curl(pawld, "reader")
+        stopped = [self.curl(pawld, f"stopped-{i}")[0] for i in range(8)]
+        before = pawld.resident_bytes()
+        for each in stopped:
+            each.send_signal(signal.SIGSTOP)
+        pawld.flood(2 * KEPT_BYTES // 500)
+        until(lambda: pawld.metric("pawl_event_readers") == 1, "the end of those that are stopped")
+        self.assertEqual(pawld.metric("pawl_event_readers_cut_total"), len(stopped))
+        self.assertLess(pawld.resident_bytes() - before, 4 * KEPT_BYTES)  # half of one copy for each
+        grant = pawld.acquire("last")
+        until(lambda: b'"resource":"last"' in reader(), "the last event")
+        self.assertNotIn(b"event: gap", reader())
+        pawld.release(grant)
+
 class WhoMayFollow(Case):
     def keyed(self):
         pawld = self.pawld()
@@ -272,6 +288,17 @@ class WhoMayFollow(Case):
         for each in streams:
             each.close()
         until(lambda: pawld.metric("pawl_event_readers") == 0, "the end of all of them")
+        self.follow(pawld).expect("fleet")
+
+    def test_readers_are_a_quarter_of_the_connections(self):
+        pawld = self.pawld("--workers", "1", "--max-connections", "64")
+        most = pawld.metric("pawl_connections_max") // 4
+        self.assertEqual(pawld.metric("pawl_event_readers_max"), most)
+        streams = [self.follow(pawld) for _ in range(most)]
+        self.assertEqual(pawld.call("GET", "/v1/events")[0], 429)
+        self.assertEqual(pawld.acquire("a")["token"], 1)  # others find room
+        streams[0].close()
+        until(lambda: pawld.metric("pawl_event_readers") < most, "the end of one")
         self.follow(pawld).expect("fleet")
 
     def test_many_readers_of_quiet_names_get_no_gap(self):

@@ -208,6 +208,22 @@ describe('page', { concurrency: 3 }, () => {
         await page.clean();
     });
 
+    test('address of a lock leads to no other call', async (t) => {
+        const { url } = await onFile(t);
+        const page = await open(t, url);
+        await heading(page, 'This server can grant locks.');
+        const paths = [];
+        page.on('request', (request) => paths.push(new URL(request.url()).pathname));
+        for (const name of ['../../readyz', '%2E%2E%2F%2E%2E%2Freadyz', 'orders/./../../../readyz', 'orders//42']) {
+            await page.evaluate((place) => (location.hash = `#/locks/${place}`), name);
+            await seen(page, 'This is not the name of a lock.');
+            await page.evaluate(() => (location.hash = '#/locks'));
+            await heading(page, 'Locks');
+        }
+        assert.deepEqual(paths.filter((path) => !/^\/(v1\/(fleet|locks|events)|metrics|page\/shared\/icon.svg)$/.test(path)), []);
+        await page.clean();
+    });
+
     test('100,000 locks do not freeze the page, and it says what it shows', async (t) => {
         const fleet = await masters(t, 1);
         const { url } = await pawld(t, fleet.flatMap((master) => ['--master', master.url]));
