@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     TROUBLE_MAX = 2048, /* bytes of a sentence, terminated */
@@ -34,8 +35,11 @@ void cli_fleet_votes(const json_t *fleet, char ret_sentence[static CLI_FLEET_SEN
     cli_json_number(fleet, "active", active, sizeof(active));
     cli_json_number(fleet, "n", n, sizeof(n));
     cli_json_number(fleet, "majority", majority, sizeof(majority));
-    (void)snprintf(ret_sentence, CLI_FLEET_SENTENCE_MAX, "%s of %s masters vote, %s are a majority",
-                   active, n, majority);
+    const bool barely =
+        cli_fleet_is_ready(fleet) && strcmp(active, majority) == 0 && strcmp(n, majority) != 0;
+    (void)snprintf(ret_sentence, CLI_FLEET_SENTENCE_MAX,
+                   "%s of %s masters vote, %s are a majority%s", active, n, majority,
+                   barely ? "; if one more fails, no lock can be granted" : "");
 }
 
 /* ---- what is wrong --------------------------------------------------------------------------- */

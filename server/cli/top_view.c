@@ -300,7 +300,7 @@ static void print_events(struct printer *printer, const struct cli_top_model *mo
     char line[128];
     end_row(printer);
     (void)snprintf(line, sizeof(line), "%s%s", all ? "EVENTS" : "LOST, BROKEN OR REFUSED",
-                   !model->live ? ": pawl top does not hear events now"
+                   !model->live ? ": pawl top receives no events now"
                    : rows == 0  ? ": none since pawl top began"
                                 : "");
     print_styled(printer, BOLD, line);

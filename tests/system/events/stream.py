@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 import tempfile
+import time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 sys.path.insert(0, os.path.join(ROOT, "tests/system/client"))
@@ -50,6 +51,7 @@ class Stream:
     def next(self):
         """The next event; None: the stream has ended, and was whole."""
         lines = []
+        end = time.monotonic() + 2 * PATIENCE
         while True:
             line = self.response.readline()
             self.bytes += line
@@ -59,6 +61,7 @@ class Stream:
             text = line.decode().rstrip("\n")
             if text == ":":
                 self.heartbeats += 1
+                assert time.monotonic() < end, "no event comes"
             elif text:
                 lines.append(text)
             elif lines:
