@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     PIECES_A_TURN = 8, /* of one reader */
@@ -272,25 +271,24 @@ static void serve_readers(struct server_event_streams *streams)
     }
 }
 
-/* The time that this thread has had of a core. While it waits for one, streams cost nothing. */
-static uint64_t worker_time_us(void)
+/* A turn that waited for a core took longer than it cost: the rest behind it has an end. */
+static uint64_t rest_of_ms(uint64_t spent_us)
 {
-    struct timespec time;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
+    const uint64_t rest_ms = spent_us * SERVER_EVENTS_SHARE / 1000;
+    if (rest_ms < SERVER_EVENTS_TICK_MS)
+        return SERVER_EVENTS_TICK_MS;
+    return rest_ms < SERVER_EVENTS_REST_MS ? rest_ms : SERVER_EVENTS_REST_MS;
 }
 
 static void on_events_tick(uv_timer_t *timer)
 {
     struct server_event_streams *streams = timer->data;
-    const uint64_t begun_us = worker_time_us();
+    const uint64_t begun_us = server_clock_us();
     look_at_events(streams);
     serve_readers(streams);
-    const uint64_t spent_us = worker_time_us() - begun_us;
-    const uint64_t rest_ms = spent_us * SERVER_EVENTS_SHARE / 1000;
+    const uint64_t spent_us = server_clock_us() - begun_us;
     if (streams->turn)
-        uv_timer_start(timer, on_events_tick,
-                       rest_ms > SERVER_EVENTS_TICK_MS ? rest_ms : SERVER_EVENTS_TICK_MS, 0);
+        uv_timer_start(timer, on_events_tick, rest_of_ms(spent_us), 0);
 }
 
 /* ---- clients --------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ enum {
     SERVER_EVENTS_TICK_MS = 20, /* the least time between two sends */
     SERVER_EVENTS_TURN_US = 3000,
     SERVER_EVENTS_SHARE = 32,
+    SERVER_EVENTS_REST_MS = 500, /* the longest rest: 32 times more than a turn costs */
 };
 
 /* All is borrowed for the life of the streams. */
