@@ -19,7 +19,8 @@
 struct call {
     struct api_batch *batch;
     struct api_request *request;
-    char keep_ms[API_DIGITS_MAX]; /* "": its query is empty */
+    char keep_ms[API_DIGITS_MAX]; /* of its query; "": it is not there */
+    bool force;                   /* the same */
     unsigned status;              /* where @answer is its body */
     char *answer;                 /* as it stands in the body; NULL: none yet, or memory is out */
 };
@@ -28,9 +29,9 @@ struct api_batch {
     struct api_request *request;
     struct api_costly line; /* for calls, which are not costly and never stand in it */
     unsigned count;
-    unsigned unanswered; /* calls; and 1 while they begin */
-    void (*finish)(struct api_request *request, const struct api_batch_answer answers[],
-                   unsigned count); /* NULL: the answer is the list of all */
+    unsigned unanswered;        /* calls; and 1 while they begin */
+    api_batch_finisher *finish; /* NULL: the answer is the list of all */
+    const void *context;        /* its */
     struct call calls[API_BATCH_MAX];
 };
 
@@ -98,7 +99,7 @@ static void finish_batch(struct api_batch *batch)
             answers[i] = (struct api_batch_answer){call->status, call->answer};
     }
     request->batch = NULL;
-    batch->finish(request, answers, batch->count);
+    batch->finish(request, batch->context, answers, batch->count);
     api_batch_free(batch);
 }
 
@@ -158,13 +159,15 @@ static int socket_of(const struct api_request *request)
     return outer->transport->socket(outer);
 }
 
-static void visit_keep_ms(const struct api_request *request,
-                          bool (*visit)(void *context, const char *name, const char *value),
-                          void *context)
+static void visit_call_query(const struct api_request *request,
+                             bool (*visit)(void *context, const char *name, const char *value),
+                             void *context)
 {
     const struct call *call = api_request_exchange(request);
-    if (call->keep_ms[0] != '\0')
-        (void)visit(context, "keep_ms", call->keep_ms);
+    if (call->keep_ms[0] != '\0' && !visit(context, "keep_ms", call->keep_ms))
+        return;
+    if (call->force)
+        (void)visit(context, "force", "true");
 }
 
 /* The body of a call comes at once, and never waits for its next piece. */
@@ -179,7 +182,7 @@ static const struct api_transport transport = {
     .answer = take_call_answer,
     .has_left = batch_has_left,
     .socket = socket_of,
-    .query = visit_keep_ms,
+    .query = visit_call_query,
     .suspend = never,
     .resume = never,
 };
@@ -208,12 +211,11 @@ int api_batch_new(struct api_request *request, struct api_batch **ret_batch)
     return 0;
 }
 
-void api_batch_finish(struct api_batch *batch,
-                      void (*finish)(struct api_request *request,
-                                     const struct api_batch_answer answers[], unsigned count))
+void api_batch_finish(struct api_batch *batch, api_batch_finisher *finish, const void *context)
 {
     assert(batch->unanswered == 0);
     batch->finish = finish;
+    batch->context = context;
 }
 
 bool api_request_is_part(const struct api_request *request)
@@ -235,6 +237,7 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
     assert(batch->count < API_BATCH_MAX);
     give_header(&headers, API_HEADER_LOCK_ID, call->lock_id);
     give_header(&headers, API_HEADER_FENCING_TOKEN, call->token);
+    give_header(&headers, API_HEADER_IF_MATCH, call->match);
     for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
         if (!batch->request->headers.repeated[shared[i]])
             give_header(&headers, shared[i], api_request_header(batch->request, shared[i]));
@@ -250,6 +253,7 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
     if (memory == NULL)
         return FENCE_ENOMEM;
     slot->batch = batch;
+    slot->force = call->force;
     if (call->keep_ms != NULL)
         (void)snprintf(slot->keep_ms, sizeof(slot->keep_ms), "%s", call->keep_ms);
     slot->request =

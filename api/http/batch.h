@@ -24,9 +24,11 @@ struct api_batch;
 struct api_batch_call {
     const char *method;
     const char *path;    /* as in a request line, without a query */
-    const char *keep_ms; /* the only parameter of a query that a call can have */
+    const char *keep_ms; /* a parameter of its query, */
+    bool force;          /* and the other one that a call can have */
     const char *lock_id; /* the header Lock-Id, */
-    const char *token;   /* and Fencing-Token */
+    const char *token;   /* Fencing-Token, */
+    const char *match;   /* and If-Match */
     const char *body;
 };
 
@@ -42,11 +44,13 @@ struct api_batch_answer {
     const char *body; /* JSON, terminated */
 };
 
+/* Answers the request of a batch, or has another batch answer it. The answers are borrowed. */
+typedef void api_batch_finisher(struct api_request *request, const void *context,
+                                const struct api_batch_answer answers[], unsigned count);
+
 /* Has @finish answer the request once all calls are answered, in place of a list of the answers.
- * The answers are borrowed. */
-void api_batch_finish(struct api_batch *batch,
-                      void (*finish)(struct api_request *request,
-                                     const struct api_batch_answer answers[], unsigned count));
+ * @context is borrowed until then. */
+void api_batch_finish(struct api_batch *batch, api_batch_finisher *finish, const void *context);
 
 /* Begins all calls. The batch then answers its request and frees itself: do not touch it again. */
 void api_batch_run(struct api_batch *batch);

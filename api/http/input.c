@@ -88,6 +88,16 @@ int api_input_if_match(struct api_request *request, int64_t *ret_token)
     return result;
 }
 
+int api_input_break_token(struct api_request *request, int64_t *ret_token)
+{
+    const int result = api_input_if_match(request, ret_token);
+    if (result == FENCE_ENOENT)
+        api_problem_answer_detail(request, API_PROBLEM_TOKEN_REQUIRED,
+                                  "Send the token of the grant to break in the If-Match header, in "
+                                  "double quotes, such as \"34\".");
+    return result == 0 ? 0 : FENCE_EINVAL;
+}
+
 int api_input_waited(struct api_request *request, uint32_t *ret_waited_ms)
 {
     const char *text = api_request_header(request, API_HEADER_WAITED_MS);

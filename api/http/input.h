@@ -22,6 +22,10 @@ FENCE_CHECKED int api_input_token(struct api_request *request, int64_t *ret_toke
 /* Reads one token from the If-Match header, in double quotes. The same errors. */
 FENCE_CHECKED int api_input_if_match(struct api_request *request, int64_t *ret_token);
 
+/* The same for a call that breaks a grant, which needs one. FENCE_EINVAL: malformed, or there is
+ * none; answered. */
+FENCE_CHECKED int api_input_break_token(struct api_request *request, int64_t *ret_token);
+
 /* Reads the Waited-Ms header: how long the client has waited before this call; 0: there is none. A
  * longer time than FENCE_WAITED_MAX_MS counts as that. FENCE_EINVAL: malformed, answered. */
 FENCE_CHECKED int api_input_waited(struct api_request *request, uint32_t *ret_waited_ms);

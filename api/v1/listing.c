@@ -103,6 +103,8 @@ static void write_lock(struct api_writer *writer, struct api_request *request,
         api_write_integer(writer, "token", lock->token);
     else
         api_write_null(writer, "token");
+    if (fence_owner_writes(lock->owner))
+        api_write_string(writer, "mode", "write");
     api_write_string(writer, "owner", label);
     if (key_id[0] != '\0' && api_auth_sees_key(request, key_id))
         api_write_string(writer, "key", key_id);

@@ -3,6 +3,7 @@
 #include "api/auth/auth.h"
 #include "api/http/input.h"
 #include "api/http/problem_answer.h"
+#include "api/v1/rwlocks.h"
 #include "fence/protocol/decimal.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/owner.h"
@@ -154,6 +155,8 @@ static void call_acquire(struct api_request *request, const struct api_backend *
         !reserve_locks(request, params, resource, group))
         return;
     fence_owner_join(params->owner, (uint32_t)params->delay_ms, api_request_caller(request), owner);
+    if (params->mode == FENCE_MODE_WRITE)
+        fence_owner_mark_writer(owner);
     if (params->wait_ms > 0)
         api_request_may_wait(request, group != NULL ? group->count : 1);
     bool own_id = params->lock_id[0] != '\0';
@@ -389,7 +392,7 @@ static void release(struct api_request *request, const struct api_backend *backe
     backend->call(backend->context, &call);
 }
 
-/* The route lets holders in. This takes an admin. */
+/* The route lets holders in. This takes an admin. A gate stands for its writer. */
 static void break_grant(struct api_request *request, const struct api_backend *backend)
 {
     struct fence_call call = {
@@ -397,16 +400,17 @@ static void break_grant(struct api_request *request, const struct api_backend *b
         .client = api_request_client(request),
         .lock_id = "",
         .owner = api_request_caller(request),
+        .covers = api_request_is_part(request),
     };
-    if (api_input_lock(request, 0, &call.resource) != 0 ||
-        api_auth_require(request, API_RIGHT_ADMIN, call.resource) != 0)
+    if (api_input_lock(request, 0, &call.resource) != 0)
         return;
-    int result = api_input_if_match(request, &call.token);
-    if (result == FENCE_ENOENT)
-        api_problem_answer_detail(request, API_PROBLEM_TOKEN_REQUIRED,
-                                  "Send the token of the grant to break in the If-Match header, in "
-                                  "double quotes, such as \"34\".");
-    if (result == 0)
+    if (fence_gate_is(call.resource, strlen(call.resource)) && !call.covers) {
+        api_rwlocks_break(request, backend, call.resource);
+        return;
+    }
+    if (api_auth_require(request, API_RIGHT_ADMIN, call.resource) != 0)
+        return;
+    if (api_input_break_token(request, &call.token) == 0)
         backend->call(backend->context, &call);
 }
 
@@ -483,7 +487,8 @@ static int read_watch(struct api_request *request, struct fence_call *call)
     return 0;
 }
 
-/* An inspection, or a watch if the client waits for a change. */
+/* An inspection, or a watch if the client waits for a change. By the name of its gate, a writer is
+ * inspected. */
 static void inspect_lock(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
@@ -493,9 +498,15 @@ static void inspect_lock(struct api_request *request, void *context)
         .lock_id = "",
         .owner = "",
     };
+    char name[FENCE_RESOURCE_MAX + 1];
     if (api_input_lock(request, 0, &call.resource) != 0 || read_watch(request, &call) != 0 ||
         refuse_wait_in_batch(request, call.wait_ms))
         return;
+    if (call.kind == FENCE_CALL_INSPECT && fence_gate_is(call.resource, strlen(call.resource))) {
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(call.resource, "#"), call.resource);
+        call.resource = name;
+        call.mode = FENCE_MODE_WRITE;
+    }
     if (call.kind == FENCE_CALL_WATCH) {
         if (refuse_while_draining(request, backend))
             return;

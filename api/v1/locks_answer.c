@@ -167,29 +167,35 @@ static void write_inspection(struct api_writer *writer, struct api_request *requ
     api_write_integer(writer, "waiters", answer->waiters);
 }
 
+static void write_holder(struct api_writer *writer, struct api_request *request,
+                         const struct fence_seat_shown *seat)
+{
+    write_token_now(writer, seat->token);
+    write_owner(writer, request, seat->owner);
+    api_write_remaining(writer, seat->owner, seat->kept, seat->remaining_ms);
+}
+
 static void write_shown(struct api_writer *writer, struct api_request *request, const char *name,
                         const struct fence_seat_shown *seat, bool names_seat)
 {
     api_write_object(writer, name);
     if (names_seat)
         api_write_integer(writer, "seat", seat->seat);
-    write_token_now(writer, seat->token);
-    write_owner(writer, request, seat->owner);
-    api_write_remaining(writer, seat->owner, seat->kept, seat->remaining_ms);
+    write_holder(writer, request, seat);
     api_write_end(writer);
 }
 
-/* The writer that has all seats; false: there is none. Its token is the greatest, and its lease the
- * shortest. */
+/* The writer: its seats alone are held, and it may have lost some. False: there is none. Its token
+ * is the greatest, and its lease the shortest. */
 static bool find_writer(const struct fence_answer *answer, struct fence_seat_shown *ret_writer)
 {
     const struct fence_seats_shown *shown = answer->shown;
-    if (shown->count == 0 || shown->count < answer->seats)
+    if (shown->count == 0)
         return false;
     struct fence_seat_shown writer = shown->held[0];
-    for (unsigned k = 1; k < shown->count; k++) {
+    for (unsigned k = 0; k < shown->count; k++) {
         const struct fence_seat_shown *seat = &shown->held[k];
-        if (seat->holder != writer.holder)
+        if (seat->holder != writer.holder || !fence_owner_writes(seat->owner))
             return false;
         if (seat->token == 0 || (writer.token != 0 && seat->token > writer.token))
             writer.token = seat->token;
@@ -197,7 +203,7 @@ static bool find_writer(const struct fence_answer *answer, struct fence_seat_sho
             writer.remaining_ms = seat->remaining_ms;
     }
     *ret_writer = writer;
-    return answer->seats > 1;
+    return true;
 }
 
 /* The readers of a name, or its writer. */
@@ -219,6 +225,29 @@ static void write_shared(struct api_writer *writer, struct api_request *request,
     for (unsigned k = 0; k < shown->count && !written; k++)
         write_shown(writer, request, NULL, &shown->held[k], true);
     api_write_end(writer);
+}
+
+/* The writer, as a lock under the name of its gate. */
+static void answer_inspected_writer(struct api_request *request, const struct fence_answer *answer)
+{
+    char gate[FENCE_RESOURCE_MAX + 1];
+    char body[BODY_MAX];
+    struct api_writer writer;
+    struct fence_seat_shown held = {.owner = ""};
+    const bool written = find_writer(answer, &held);
+    (void)snprintf(gate, sizeof(gate), "%s", answer->resource);
+    fence_gate_write(gate);
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "resource", gate);
+    api_write_bool(&writer, "held", written);
+    if (written) {
+        api_write_string(&writer, "mode", "write");
+        write_holder(&writer, request, &held);
+        api_write_integer(&writer, "waiters", answer->waiters);
+    }
+    api_write_end(&writer);
+    answer_json(request, API_OUTCOME_DONE, &writer, NULL);
 }
 
 /* The seats of a semaphore that are held, or who reads or writes. */
@@ -445,6 +474,8 @@ void api_locks_answer(const struct fence_answer *answer, bool left)
         api_problem_answer(request, API_PROBLEM_STOPPING); /* its wait was ended for it */
     else if (answer->error == 0 && answer->group && answer->mode == FENCE_MODE_PLAIN)
         answer_group(request, answer);
+    else if (answer->error == 0 && answer->shown && answer->mode == FENCE_MODE_WRITE)
+        answer_inspected_writer(request, answer);
     else if (answer->error == 0 && answer->shown)
         answer_seats(request, answer);
     else if (answer->error == 0)

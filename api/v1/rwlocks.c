@@ -1,5 +1,6 @@
 #include "api/v1/rwlocks.h"
 
+#include "api/auth/auth.h"
 #include "api/http/batch.h"
 #include "api/http/input.h"
 #include "api/http/problem_answer.h"
@@ -16,6 +17,7 @@
 enum {
     NO_SEAT = -1,
     TTL_MAX = 32,    /* bytes of {"ttl_ms":...}, terminated */
+    FORCE_MAX = 16,  /* bytes of the query's "force" that are looked at */
     BODY_MAX = 1024, /* of an answer: the name needs no escapes */
 };
 
@@ -90,9 +92,10 @@ static void begin_writer(struct api_writer *writer, char *body, size_t size,
 
 /* A seat that was acquired again has a token of its own, and so has the writer then. A client adds
  * served_ms and validity_ms: the sum is that of the seat whose lease ends first. */
-static void finish_extension(struct api_request *request, const struct api_batch_answer answers[],
-                             unsigned count)
+static void finish_extension(struct api_request *request, const void *context,
+                             const struct api_batch_answer answers[], unsigned count)
 {
+    (void)context;
     const struct api_batch_answer *failed = first_failed(answers, count);
     int64_t token = 0, lasts_ms = INT64_MAX, ttl_ms = 0, served_ms = 0;
     unsigned status = 200;
@@ -123,9 +126,10 @@ static void finish_extension(struct api_request *request, const struct api_batch
                   status == 201 ? API_OUTCOME_GRANTED : API_OUTCOME_EXTENDED);
 }
 
-static void finish_release(struct api_request *request, const struct api_batch_answer answers[],
-                           unsigned count)
+static void finish_release(struct api_request *request, const void *context,
+                           const struct api_batch_answer answers[], unsigned count)
 {
+    (void)context;
     const struct api_batch_answer *failed = first_failed(answers, count);
     bool released = true; /* all of it */
     if (failed != NULL) {
@@ -166,8 +170,7 @@ static int add_writers_calls(struct api_batch *batch, unsigned readers, const ch
 
 static void call_for_writer(struct api_request *request, const struct api_backend *backend,
                             const char *name, const struct api_batch_call *call,
-                            void (*finish)(struct api_request *request,
-                                           const struct api_batch_answer answers[], unsigned count))
+                            api_batch_finisher *finish)
 {
     struct api_batch *batch = NULL;
     const unsigned readers = backend->fleet->readers;
@@ -176,7 +179,7 @@ static void call_for_writer(struct api_request *request, const struct api_backen
         return;
     }
     if (api_batch_new(request, &batch) == 0 && add_writers_calls(batch, readers, name, call) == 0) {
-        api_batch_finish(batch, finish);
+        api_batch_finish(batch, finish, NULL);
         api_batch_run(batch);
         return;
     }
@@ -231,6 +234,123 @@ static void extend_shared(struct api_request *request, void *context)
     call_for_writer(request, backend, name, &each, finish_extension);
 }
 
+/* ---- breaking a writer ----------------------------------------------------------------------- */
+
+/* The name in the path of @request, which may name the gate. */
+static void rwlock_of(const struct api_request *request,
+                      char ret_name[static FENCE_RESOURCE_MAX + 1])
+{
+    const char *text = api_request_param(request, 0);
+    (void)snprintf(ret_name, FENCE_RESOURCE_MAX + 1, "%.*s", (int)strcspn(text, "#"), text);
+}
+
+static void answer_broken(struct api_request *request, int64_t token, bool released)
+{
+    char body[BODY_MAX];
+    struct api_writer writer;
+    begin_writer(&writer, body, sizeof(body), request);
+    api_write_bool(&writer, "released", released);
+    api_write_integer(&writer, "token", token);
+    answer_writer(request, &writer, 200, released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD);
+}
+
+/* @now: the writer's token. 0: the masters differ. */
+static void answer_mismatch(struct api_request *request, int64_t now)
+{
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    api_problem_begin(&writer, body, API_PROBLEM_TOKEN_MISMATCH, NULL);
+    api_write_string(&writer, "resource", api_request_param(request, 0));
+    if (now > 0)
+        api_write_integer(&writer, "token", now);
+    else
+        api_write_null(&writer, "token");
+    api_problem_end(&writer, request, API_PROBLEM_TOKEN_MISMATCH, -1);
+}
+
+static void finish_break(struct api_request *request, const void *context,
+                         const struct api_batch_answer answers[], unsigned count)
+{
+    (void)context;
+    int64_t token = 0;
+    for (unsigned k = 0; k < count; k++) {
+        if (succeeded(&answers[k]))
+            continue;
+        hand_on_problem(request, &answers[k]);
+        return;
+    }
+    if (api_input_if_match(request, &token) == 0)
+        answer_broken(request, token, true);
+}
+
+/* The token that the client named is that of the writer: the batch begins that breaks it. */
+static void break_if_seen(struct api_request *request, const void *context,
+                          const struct api_batch_answer answers[], unsigned count)
+{
+    const struct api_backend *backend = context;
+    int64_t token = 0;
+    char match[API_DIGITS_MAX + 2], name[FENCE_RESOURCE_MAX + 1];
+    assert(count == 1);
+    if (!succeeded(&answers[0])) {
+        hand_on_problem(request, &answers[0]);
+        return;
+    }
+    if (api_input_if_match(request, &token) != 0)
+        return; /* it was read before */
+    const int64_t seen = integer_in(answers[0].body, "\"token\":", 0);
+    if (strstr(answers[0].body, "\"held\":true") == NULL) {
+        answer_broken(request, token, false);
+        return;
+    }
+    if (seen != token) {
+        answer_mismatch(request, seen);
+        return;
+    }
+    (void)snprintf(match, sizeof(match), "\"%" PRId64 "\"", token);
+    rwlock_of(request, name);
+    call_for_writer(request, backend, name,
+                    &(struct api_batch_call){.method = "DELETE", .match = match, .force = true},
+                    finish_break);
+}
+
+void api_rwlocks_break(struct api_request *request, const struct api_backend *backend,
+                       const char *name)
+{
+    struct api_batch *batch = NULL;
+    char gate[FENCE_RESOURCE_MAX + 1], path[API_LOCK_PATH_MAX + 1];
+    int64_t token = 0;
+    if (api_auth_require(request, API_RIGHT_ADMIN, name) != 0 ||
+        api_input_break_token(request, &token) != 0)
+        return;
+    (void)snprintf(gate, sizeof(gate), "%s", name);
+    fence_gate_write(gate);
+    api_lock_path(gate, path);
+    const struct api_batch_call look = {.method = "GET", .path = path};
+    if (api_batch_new(request, &batch) == 0 && api_batch_add(batch, &look) == 0) {
+        api_batch_finish(batch, break_if_seen, backend);
+        api_batch_run(batch);
+        return;
+    }
+    api_batch_free(batch);
+    api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+}
+
+static void break_shared(struct api_request *request, const struct api_backend *backend,
+                         const char *name, const char *force, int64_t seat)
+{
+    if (strcmp(force, "true") != 0)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "force must be true; leave it out to release your own lock.");
+    else if (seat != NO_SEAT)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "force breaks the writer, which has no seat. To break a reader, "
+                                  "send DELETE /v1/locks/{name}%%23{seat}?force=true.");
+    else
+        api_rwlocks_break(request, backend, name);
+}
+
+/* ---- releasing ------------------------------------------------------------------------------- */
+
 static void release_shared(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
@@ -238,11 +358,19 @@ static void release_shared(struct api_request *request, void *context)
         .kind = FENCE_CALL_RELEASE, .client = api_request_client(request), .owner = ""};
     const char *name = NULL;
     char lock[FENCE_RESOURCE_MAX + 1];
+    char force[FORCE_MAX + 1] = "";
     int64_t seat = NO_SEAT;
-    const struct api_query_param param = {
-        .name = "seat", .type = API_QUERY_INTEGER, .max = FENCE_READERS_MAX - 1, .integer = &seat};
-    if (api_input_rwlock(request, 0, &name) != 0 || api_input_query(request, &param, 1) != 0 ||
-        api_input_lock_id(request, &call.lock_id) != 0)
+    const struct api_query_param params[] = {
+        {.name = "seat", .type = API_QUERY_INTEGER, .max = FENCE_READERS_MAX - 1, .integer = &seat},
+        {.name = "force", .type = API_QUERY_TEXT, .min = 1, .max = FORCE_MAX, .text = force},
+    };
+    if (api_input_rwlock(request, 0, &name) != 0 || api_input_query(request, params, 2) != 0)
+        return;
+    if (force[0] != '\0') {
+        break_shared(request, backend, name, force, seat);
+        return;
+    }
+    if (api_input_lock_id(request, &call.lock_id) != 0)
         return;
     if (seat != NO_SEAT) {
         name_seat(name, seat, lock);

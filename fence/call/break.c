@@ -81,7 +81,7 @@ void core_break_admitted(struct fence_core *core, struct call *call)
     uint32_t active = fence_fleet_active(&core->fleet);
     core_call_move(call, CALL_BREAKING);
     call->lock_id[0] = '\0';
-    fence_breaking_begin(&call->breaking, call->token, core->fleet.n, active);
+    fence_breaking_begin(&call->breaking, call->token, call->covers, core->fleet.n, active);
     ask(core, call, FENCE_REQUEST_INSPECT, active);
     conclude_break(core, call);
 }

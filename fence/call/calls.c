@@ -10,14 +10,14 @@
 #include <assert.h>
 #include <string.h>
 
-/* A writer asks for the gate first. */
+/* A writer asks for the gate first. It is shown by its seats. */
 static unsigned seats_of(const struct fence_core *core, const struct fence_call *asked)
 {
     switch (asked->mode) {
     case FENCE_MODE_READ:
         return core->fleet.readers;
     case FENCE_MODE_WRITE:
-        return 0;
+        return asked->kind == FENCE_CALL_INSPECT ? core->fleet.readers : 0;
     default:
         return asked->seats;
     }
@@ -54,6 +54,7 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
         .wait_until_us = asked->wait_ms ? core->now_us + asked->wait_ms * UINT64_C(1000) : 0,
         .group = FENCE_NOBODY,
         .idempotent = asked->idempotent,
+        .covers = asked->covers,
     };
     if (call->kind == FENCE_CALL_ACQUIRE)
         call->acquire.place = FENCE_NOBODY;

@@ -58,7 +58,7 @@ static void answer_shown(struct fence_core *core, struct call *call,
             note_held(&shown->told, k, &shown->votes[k]);
     answer->shown = &shown->told;
     answer->waiters = queue ? queue->length : 0;
-    if (call->mode == FENCE_MODE_READ)
+    if (call->mode != FENCE_MODE_PLAIN)
         answer->waiters += core_writers_waiting(core, call->resource);
     core_seats_end_show(&core->seats, call->show.index);
     core_finish(core, call);

@@ -3,6 +3,8 @@
 #include "fence/base/moves.h"
 #include "fence/base/set.h"
 #include "fence/listing/walk.h"
+#include "fence/protocol/owner.h"
+#include "fence/protocol/seat.h"
 
 #include <assert.h>
 #include <string.h>
@@ -228,6 +230,8 @@ static void add_lock(struct fence_listing *listing, const struct fence_answer *s
     assert(strlen(seen->resource) <= FENCE_RESOURCE_MAX && strlen(seen->owner) <= FENCE_OWNER_MAX);
     struct fence_listed *lock = &listing->locks[listing->count++];
     memcpy(lock->resource, seen->resource, strlen(seen->resource) + 1);
+    if (fence_owner_writes(seen->owner))
+        fence_gate_write(lock->resource);
     memcpy(lock->owner, seen->owner, strlen(seen->owner) + 1);
     lock->token = listing->kind == FENCE_LISTING_COUNTERS ? seen->value : seen->token;
     lock->remaining_ms = seen->remaining_ms;
@@ -242,12 +246,21 @@ static bool is_of_one_name(const struct fence_listing *listing, int error)
            (error == FENCE_ENOENT || error == FENCE_ECONTENDED || fence_error_is_obstacle(error));
 }
 
+/* A writer is listed once, under the name of its gate, by its last seat: that has the greatest
+ * number. A writer that waits has the gate alone, and is not listed. */
+static bool lists_writer(const struct fence_listing *listing, const struct fence_answer *seen)
+{
+    unsigned seat = 0;
+    return fence_seat_read(seen->resource, strlen(seen->resource), &seat) &&
+           seat + 1 == listing->fleet->readers;
+}
+
 /* A counter that a majority does not have yet was never counted for anybody. */
 static bool is_there(const struct fence_listing *listing, const struct fence_answer *seen)
 {
     if (listing->kind == FENCE_LISTING_COUNTERS)
         return seen->error != FENCE_ENOENT;
-    return seen->held;
+    return seen->held && (!fence_owner_writes(seen->owner) || lists_writer(listing, seen));
 }
 
 static void on_inspected(struct fence_listing *listing, const struct fence_answer *seen)

@@ -18,7 +18,7 @@ enum {
     FENCE_KEY_ID_MAX = 16,
     FENCE_DELAY_DIGITS = 8, /* of the delay of a lock in milliseconds, up to FENCE_TTL_CEILING_MS */
     FENCE_OWNER_MAX =       /* fence/protocol/owner.h */
-        FENCE_LABEL_MAX + 1 + FENCE_DELAY_DIGITS + 1 + FENCE_KEY_ID_MAX,
+        1 + FENCE_LABEL_MAX + 1 + FENCE_DELAY_DIGITS + 1 + FENCE_KEY_ID_MAX,
     FENCE_ID_HEX_LEN = 40,      /* the id of a server's process, or of a fleet */
     FENCE_LINEAGE_MAX = 63,     /* bytes of a lineage */
     FENCE_HOST_MAX = 45,        /* bytes of an IP address as text */

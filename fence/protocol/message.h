@@ -61,10 +61,13 @@ struct fence_call {
                                       * @resource alone. Borrowed for the step */
     unsigned seats; /* acquire: one of so many seats of @resource (fence/protocol/seat.h), up to
                      * FENCE_SEATS_MAX. Inspect: each of them. 0: @resource itself, or @group */
-    enum fence_mode mode; /* acquire: to read or to write. Inspect: READ, each seat of readers.
-                           * Else PLAIN. @seats is 0 where it is not PLAIN, and @group NULL */
+    enum fence_mode mode; /* acquire: to read or to write. Inspect: READ, each seat of readers, and
+                           * WRITE, the same for its writer. Else PLAIN. @seats is 0 where it is
+                           * not PLAIN, and @group NULL */
     bool idempotent;  /* acquire: @lock_id is the client's own, and this may be a retry. A lock that
                        * is there under it counts as acquired */
+    bool covers;      /* break: @token is a writer's, and @resource one of its locks: a number up to
+                       * @token is of the grant */
     int64_t token;    /* extend, break, watch: the grant's token. Watch: FENCE_WATCH_FREE waits
                        * until the lock is held */
     uint32_t ttl_ms;  /* acquire, extend */

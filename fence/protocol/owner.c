@@ -23,6 +23,7 @@ bool fence_key_id_valid(const char *id, size_t len)
 
 /* The parts of a valid owner; pointers into it. */
 struct parts {
+    const char *label;
     size_t label_len;
     uint32_t delay_ms;
     const char *key_id; /* NULL: none */
@@ -42,11 +43,14 @@ static bool read_delay_part(const char *digits, size_t len, uint32_t *ret_delay_
 static bool take_apart(const char *owner, size_t len, struct parts *ret_parts)
 {
     const char *end = owner + len;
+    owner += len > 0 && owner[0] == FENCE_WRITER_MARK;
+    len = (size_t)(end - owner);
     const char *key_at = memchr(owner, FENCE_OWNER_SEPARATOR, len);
     const char *text_end = key_at != NULL ? key_at : end;
     const char *delay_at = memchr(owner, FENCE_DELAY_SEPARATOR, (size_t)(text_end - owner));
     const char *label_end = delay_at != NULL ? delay_at : text_end;
     *ret_parts = (struct parts){
+        .label = owner,
         .label_len = (size_t)(label_end - owner),
         .key_id = key_at != NULL ? key_at + 1 : NULL,
     };
@@ -84,14 +88,27 @@ void fence_owner_join(const char *label, uint32_t delay_ms, const char *key_id,
     memcpy(ret_owner + len + 1, key_id, id_len + 1);
 }
 
+void fence_owner_mark_writer(char owner[static FENCE_OWNER_MAX + 1])
+{
+    const size_t len = strlen(owner);
+    assert(len < FENCE_OWNER_MAX && !fence_owner_writes(owner));
+    memmove(owner + 1, owner, len + 1);
+    owner[0] = FENCE_WRITER_MARK;
+}
+
+bool fence_owner_writes(const char *owner)
+{
+    return owner[0] == FENCE_WRITER_MARK;
+}
+
 const char *fence_owner_split(const char *owner, char ret_label[static FENCE_OWNER_MAX + 1])
 {
     const size_t len = strlen(owner);
     struct parts parts;
     assert(len <= FENCE_OWNER_MAX);
     if (!take_apart(owner, len, &parts))
-        parts = (struct parts){.label_len = len};
-    memcpy(ret_label, owner, parts.label_len);
+        parts = (struct parts){.label = owner, .label_len = len};
+    memcpy(ret_label, parts.label, parts.label_len);
     ret_label[parts.label_len] = '\0';
     return parts.key_id != NULL ? parts.key_id : "";
 }

@@ -2,8 +2,11 @@
  * lock without a delay opens as its lease ends. Only a client that asks for a delay gets one, and
  * masters keep it with the lock, so that whoever extends the lock keeps its delay, too.
  *
- *     <label> [FENCE_DELAY_SEPARATOR <delay in ms>] [FENCE_OWNER_SEPARATOR <key id>]
+ *     [FENCE_WRITER_MARK] <label> [FENCE_DELAY_SEPARATOR <delay in ms>] [FENCE_OWNER_SEPARATOR <key
+ * id>]
  *
+ * The mark is on each seat, and on the gate, of a writer (fence/protocol/seat.h): a seat by itself
+ * tells whether a reader or a writer has it.
  * The key id is there if the grant was asked for with a key. The client chooses the label, and a
  * label has no control character. So no client can name a key that is not its own. Pure. */
 #ifndef FENCE_PROTOCOL_OWNER_H
@@ -15,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define FENCE_WRITER_MARK     '\x1d' /* GS, the group separator of ASCII */
 #define FENCE_DELAY_SEPARATOR '\x1e' /* RS, the record separator of ASCII */
 #define FENCE_OWNER_SEPARATOR '\x1f' /* US, the unit separator of ASCII */
 
@@ -31,6 +35,12 @@ bool fence_owner_valid(const char *owner, size_t len);
  * FENCE_TTL_CEILING_MS; @key_id is valid, or "" for none. */
 void fence_owner_join(const char *label, uint32_t delay_ms, const char *key_id,
                       char ret_owner[static FENCE_OWNER_MAX + 1]);
+
+/* Marks @owner as a writer's. Precondition: @owner has room, and no mark. */
+void fence_owner_mark_writer(char owner[static FENCE_OWNER_MAX + 1]);
+
+/* True if @owner is marked as a writer's. */
+bool fence_owner_writes(const char *owner);
 
 /* Copies the label, terminated, and returns the id of the key: "" if there is none, else a part of
  * @owner. An @owner of at most FENCE_OWNER_MAX bytes that is not valid is a label as a whole. */

@@ -7,11 +7,12 @@
 #include <assert.h>
 #include <string.h>
 
-void fence_breaking_begin(struct fence_breaking *breaking, int64_t token, unsigned n,
+void fence_breaking_begin(struct fence_breaking *breaking, int64_t token, bool covers, unsigned n,
                           uint32_t asked)
 {
     assert(token > 0);
     breaking->token = token;
+    breaking->covers = covers;
     breaking->breaks = false;
     breaking->named = 0;
     breaking->later = 0;
@@ -30,6 +31,11 @@ void fence_breaking_break(struct fence_breaking *breaking, uint32_t asked)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
+static bool is_meant(const struct fence_breaking *breaking, int64_t number)
+{
+    return breaking->covers ? number <= breaking->token : number == breaking->token;
+}
+
 /* How many masters name the token with the lock id that master @i names. */
 static unsigned naming_as(const struct fence_breaking *breaking, unsigned i)
 {
@@ -37,7 +43,7 @@ static unsigned naming_as(const struct fence_breaking *breaking, unsigned i)
     unsigned count = 0;
     for (unsigned j = 0; j < breaking->seen.tally.n; j++)
         count += fence_set_has(holders->named, j) && holders->hash[j] == holders->hash[i] &&
-                 holders->number[j] == breaking->token;
+                 is_meant(breaking, holders->number[j]);
     return count;
 }
 
@@ -45,7 +51,7 @@ static void see(struct fence_breaking *breaking, unsigned i, const struct fence_
 {
     bool owes = fence_set_has(breaking->seen.tally.open, i);
     fence_quorum_call_reply(&breaking->seen, i, reply);
-    if (!owes || reply->kind != FENCE_REPLY_HELD || reply->number != breaking->token ||
+    if (!owes || reply->kind != FENCE_REPLY_HELD || !is_meant(breaking, reply->number) ||
         strcmp(reply->holder, FENCE_TOMBSTONE) == 0)
         return;
     unsigned naming = naming_as(breaking, i);
@@ -125,7 +131,7 @@ static bool may_be_the_grants(const struct fence_breaking *breaking, enum fence_
 {
     unsigned n = breaking->seen.tally.n;
     int64_t now = seen_token(breaking);
-    if (breaking->named == 0 || (now != 0 && now != breaking->token))
+    if (breaking->named == 0 || (now != 0 && !is_meant(breaking, now)))
         return false;
     return reading == FENCE_VERDICT_NO ||
            having(breaking) + n - heard(breaking) >= fence_majority(n);

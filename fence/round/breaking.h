@@ -39,6 +39,7 @@ enum fence_break_verdict {
 
 struct fence_breaking {
     int64_t token;
+    bool covers;    /* the grant of any number up to the token: it is one of a writer's locks */
     bool breaks;    /* the second round is under way */
     unsigned named; /* masters that name @lock_id with the token */
     unsigned later; /* second round: masters where the lock id has a number above the token */
@@ -49,8 +50,10 @@ struct fence_breaking {
     char lock_id[FENCE_LOCK_ID_MAX + 1];
 };
 
-/* Begins the first round, which asks the masters in @asked. */
-void fence_breaking_begin(struct fence_breaking *breaking, int64_t token, unsigned n,
+/* Begins the first round, which asks the masters in @asked. @covers: the lock is one of several
+ * under
+ * @token, the greatest of their numbers. */
+void fence_breaking_begin(struct fence_breaking *breaking, int64_t token, bool covers, unsigned n,
                           uint32_t asked);
 
 /* Begins the second round, which asks the masters in @asked. Precondition: FENCE_BREAK_FOUND. */

@@ -178,6 +178,7 @@ struct call {
     uint64_t wait_until_us; /* acquire, watch; 0: it does not wait */
     uint32_t group;         /* acquire: of several, in core->groups; FENCE_NOBODY: of one */
     bool idempotent;        /* the lock id is the client's own; may be a retry */
+    bool covers;            /* break: the token covers all numbers up to it */
     bool waited;            /* acquire: it stood behind another, or paused */
     unsigned tries;         /* attempts or rounds that began */
     unsigned unbacked;      /* refusals of the view that held, for which it began anew */

@@ -3,6 +3,8 @@
 #include "fence/state/trace.h"
 #include "server/loop/audit.h"
 #include "server/loop/batch_delay.h"
+#include "server/loop/declined.h"
+#include "server/loop/later.h"
 #include "server/loop/masters.h"
 #include "server/loop/masters_log.h"
 #include "server/system/clock.h"
@@ -34,21 +36,16 @@ struct server_driver {
     struct server_run_delay run_delay;
     uint64_t delay_due_us; /* when it is looked at again */
     struct server_batch_delay batch_delay;
-    bool looks_again;      /* the sockets, before time is told to the core */
-    uint64_t now_us;       /* when the present event happened */
-    uint64_t timer_due_us; /* FENCE_NEVER: not set */
-    int handles;           /* not yet closed */
-    bool stepped;          /* an event came since this was cleared */
-    struct {
-        bool any;
-        struct fence_taken taken; /* its strings are these: */
-        char resource[FENCE_RESOURCE_MAX + 1];
-        char lock_id[FENCE_LOCK_ID_MAX + 1];
-        struct fence_group group;
-    } declined;       /* granted in this step to a client that has gone */
-    bool calling;     /* the present event is a call */
-    bool tells_waits; /* to config.waits */
-    bool acting;      /* effects are being carried out: no event may come in between */
+    bool looks_again;                /* the sockets, before time is told to the core */
+    uint64_t now_us;                 /* when the present event happened */
+    uint64_t timer_due_us;           /* FENCE_NEVER: not set */
+    int handles;                     /* not yet closed */
+    bool stepped;                    /* an event came since this was cleared */
+    struct server_declined declined; /* granted in this step to a client that has gone */
+    bool calling;                    /* the present event is a call */
+    bool tells_waits;                /* to config.waits */
+    struct server_later later;       /* calls that came while */
+    bool acting; /* effects are being carried out: no event may come in between */
 };
 
 /* ---- effects --------------------------------------------------------------------------------- */
@@ -88,31 +85,13 @@ static void reset(struct server_driver *driver, uint32_t masters)
             storage_master_reset(driver->masters[i]);
 }
 
-static void decline(struct server_driver *driver, const struct fence_answer *answer)
-{
-    assert(answer->kind == FENCE_CALL_ACQUIRE && !answer->error);
-    snprintf(driver->declined.resource, sizeof(driver->declined.resource), "%s", answer->resource);
-    snprintf(driver->declined.lock_id, sizeof(driver->declined.lock_id), "%s", answer->lock_id);
-    if (answer->group)
-        driver->declined.group = *answer->group;
-    driver->declined.any = true;
-    driver->declined.taken = (struct fence_taken){
-        .resource = driver->declined.resource,
-        .group = answer->group ? &driver->declined.group : NULL,
-        .lock_id = driver->declined.lock_id,
-        .attempt = answer->attempt,
-        .ttl_ms = answer->ttl_ms + answer->delay_ms,
-        .masters = answer->sent,
-    };
-}
-
 static void answer_client(struct server_driver *driver, const struct fence_answer *answer)
 {
     if (!driver->calling) /* who is refused at once is no burst of clients that masters kept */
         server_batch_delay_answered(&driver->batch_delay, driver->now_us);
     bool arrived = driver->config.answer(driver->config.context, answer);
     if (!arrived && answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
-        decline(driver, answer);
+        server_declined_note(&driver->declined, answer);
 }
 
 static void act(struct server_driver *driver, const struct fence_effect *effect)
@@ -141,6 +120,7 @@ static void act(struct server_driver *driver, const struct fence_effect *effect)
 }
 
 static void take_back(struct server_driver *driver);
+static void begin_later(struct server_driver *driver);
 
 static void step(struct server_driver *driver, struct fence_event *event)
 {
@@ -156,6 +136,7 @@ static void step(struct server_driver *driver, struct fence_event *event)
     driver->acting = false;
     if (driver->declined.any)
         take_back(driver);
+    begin_later(driver);
 }
 
 /* One step answers at most one grant, and taking back grants nothing. */
@@ -271,7 +252,7 @@ void server_driver_left(struct server_driver *driver, uint64_t client)
     step(driver, &event);
 }
 
-void server_driver_call(struct server_driver *driver, const struct fence_call *call)
+static void begin_core_call(struct server_driver *driver, const struct fence_call *call)
 {
     struct fence_event event;
     server_batch_delay_asked(&driver->batch_delay);
@@ -282,6 +263,25 @@ void server_driver_call(struct server_driver *driver, const struct fence_call *c
     driver->calling = true;
     step(driver, &event);
     driver->calling = false;
+}
+
+static void begin_later(struct server_driver *driver)
+{
+    struct fence_call call;
+    if (driver->later.begins)
+        return;
+    driver->later.begins = true;
+    while (server_later_take(&driver->later, &call))
+        begin_core_call(driver, &call);
+    driver->later.begins = false;
+}
+
+void server_driver_call(struct server_driver *driver, const struct fence_call *call)
+{
+    if (!driver->acting)
+        begin_core_call(driver, call);
+    else if (!server_later_add(&driver->later, call))
+        server_later_refuse(call, driver->config.answer, driver->config.context);
 }
 
 /* ---- the turn -------------------------------------------------------------------------------- */

@@ -65,7 +65,8 @@ FENCE_CHECKED int server_driver_new(const struct server_driver_config *config,
  * last callbacks: run it until it is empty. NULL is fine. */
 void server_driver_free(struct server_driver *driver);
 
-/* A client's call; it is answered by config.answer, perhaps before this returns. */
+/* A client's call; it is answered by config.answer, perhaps before this returns. Allowed in
+ * config.answer, too: then the strings of @call last until it is answered. */
 void server_driver_call(struct server_driver *driver, const struct fence_call *call);
 
 /* The client of a call has gone. An acquire of its is answered by that. */

@@ -103,17 +103,22 @@ static void holders(unsigned i, size_t count, const uint64_t *of)
     give_found(FENCE_LISTING_EVENT_HOLDERS, i, &found);
 }
 
-static void inspected(const char *resource, int error, bool held)
+static void inspected_of(const char *resource, const char *owner, int error, bool held)
 {
     const struct fence_answer answer = {.kind = FENCE_CALL_INSPECT,
                                         .error = error,
                                         .resource = resource,
-                                        .owner = "me",
+                                        .owner = owner,
                                         .token = 5,
                                         .remaining_ms = 100,
                                         .held = held};
     give_noted(
         (struct fence_listing_event){.kind = FENCE_LISTING_EVENT_INSPECTED, .answer = &answer});
+}
+
+static void inspected(const char *resource, int error, bool held)
+{
+    inspected_of(resource, "me", error, held);
 }
 
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, ""})
@@ -413,6 +418,26 @@ static void only_what_is_held_is_listed(void **state)
     assert_int_equal(page->locks[0].remaining_ms, 100);
 }
 
+/* By its last seat, which has the greatest number. */
+static void writer_is_listed_once_and_a_reader_by_its_seat(void **state)
+{
+    begin(1, 10);
+    fleet.readers = 3;
+    scanned(0, 0, NAMES("r#1", "r#2", "w#0", "w#1", "w#2", "w#w"));
+    go_on();
+    inspected("r#1", 0, true);
+    inspected("r#2", 0, true);
+    inspected_of("w#0", "\x1dme", 0, true);
+    inspected_of("w#1", "\x1dme", 0, true);
+    inspected_of("w#2", "\x1dme", 0, true);
+    inspected_of("w#w", "\x1dme", 0, true);
+    go_on();
+    const struct fence_listing_answer *page = answered(0, 3);
+    assert_string_equal(page->locks[0].resource, "r#1");
+    assert_string_equal(page->locks[1].resource, "r#2");
+    assert_string_equal(page->locks[2].resource, "w#w");
+}
+
 static void names_are_inspected_so_many_at_a_time(void **state)
 {
     static char text[FENCE_LISTING_CALLS + 1][8];
@@ -525,6 +550,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(step_that_covers_another_part_now_is_listed_from_its_first_name),
     cmocka_unit_test(page_ends_after_so_many_steps),
     cmocka_unit_test(only_what_is_held_is_listed),
+    cmocka_unit_test(writer_is_listed_once_and_a_reader_by_its_seat),
     cmocka_unit_test(names_are_inspected_so_many_at_a_time),
     cmocka_unit_test(inspection_that_failed_fails_the_page),
     cmocka_unit_test(master_is_waited_for_only_so_long),

@@ -112,7 +112,8 @@ static void owner_is_bounded_by_its_parts(void **state)
 {
     char text[FENCE_OWNER_MAX + 2];
     memset(text, 'a', sizeof(text));
-    memcpy(text + FENCE_LABEL_MAX,
+    text[0] = FENCE_WRITER_MARK;
+    memcpy(text + 1 + FENCE_LABEL_MAX,
            "\x1e"
            "86400000\x1f",
            FENCE_DELAY_DIGITS + 2);
@@ -161,6 +162,22 @@ static void label_never_names_a_key(void **state)
     assert_string_equal(fence_owner_split(joined, label), "");
 }
 
+static void mark_of_a_writer_is_no_part_of_the_label(void **state)
+{
+    char longest[FENCE_LABEL_MAX + 1], joined[FENCE_OWNER_MAX + 1], found[FENCE_OWNER_MAX + 1];
+    memset(longest, 'x', FENCE_LABEL_MAX);
+    longest[FENCE_LABEL_MAX] = '\0';
+    fence_owner_join(longest, FENCE_TTL_CEILING_MS, "0123456789abcdef", joined);
+    assert_false(fence_owner_writes(joined));
+    fence_owner_mark_writer(joined);
+    assert_true(fence_owner_writes(joined));
+    assert_true(owner(joined));
+    assert_string_equal(fence_owner_split(joined, found), "0123456789abcdef");
+    assert_string_equal(found, longest);
+    assert_int_equal(fence_owner_delay_ms(joined), FENCE_TTL_CEILING_MS);
+    assert_false(owner("w\x1d"));
+}
+
 static void what_another_program_wrote_is_a_label(void **state)
 {
     char label[FENCE_OWNER_MAX + 1];
@@ -185,6 +202,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(owner_is_bounded_by_its_parts),
     cmocka_unit_test(what_is_joined_is_split_again),
     cmocka_unit_test(label_never_names_a_key),
+    cmocka_unit_test(mark_of_a_writer_is_no_part_of_the_label),
     cmocka_unit_test(what_another_program_wrote_is_a_label),
 };
 

@@ -61,12 +61,17 @@ static void reply_all(struct fence_breaking *breaking, const char *letters)
     }
 }
 
-static struct fence_breaking seen(const char *letters)
+static struct fence_breaking seen_of(const char *letters, bool covers)
 {
     struct fence_breaking breaking;
-    fence_breaking_begin(&breaking, TOKEN, (unsigned)strlen(letters), asked(letters));
+    fence_breaking_begin(&breaking, TOKEN, covers, (unsigned)strlen(letters), asked(letters));
     reply_all(&breaking, letters);
     return breaking;
+}
+
+static struct fence_breaking seen(const char *letters)
+{
+    return seen_of(letters, false);
 }
 
 static struct fence_breaking broken(const char *letters)
@@ -114,6 +119,16 @@ static void another_token_is_a_mismatch(void **state)
     SEEN_IS("oon", MISMATCH);
     struct fence_breaking breaking = seen("BBa");
     assert_int_equal(fence_breaking_token_now(&breaking), TOKEN + 3);
+}
+
+/* A writer's seats have numbers up to its token. */
+static void token_that_covers_is_of_any_number_up_to_it(void **state)
+{
+    assert_int_equal(verdict(seen_of("oon", true)), FENCE_BREAK_FOUND);
+    assert_int_equal(verdict(seen_of("aan", true)), FENCE_BREAK_FOUND);
+    assert_int_equal(verdict(seen_of("AAn", true)), FENCE_BREAK_MISMATCH);
+    assert_int_equal(verdict(seen_of("nnn", true)), FENCE_BREAK_FREE);
+    assert_string_equal(seen_of("oon", true).lock_id, "a");
 }
 
 /* It was given the number by a master whose counter is behind. */
@@ -216,6 +231,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(lock_id_is_found_where_a_majority_may_have_the_grant),
     cmocka_unit_test(few_may_have_what_is_left_of_it),
     cmocka_unit_test(another_token_is_a_mismatch),
+    cmocka_unit_test(token_that_covers_is_of_any_number_up_to_it),
     cmocka_unit_test(attempt_that_was_given_the_number_is_no_holder),
     cmocka_unit_test(lock_that_nobody_holds_is_free),
     cmocka_unit_test(too_few_answers_say_nothing),

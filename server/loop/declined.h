@@ -1,0 +1,19 @@
+/* A grant whose client has gone: the core takes it back once its effects are carried out. */
+#ifndef SERVER_LOOP_DECLINED_H
+#define SERVER_LOOP_DECLINED_H
+
+#include "fence/protocol/message.h"
+
+/* All zero: none. */
+struct server_declined {
+    bool any;
+    struct fence_taken taken; /* its strings are these: */
+    char resource[FENCE_RESOURCE_MAX + 1];
+    char lock_id[FENCE_LOCK_ID_MAX + 1];
+    struct fence_group group;
+};
+
+/* Notes the grant that @answer tells of. */
+void server_declined_note(struct server_declined *declined, const struct fence_answer *answer);
+
+#endif

@@ -1,0 +1,39 @@
+#include "server/loop/later.h"
+
+#include "fence/protocol/error.h"
+
+bool server_later_add(struct server_later *later, const struct fence_call *call)
+{
+    if (later->count == SERVER_LATER_MAX)
+        return false;
+    later->calls[(later->first + later->count++) % SERVER_LATER_MAX] = *call;
+    return true;
+}
+
+bool server_later_take(struct server_later *later, struct fence_call *ret_call)
+{
+    if (later->count == 0)
+        return false;
+    *ret_call = later->calls[later->first];
+    later->first = (later->first + 1) % SERVER_LATER_MAX;
+    later->count--;
+    return true;
+}
+
+void server_later_refuse(const struct fence_call *call,
+                         bool (*answer)(void *context, const struct fence_answer *answer),
+                         void *context)
+{
+    const struct fence_answer refused = {
+        .kind = call->kind,
+        .error = FENCE_EBUSY,
+        .origin = call->origin,
+        .client = call->client,
+        .resource = call->resource,
+        .seats = call->seats,
+        .mode = call->mode,
+        .lock_id = "",
+        .owner = "",
+    };
+    (void)answer(context, &refused);
+}

@@ -1,0 +1,121 @@
+"""A writer of a read-write lock is one holder: it is listed, shown and broken as one."""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
+sys.path.insert(0, os.path.join(ROOT, "tests/system/client"))
+from python_service import PATIENCE, Fleet, Service  # noqa: E402
+
+PAWL = os.path.join(os.environ.get("PAWL_BUILD", os.path.join(ROOT, "build")), "bin/pawl")
+TTL_MS = 60000
+READERS = 32
+
+
+class Shown(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.fleet = Fleet()
+        cls.addClassCleanup(cls.fleet.end)
+        cls.service = Service(cls.fleet)
+        cls.addClassCleanup(cls.service.process.kill)
+
+    def ask(self, method, path, body=None, **fields):
+        connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=PATIENCE)
+        connection.request(method, path, json.dumps(body) if body is not None else None,
+                           {name.replace("_", "-"): value for name, value in fields.items()})
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+        connection.close()
+        return response.status, answer
+
+    def take(self, name, mode, **more):
+        status, grant = self.ask("POST", f"/v1/rwlocks/{name}", {"mode": mode, "ttl_ms": TTL_MS, **more})
+        self.assertEqual(status, 201, grant)
+        return grant
+
+    def listed(self, prefix):
+        """All pages, of a few locks each."""
+        locks, cursor = [], ""
+        while True:
+            more = f"&cursor={cursor}" if cursor else ""
+            status, page = self.ask("GET", f"/v1/locks?limit=5&prefix={prefix}{more}")
+            self.assertEqual(status, 200, page)
+            locks += page["locks"]
+            cursor = page["next_cursor"]
+            if not cursor:
+                return locks
+
+    def pawl(self, *words):
+        done = subprocess.run([PAWL, "--server", f"http://127.0.0.1:{self.service.port}", *words],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        return done.returncode, done.stdout + done.stderr
+
+    def break_it(self, path, token):
+        return self.ask("DELETE", f"{path}?force=true", If_Match=f'"{token}"')
+
+    def expect_free(self, name):
+        """Each seat and the gate, for another writer."""
+        grant = self.take(name, "write")
+        self.assertEqual(self.ask("DELETE", f"/v1/rwlocks/{name}", Lock_Id=grant["lock_id"])[1]["released"], True)
+
+    def test_writer_is_listed_once(self):
+        grant = self.take("once", "write", owner="w")
+        locks = self.listed("once")
+        self.assertEqual([(lock["resource"], lock["mode"], lock["token"], lock["owner"]) for lock in locks],
+                         [("once#w", "write", grant["token"], "w")])
+
+    def test_reader_is_listed_as_name_and_index(self):
+        grant = self.take("reads", "read", owner="r")
+        self.assertEqual([lock["resource"] for lock in self.listed("reads")], [f"reads#{grant['seat']}"])
+        self.assertEqual(self.ask("GET", "/v1/locks/reads%23w")[1], {"resource": "reads#w", "held": False})
+
+    def test_writer_is_shown_by_either_path(self):
+        grant = self.take("shown", "write", owner="w", delay_ms=1000)
+        shown = self.ask("GET", "/v1/locks/shown%23w")[1]
+        shared = self.ask("GET", "/v1/rwlocks/shown")[1]
+        for told in (shown, shared["writer"]):
+            self.assertEqual((told["token"], told["owner"], told["delay_ms"]), (grant["token"], "w", 1000))
+        self.assertEqual((shown["held"], shared["mode"], shared["readers"]), (True, "write", []))
+
+    def test_writer_is_broken_as_one(self):
+        for path in ("/v1/rwlocks/broken", "/v1/locks/broken%23w"):
+            grant = self.take("broken", "write")
+            self.assertEqual(self.break_it(path, grant["token"] + 1)[0], 412)
+            status, answer = self.break_it(path, grant["token"])
+            self.assertEqual((status, answer["released"], answer["token"]), (200, True, grant["token"]))
+            status, answer = self.ask("PATCH", "/v1/rwlocks/broken", {}, Lock_Id=grant["lock_id"],
+                                      Fencing_Token=str(grant["token"]))
+            self.assertEqual(answer["type"], "urn:pawl:lock-broken")
+            self.expect_free("broken")
+            status, answer = self.break_it(path, grant["token"])
+            self.assertEqual((status, answer["released"]), (200, False))
+
+    def test_break_of_a_writer_leaves_readers_alone(self):
+        grant = self.take("left", "read")
+        status, answer = self.break_it("/v1/rwlocks/left", grant["token"])
+        self.assertEqual((status, answer["released"]), (200, False))
+        self.assertEqual(len(self.listed("left")), 1)
+
+    def test_break_needs_a_token(self):
+        self.assertEqual(self.ask("DELETE", "/v1/rwlocks/none?force=true")[0], 428)
+        self.assertEqual(self.ask("DELETE", "/v1/rwlocks/none?force=no")[0], 400)
+        self.assertEqual(self.ask("DELETE", "/v1/rwlocks/none?force=true&seat=1")[0], 400)
+
+    def test_command_line_knows_a_writer_as_one(self):
+        grant = self.take("line", "write", owner="w")
+        code, text = self.pawl("list", "line")
+        self.assertEqual((code, text.count("line")), (0, 1), text)
+        code, text = self.pawl("show", "line#w")
+        self.assertIn(str(grant["token"]), text)
+        code, text = self.pawl("break", "--yes", "line#w")
+        self.assertEqual(code, 0, text)
+        self.expect_free("line")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
