@@ -417,10 +417,23 @@ const struct core_round_kind core_acquire_round = {
     .conclude = conclude_attempt,
 };
 
+/* Whether a writer is up for its gate alone: no holder of a seat released it meanwhile. */
+static bool only_extends_gate(const struct fence_core *core, const struct call *call)
+{
+    return call->state == CALL_PAUSING && core_has_gate(call) &&
+           core->now_us < call->acquire.look_us &&
+           core_hint(core, call)->held_until_us > core->now_us;
+}
+
 void core_acquire_timer(struct fence_core *core, struct call *call)
 {
     assert(call->state == CALL_ADMITTING || call->state == CALL_QUEUED ||
            call->state == CALL_PAUSING);
+    if (only_extends_gate(core, call)) {
+        core_gate_extend(core, call);
+        core_pause_until(core, call, call->acquire.look_us);
+        return;
+    }
     if (call->state == CALL_ADMITTING) {
         answer_failed(core, call, call->wait_until_us ? FENCE_EWAITTIMEOUT : FENCE_EBUSY);
         return;

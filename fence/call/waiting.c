@@ -89,6 +89,7 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
     core_waits(core, call);
     if (call->wait_until_us)
         due_us = fence_min(due_us, call->wait_until_us);
+    call->acquire.look_us = due_us;
     if (core_has_gate(call)) /* it extends the gate then */
         due_us = fence_min(due_us, core->now_us + call->ttl_ms * UINT64_C(1000) / FENCE_GATE_PARTS);
     core_trace_call(core, FENCE_TRACE_PAUSED, call, 0,

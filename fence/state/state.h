@@ -103,6 +103,7 @@ struct call_acquire {
     bool surveyed;         /* it asked who holds each seat */
     int64_t gate_token;    /* of a writer that has the gate: its token, ... */
     uint64_t gate_us;      /* ... and when it was acquired, or extended last */
+    uint64_t look_us;      /* ... and when it asks for the seats again */
 };
 
 /* What lasts of an extension from one round to the next. */

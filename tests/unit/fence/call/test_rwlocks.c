@@ -112,6 +112,34 @@ static void writer_that_waits_extends_its_gate(void **state)
     assert_int_equal(request->token, 7);
 }
 
+/* Of a lease of 100 ms, which is shorter than from one look at the seats to the next. */
+static void writer_that_extends_its_gate_asks_for_no_seat(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, 1);
+    call.mode = FENCE_MODE_WRITE;
+    call.wait_ms = 60000;
+    call.ttl_ms = FENCE_TTL_MIN_MS;
+    core_call(f, call);
+    core_numbers(f, 7, 7);
+    core_both_held(f, CORE_OTHER_HOLDER, 60000);
+    for (unsigned k = 0; k < 4; k++) {
+        core_later_us(f, call.ttl_ms * UINT64_C(1000) / 4);
+        core_tick(f);
+        assert_string_equal(core_request(f, FENCE_REQUEST_EXTEND, 0)->resource, GATE);
+        assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+    }
+}
+
+static void writer_asks_for_the_seats_at_once_when_their_holder_releases(void **state)
+{
+    struct core_fixture *f = writing(state, 60000);
+    core_both_held(f, CORE_OTHER_HOLDER, 60000);
+    core_tell_released(f, SEAT("0"), CORE_OTHER_HOLDER);
+    core_tick(f);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+}
+
 static void second_writer_waits_for_the_gate(void **state)
 {
     struct core_fixture *f = writing(state, 10000);
@@ -127,6 +155,8 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(writer_asks_for_the_gate_and_then_for_each_seat),
     CORE_CASE(writer_that_fails_releases_its_gate),
     CORE_CASE(writer_that_waits_extends_its_gate),
+    CORE_CASE(writer_that_extends_its_gate_asks_for_no_seat),
+    CORE_CASE(writer_asks_for_the_seats_at_once_when_their_holder_releases),
     CORE_CASE(second_writer_waits_for_the_gate),
 };
 
