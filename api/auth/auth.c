@@ -301,30 +301,76 @@ int api_auth_reserve_seat(struct api_request *request, const char *lock_id, cons
     return tell_reserved(request, key, result, 1, held);
 }
 
-void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
-                      uint32_t ttl_ms)
+static void note_granted(struct api_request *request, struct api_usage_mark mark, uint64_t seats,
+                         uint32_t ttl_ms)
 {
     struct api_caller *caller = api_request_known(request);
     if (caller == NULL || caller->reserved == 0)
         return;
     const struct api_key *key = caller->key;
-    api_usage_grant(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
+    api_usage_grant(key->usage, mark, seats, end_of_lease_us(ttl_ms));
     caller->reserved--;
+}
+
+void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
+                      uint32_t ttl_ms)
+{
+    note_granted(request, api_usage_mark(lock_id, resource), 0, ttl_ms);
+}
+
+/* The mark of the writer that may have @seat, by the name of its gate. */
+static struct api_usage_mark writers_mark(const char *lock_id, const char *seat)
+{
+    char gate[FENCE_RESOURCE_MAX + 1];
+    memcpy(gate, seat, strlen(seat) + 1);
+    fence_gate_write(gate);
+    return api_usage_mark(lock_id, gate);
+}
+
+void api_auth_granted_all(struct api_request *request, const char *lock_id, const char *name,
+                          unsigned seats, uint32_t ttl_ms)
+{
+    assert(seats >= 1 && seats <= FENCE_READERS_MAX);
+    note_granted(request, writers_mark(lock_id, name), (UINT64_C(1) << seats) - 1, ttl_ms);
+}
+
+/* The bit of the seat that @resource is; 0: it is none. */
+static uint64_t seat_of(const char *resource)
+{
+    unsigned seat = 0;
+    return fence_seat_read(resource, strlen(resource), &seat) ? UINT64_C(1) << seat : 0;
 }
 
 void api_auth_extended(struct api_request *request, const char *lock_id, const char *resource,
                        uint32_t ttl_ms)
 {
     const struct api_key *key = key_of(request);
-    if (key != NULL && key->held > 0)
-        api_usage_extend(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
+    if (key == NULL || key->held == 0)
+        return;
+    api_usage_extend(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
+    if (seat_of(resource) != 0)
+        api_usage_extend(key->usage, writers_mark(lock_id, resource), end_of_lease_us(ttl_ms));
 }
 
 void api_auth_ended(struct api_request *request, const char *lock_id, const char *resource)
 {
     const struct api_key *key = key_of(request);
+    if (key == NULL || key->held == 0)
+        return;
+    const uint64_t seat = seat_of(resource);
+    if (!fence_gate_is(resource, strlen(resource)))
+        api_usage_release(key->usage, api_usage_mark(lock_id, resource), 0);
+    if (seat != 0)
+        api_usage_release(key->usage, writers_mark(lock_id, resource), seat);
+}
+
+void api_auth_kept(struct api_request *request, const char *lock_id, const char *resource,
+                   uint32_t keep_ms)
+{
+    const struct api_key *key = key_of(request);
     if (key != NULL && key->held > 0)
-        api_usage_release(key->usage, api_usage_mark(lock_id, resource));
+        api_usage_keep(key->usage, api_usage_mark(lock_id, resource),
+                       auth_now_us() + keep_ms * UINT64_C(1000));
 }
 
 /* A key of an earlier set shares its usage with the key of the same id in force. */
@@ -336,5 +382,9 @@ void api_auth_broken(struct api_request *request, const char *lock_id, const cha
     struct api_auth *auth = caller->keyring;
     assert(auth != NULL);
     refresh(auth);
-    api_keys_release(auth->keys, api_usage_mark(lock_id, resource));
+    const uint64_t seat = seat_of(resource);
+    if (!fence_gate_is(resource, strlen(resource)))
+        api_keys_release(auth->keys, api_usage_mark(lock_id, resource), 0);
+    if (seat != 0)
+        api_keys_release(auth->keys, writers_mark(lock_id, resource), seat);
 }

@@ -66,6 +66,15 @@ FENCE_CHECKED int api_auth_reserve_seat(struct api_request *request, const char 
 void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
                       uint32_t ttl_ms);
 
+/* The same for a writer, which counts as one: of @name with so many @seats, it was granted all. It
+ * was reserved by the name of its gate, and counts until each seat is released. */
+void api_auth_granted_all(struct api_request *request, const char *lock_id, const char *name,
+                          unsigned seats, uint32_t ttl_ms);
+
+/* It was released, and its name stays closed for at most @keep_ms: it counts for so long. */
+void api_auth_kept(struct api_request *request, const char *lock_id, const char *resource,
+                   uint32_t keep_ms);
+
 /* A lock was extended by @ttl_ms; it is held no longer. */
 void api_auth_extended(struct api_request *request, const char *lock_id, const char *resource,
                        uint32_t ttl_ms);

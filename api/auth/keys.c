@@ -325,11 +325,11 @@ void api_keys_unref(struct api_keys *keys)
     free(keys);
 }
 
-void api_keys_release(const struct api_keys *keys, struct api_usage_mark mark)
+void api_keys_release(const struct api_keys *keys, struct api_usage_mark mark, uint64_t seats)
 {
     for (unsigned i = 0; i < keys->count; i++)
         if (keys->keys[i]->held > 0)
-            api_usage_release(keys->keys[i]->usage, mark);
+            api_usage_release(keys->keys[i]->usage, mark, seats);
 }
 
 void api_keys_succeed(struct api_keys *keys, const struct api_keys *before)

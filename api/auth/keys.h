@@ -48,7 +48,7 @@ bool api_keys_has(const struct api_keys *keys, const char *id);
 struct api_key *api_keys_of_subject(const struct api_keys *keys, const char *subject);
 
 /* No key with a cap on locks holds the lock of @mark any more. It looks at each key of the set. */
-void api_keys_release(const struct api_keys *keys, struct api_usage_mark mark);
+void api_keys_release(const struct api_keys *keys, struct api_usage_mark mark, uint64_t seats);
 
 /* Lets each key of @keys go on with what the key of the same id in @before has used up. Before
  * others see @keys. */

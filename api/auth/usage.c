@@ -19,6 +19,7 @@ struct held_lock {
     struct held_lock *next;
     struct api_usage_mark mark;
     uint64_t until_us;
+    uint64_t seats; /* of a writer: bits of those that it has. 0: it is one lock */
 };
 
 struct api_usage {
@@ -329,7 +330,8 @@ static void lengthen_lease(struct api_usage *usage, struct held_lock *lock, uint
     note_end(usage, lock->until_us);
 }
 
-void api_usage_grant(struct api_usage *usage, struct api_usage_mark mark, uint64_t until_us)
+void api_usage_grant(struct api_usage *usage, struct api_usage_mark mark, uint64_t seats,
+                     uint64_t until_us)
 {
     lock_usage(usage);
     struct held_lock *spare = use_spare(usage);
@@ -341,6 +343,7 @@ void api_usage_grant(struct api_usage *usage, struct api_usage_mark mark, uint64
         spare = NULL;
         usage->held++;
     }
+    (*place)->seats = seats;
     lengthen_lease(usage, *place, until_us);
     unlock_usage(usage);
     free(spare);
@@ -355,18 +358,40 @@ void api_usage_extend(struct api_usage *usage, struct api_usage_mark mark, uint6
     unlock_usage(usage);
 }
 
-void api_usage_release(struct api_usage *usage, struct api_usage_mark mark)
+/* The lock at @place is released, as a whole or in part, if there is one. Returns what is to be
+ * freed. */
+static struct held_lock *take_released(struct api_usage *usage, struct held_lock **place,
+                                       uint64_t seats)
+{
+    struct held_lock *lock = *place;
+    if (lock == NULL)
+        return NULL;
+    lock->seats &= ~seats;
+    if (lock->seats != 0)
+        return NULL;
+    *place = lock->next;
+    assert(usage->held > 0);
+    usage->held--;
+    return lock;
+}
+
+void api_usage_release(struct api_usage *usage, struct api_usage_mark mark, uint64_t seats)
 {
     lock_usage(usage);
-    struct held_lock **place = link_of(usage, mark);
-    struct held_lock *lock = *place;
-    if (lock != NULL) {
-        *place = lock->next;
-        assert(usage->held > 0);
-        usage->held--;
-    }
+    struct held_lock *lock = take_released(usage, link_of(usage, mark), seats);
     unlock_usage(usage);
     free(lock);
+}
+
+void api_usage_keep(struct api_usage *usage, struct api_usage_mark mark, uint64_t until_us)
+{
+    lock_usage(usage);
+    struct held_lock *lock = *link_of(usage, mark);
+    if (lock != NULL && lock->until_us > until_us)
+        lock->until_us = until_us;
+    if (lock != NULL)
+        note_end(usage, lock->until_us);
+    unlock_usage(usage);
 }
 
 unsigned api_usage_held(struct api_usage *usage, uint64_t now_us)

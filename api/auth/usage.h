@@ -61,13 +61,19 @@ void api_usage_cancel(struct api_usage *usage, unsigned count);
 
 /* Uses one reserved place for the lock of @mark, until @until_us. No lease becomes
  * shorter by it. One that is there already keeps its own place, and the reserved one is given
- * back. */
-void api_usage_grant(struct api_usage *usage, struct api_usage_mark mark, uint64_t until_us);
+ * back. @seats: of a writer, bits of all that it has; 0: it is one lock. */
+void api_usage_grant(struct api_usage *usage, struct api_usage_mark mark, uint64_t seats,
+                     uint64_t until_us);
 
-/* The lease of a lock goes on until @until_us; the lock is released. One that is not known is fine.
- */
+/* The lease of a lock goes on until @until_us; the lock is released, or of a writer's seats those
+ * in
+ * @seats are, and it counts until all are. One that is not known is fine. */
 void api_usage_extend(struct api_usage *usage, struct api_usage_mark mark, uint64_t until_us);
-void api_usage_release(struct api_usage *usage, struct api_usage_mark mark);
+void api_usage_release(struct api_usage *usage, struct api_usage_mark mark, uint64_t seats);
+
+/* The lock is released, and its name stays closed: it counts until @until_us, and no longer than
+ * its lease. */
+void api_usage_keep(struct api_usage *usage, struct api_usage_mark mark, uint64_t until_us);
 
 /* How many are held or reserved. */
 unsigned api_usage_held(struct api_usage *usage, uint64_t now_us);

@@ -137,7 +137,7 @@ static bool reserve_locks(struct api_request *request, const struct acquire_para
     char seat[FENCE_RESOURCE_MAX + 1];
     if (params->mode == FENCE_MODE_WRITE) {
         memcpy(seat, resource, strlen(resource) + 1);
-        fence_seat_write(seat, 0); /* all seats count as one lock */
+        fence_gate_write(seat); /* all seats count as one lock */
         resources[0] = seat;
     }
     for (unsigned k = 0; group != NULL && k < count; k++)

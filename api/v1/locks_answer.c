@@ -447,8 +447,8 @@ static void note_use(struct api_request *request, const struct fence_answer *ans
     const bool writes = answer->mode == FENCE_MODE_WRITE;
     const struct fence_group *group = writes ? NULL : answer->group;
     if (grants && writes) /* one mark for all seats of the name */
-        api_auth_granted(request, answer->lock_id, answer->group->locks[0].resource,
-                         answer->ttl_ms + answer->delay_ms);
+        api_auth_granted_all(request, answer->lock_id, answer->resource, answer->group->count,
+                             answer->ttl_ms + answer->delay_ms);
     for (unsigned k = 0; grants && group && k < group->count; k++)
         api_auth_granted(request, answer->lock_id, group->locks[k].resource,
                          answer->ttl_ms + answer->delay_ms);
@@ -457,7 +457,9 @@ static void note_use(struct api_request *request, const struct fence_answer *ans
                          answer->ttl_ms + answer->delay_ms);
     if (answer->kind == FENCE_CALL_EXTEND && answer->error == 0)
         api_auth_extended(request, answer->lock_id, answer->resource, answer->ttl_ms);
-    if (ends_hold(answer))
+    if (answer->kind == FENCE_CALL_RELEASE && answer->keep_ms > 0)
+        api_auth_kept(request, answer->lock_id, answer->resource, answer->keep_ms);
+    else if (ends_hold(answer))
         api_auth_ended(request, answer->lock_id, answer->resource);
     if (answer->kind == FENCE_CALL_BREAK && answer->error == 0 && answer->released)
         api_auth_broken(request, answer->broken_id, answer->resource);

@@ -127,6 +127,7 @@ struct fence_answer {
     int64_t token;         /* acquire, inspect and watch (0: the masters differ), extend, break; as
                             * inspect for FENCE_EMISMATCH */
     uint32_t ttl_ms;       /* acquire, extend */
+    uint32_t keep_ms;      /* release: the call's */
     uint64_t validity_ms;  /* acquire, extend: rounded down */
     uint64_t served_ms;    /* from the call's event to this answer, rounded down */
     uint64_t served_us;    /* the same */

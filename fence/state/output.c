@@ -88,6 +88,7 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
         .lock_id = call->lock_id,
         .owner = "",
         .ttl_ms = call->ttl_ms,
+        .keep_ms = call->keep_ms,
         .served_ms = (core->now_us - call->arrived_us) / 1000,
         .served_us = core->now_us - call->arrived_us,
         .waited = call->waited,

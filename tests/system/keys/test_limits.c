@@ -210,6 +210,31 @@ static void broken_lock_counts_no_more(void **state)
     expect_one_place();
 }
 
+#define OF_GRANT "Lock-Id: " KEYS_LOCK_ID "\r\n"
+
+static void name_that_is_kept_closed_counts(void **state)
+{
+    assert_int_equal(
+        acquire_few("/v1/locks/a", "{\"lock_id\": \"" KEYS_LOCK_ID "\", \"ttl_ms\": 300000}"), 201);
+    assert_int_equal(keys_status(keys.few, "DELETE", "/v1/locks/a?keep_ms=200000", OF_GRANT, NULL),
+                     200);
+    expect_one_place();
+}
+
+/* It holds the other seats. */
+static void writer_that_released_one_seat_counts(void **state)
+{
+    assert_int_equal(acquire_few("/v1/rwlocks/a",
+                                 "{\"mode\": \"write\", \"lock_id\": \"" KEYS_LOCK_ID
+                                 "\", \"ttl_ms\": 300000}"),
+                     201);
+    assert_int_equal(keys_status(keys.few, "DELETE", "/v1/locks/a%230", OF_GRANT, NULL), 200);
+    assert_int_equal(acquire_few("/v1/locks/b", LONG_LEASE), 201);
+    assert_int_equal(acquire_few("/v1/locks/c", LONG_LEASE), 409);
+    assert_int_equal(keys_status(keys.few, "DELETE", "/v1/rwlocks/a", OF_GRANT, NULL), 200);
+    expect_one_place();
+}
+
 static bool is_let_in(void *key)
 {
     return keys_status(key, "GET", "/v1/locks", NULL, NULL) == 200;
@@ -290,6 +315,8 @@ static const struct CMUnitTest cases[] = {
     KEYS_SERVED(key_is_refused_beyond_its_cap_on_locks),
     KEYS_SERVED(each_seat_of_a_lock_id_counts),
     KEYS_SERVED(broken_lock_counts_no_more),
+    KEYS_SERVED(name_that_is_kept_closed_counts),
+    KEYS_SERVED(writer_that_released_one_seat_counts),
     KEYS_SERVED(broken_lock_of_a_group_counts_no_more),
     cmocka_unit_test_setup_teardown(lock_broken_through_any_worker_counts_no_more, serve_fleet,
                                     workdir_teardown),

@@ -83,9 +83,9 @@ static void lock_counts_from_the_call_to_its_release(void **state)
 {
     assert_int_equal(reserve(1, 1, 0), 0);
     assert_int_equal(reserve(1, 1, 0), FENCE_EBUSY);
-    api_usage_grant(usage, marked(7), SECOND);
+    api_usage_grant(usage, marked(7), 0, SECOND);
     assert_int_equal(reserve(1, 1, 0), FENCE_EBUSY);
-    api_usage_release(usage, marked(7));
+    api_usage_release(usage, marked(7), 0);
     assert_int_equal(reserve(1, 1, 0), 0);
     api_usage_cancel(usage, 1);
     assert_int_equal(api_usage_held(usage, 0), 0);
@@ -94,7 +94,7 @@ static void lock_counts_from_the_call_to_its_release(void **state)
 static void lock_counts_until_its_lease_is_over(void **state)
 {
     assert_int_equal(reserve(1, 1, 0), 0);
-    api_usage_grant(usage, marked(7), SECOND);
+    api_usage_grant(usage, marked(7), 0, SECOND);
     api_usage_extend(usage, marked(7), 3 * SECOND);
     assert_int_equal(reserve(1, 1, 2 * SECOND), FENCE_EBUSY);
     assert_int_equal(reserve(1, 1, 3 * SECOND), 0);
@@ -108,18 +108,18 @@ static void cap_is_on_all_locks_of_a_group(void **state)
     assert_int_equal(api_usage_reserve(usage, NULL, 2, 3, 0, &held), FENCE_EBUSY);
     assert_int_equal(held, 2);
     assert_int_equal(reserve(1, 3, 0), 0);
-    api_usage_grant(usage, marked(1), SECOND);
-    api_usage_grant(usage, marked(2), SECOND);
-    api_usage_grant(usage, marked(3), SECOND);
+    api_usage_grant(usage, marked(1), 0, SECOND);
+    api_usage_grant(usage, marked(2), 0, SECOND);
+    api_usage_grant(usage, marked(3), 0, SECOND);
     assert_int_equal(api_usage_held(usage, 0), 3);
 }
 
 static void lock_that_is_granted_again_counts_once(void **state)
 {
     assert_int_equal(reserve(1, 5, 0), 0);
-    api_usage_grant(usage, marked(7), SECOND);
+    api_usage_grant(usage, marked(7), 0, SECOND);
     assert_int_equal(reserve(1, 5, 0), 0);
-    api_usage_grant(usage, marked(7), 2 * SECOND);
+    api_usage_grant(usage, marked(7), 0, 2 * SECOND);
     assert_int_equal(api_usage_held(usage, SECOND), 1);
     assert_int_equal(api_usage_held(usage, 2 * SECOND), 0);
 }
@@ -128,11 +128,11 @@ static void lock_that_is_granted_again_counts_once(void **state)
 static void lease_never_becomes_shorter(void **state)
 {
     assert_int_equal(reserve(1, 5, 0), 0);
-    api_usage_grant(usage, marked(7), 3 * SECOND);
+    api_usage_grant(usage, marked(7), 0, 3 * SECOND);
     api_usage_extend(usage, marked(7), SECOND);
     assert_int_equal(api_usage_held(usage, 2 * SECOND), 1);
     assert_int_equal(reserve(1, 5, 2 * SECOND), 0);
-    api_usage_grant(usage, marked(7), 2 * SECOND); /* found by a retry */
+    api_usage_grant(usage, marked(7), 0, 2 * SECOND); /* found by a retry */
     assert_int_equal(api_usage_held(usage, 2 * SECOND), 1);
     assert_int_equal(api_usage_held(usage, 3 * SECOND), 0);
 }
@@ -141,11 +141,11 @@ static void retry_for_what_is_held_fits_in_the_cap(void **state)
 {
     const struct api_usage_mark retried[] = {marked(7), marked(8)}, another[] = {marked(9)};
     assert_int_equal(reserve(2, 2, 0), 0);
-    api_usage_grant(usage, marked(7), SECOND);
-    api_usage_grant(usage, marked(8), SECOND);
+    api_usage_grant(usage, marked(7), 0, SECOND);
+    api_usage_grant(usage, marked(8), 0, SECOND);
     assert_int_equal(api_usage_reserve(usage, another, 1, 2, 0, NULL), FENCE_EBUSY);
     assert_int_equal(api_usage_reserve(usage, retried, 2, 2, 0, NULL), 0);
-    api_usage_grant(usage, marked(7), SECOND);
+    api_usage_grant(usage, marked(7), 0, SECOND);
     api_usage_cancel(usage, 1);
     assert_int_equal(api_usage_held(usage, 0), 2);
 }
@@ -154,10 +154,10 @@ static void retry_for_one_of_several_fits_where_one_of_them_is_held(void **state
 {
     const struct api_usage_mark seats[] = {marked(1), marked(2), marked(3)};
     assert_int_equal(api_usage_reserve_one_of(usage, seats, 3, 1, 0, NULL), 0);
-    api_usage_grant(usage, marked(3), SECOND);
+    api_usage_grant(usage, marked(3), 0, SECOND);
     assert_int_equal(api_usage_reserve_one_of(usage, seats, 2, 1, 0, NULL), FENCE_EBUSY);
     assert_int_equal(api_usage_reserve_one_of(usage, seats, 3, 1, 0, NULL), 0);
-    api_usage_grant(usage, marked(3), SECOND);
+    api_usage_grant(usage, marked(3), 0, SECOND);
     assert_int_equal(api_usage_held(usage, 0), 1);
 }
 
@@ -167,7 +167,7 @@ static void one_of_several_counts_as_one_lock(void **state)
     const struct api_usage_mark seats[] = {marked(1), marked(2)};
     assert_int_equal(reserve(3, 3, 0), 0);
     for (uint64_t i = 1; i <= 3; i++)
-        api_usage_grant(usage, marked(i), SECOND);
+        api_usage_grant(usage, marked(i), 0, SECOND);
     assert_int_equal(api_usage_reserve_one_of(usage, seats, 2, 3, 0, NULL), 0);
     assert_int_equal(reserve(1, 3, 0), FENCE_EBUSY);
     api_usage_cancel(usage, 1);
@@ -177,7 +177,7 @@ static void one_of_several_counts_as_one_lock(void **state)
 static void lock_that_is_not_known_changes_nothing(void **state)
 {
     api_usage_extend(usage, marked(9), SECOND);
-    api_usage_release(usage, marked(9));
+    api_usage_release(usage, marked(9), 0);
     assert_int_equal(api_usage_held(usage, 0), 0);
 }
 
@@ -185,10 +185,10 @@ static void many_locks_are_told_apart(void **state)
 {
     assert_int_equal(reserve(1000, 1000, 0), 0);
     for (uint64_t i = 0; i < 1000; i++)
-        api_usage_grant(usage, marked(i * 256), SECOND); /* all in one list */
+        api_usage_grant(usage, marked(i * 256), 0, SECOND); /* all in one list */
     assert_int_equal(reserve(1, 1000, 0), FENCE_EBUSY);
     for (uint64_t i = 0; i < 1000; i += 2)
-        api_usage_release(usage, marked(i * 256));
+        api_usage_release(usage, marked(i * 256), 0);
     assert_int_equal(api_usage_held(usage, 0), 500);
     assert_int_equal(api_usage_held(usage, SECOND), 0);
 }
@@ -199,8 +199,8 @@ static void many_locks_are_told_apart(void **state)
 static void locks_of_other_marks_are_other_locks(void **state)
 {
     assert_int_equal(reserve(2, 2, 0), 0);
-    api_usage_grant(usage, (struct api_usage_mark){{7, 1}}, SECOND);
-    api_usage_grant(usage, (struct api_usage_mark){{7, 2}}, SECOND);
+    api_usage_grant(usage, (struct api_usage_mark){{7, 1}}, 0, SECOND);
+    api_usage_grant(usage, (struct api_usage_mark){{7, 2}}, 0, SECOND);
     assert_int_equal(api_usage_held(usage, 0), 2);
 }
 
@@ -213,6 +213,29 @@ static void mark_of_a_lock_cannot_be_foreseen(void **state)
     const struct api_usage_mark again = api_usage_mark("xxxxxxxxxxxxr2pG8XUjDa", "a1");
     assert_memory_not_equal(&one, &two, sizeof(one));
     assert_memory_equal(&one, &again, sizeof(one));
+}
+
+static void writer_counts_until_each_of_its_seats_is_released(void **state)
+{
+    assert_int_equal(reserve(1, 1, 0), 0);
+    api_usage_grant(usage, marked(7), 7, SECOND);
+    api_usage_release(usage, marked(7), 1);
+    api_usage_release(usage, marked(7), 1);
+    api_usage_release(usage, marked(7), 4);
+    assert_int_equal(api_usage_held(usage, 0), 1);
+    api_usage_release(usage, marked(7), 2);
+    assert_int_equal(api_usage_held(usage, 0), 0);
+}
+
+static void name_that_is_kept_closed_counts_for_so_long_and_no_longer_than_its_lease(void **state)
+{
+    assert_int_equal(reserve(1, 1, 0), 0);
+    api_usage_grant(usage, marked(7), 0, 3 * SECOND);
+    api_usage_keep(usage, marked(7), 4 * SECOND);
+    assert_int_equal(api_usage_held(usage, 2 * SECOND), 1);
+    api_usage_keep(usage, marked(7), SECOND);
+    assert_int_equal(api_usage_held(usage, SECOND - 1), 1);
+    assert_int_equal(api_usage_held(usage, SECOND), 0);
 }
 
 static const struct CMUnitTest cases[] = {
@@ -233,6 +256,8 @@ static const struct CMUnitTest cases[] = {
     USAGE_TEST(one_of_several_counts_as_one_lock),
     USAGE_TEST(lock_that_is_not_known_changes_nothing),
     USAGE_TEST(many_locks_are_told_apart),
+    USAGE_TEST(writer_counts_until_each_of_its_seats_is_released),
+    USAGE_TEST(name_that_is_kept_closed_counts_for_so_long_and_no_longer_than_its_lease),
 };
 
 CASE_MAIN(cases, NULL, NULL)
