@@ -21,7 +21,8 @@ struct call {
     struct api_request *request;
     char keep_ms[API_DIGITS_MAX]; /* of its query; "": it is not there */
     bool force;                   /* the same */
-    unsigned status;              /* where @answer is its body */
+    unsigned status;              /* where @answer is its body, */
+    char retry[API_DIGITS_MAX];   /* and its Retry-After; "": it has none */
     char *answer;                 /* as it stands in the body; NULL: none yet, or memory is out */
 };
 
@@ -94,9 +95,10 @@ static void finish_batch(struct api_batch *batch)
     struct api_request *request = batch->request;
     for (unsigned i = 0; i < batch->count; i++) {
         const struct call *call = &batch->calls[i];
-        answers[i] = (struct api_batch_answer){503, problem};
+        answers[i] = (struct api_batch_answer){503, problem, "1"};
         if (call->answer != NULL)
-            answers[i] = (struct api_batch_answer){call->status, call->answer};
+            answers[i] = (struct api_batch_answer){call->status, call->answer,
+                                                   call->retry[0] != '\0' ? call->retry : NULL};
     }
     request->batch = NULL;
     batch->finish(request, batch->context, answers, batch->count);
@@ -140,7 +142,10 @@ static void take_call_answer(struct api_request *request, const struct api_respo
 {
     struct call *call = api_request_exchange(request);
     assert(call->request == request && call->answer == NULL);
+    const char *retry = response_field(response, "Retry-After");
     call->status = response->status;
+    if (retry != NULL)
+        (void)snprintf(call->retry, sizeof(call->retry), "%s", retry);
     call->answer = call->batch->finish != NULL
                        ? strndup(response->len > 0 ? response->body : "null",
                                  response->len > 0 ? response->len : 4)

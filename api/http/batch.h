@@ -41,7 +41,8 @@ FENCE_CHECKED int api_batch_add(struct api_batch *batch, const struct api_batch_
 /* What a call of a batch was answered. A call whose answer found no memory has the status 503. */
 struct api_batch_answer {
     unsigned status;
-    const char *body; /* JSON, terminated */
+    const char *body;        /* JSON, terminated */
+    const char *retry_after; /* the header; NULL: it has none */
 };
 
 /* Answers the request of a batch, or has another batch answer it. The answers are borrowed. */

@@ -62,13 +62,15 @@ static const struct api_batch_answer *first_failed(const struct api_batch_answer
 
 static void hand_on_problem(struct api_request *request, const struct api_batch_answer *failed)
 {
-    const struct api_answer answer = {
+    struct api_answer answer = {
         .status = failed->status,
         .content_type = "application/problem+json",
         .outcome = API_OUTCOME_DONE,
         .body = failed->body,
         .len = strlen(failed->body),
     };
+    if (failed->retry_after != NULL)
+        answer.fields[0] = (struct api_field){"Retry-After", failed->retry_after};
     api_request_answer(request, &answer);
 }
 

@@ -46,10 +46,8 @@ static void lengthen(struct fence_turn *turn, const struct fence_request *reques
     if (lock->expires_ms < expires_ms)
         lock->expires_ms = expires_ms;
     turn->store->put_lock(turn->context, request->resource, lock);
-    if (lock->number < request->token)
-        return;
     memcpy(answer->owner, lock->owner, sizeof(answer->owner));
-    answer->reply.number = lock->extensions;
+    answer->reply.number = lock->number == request->token ? lock->extensions : 0;
 }
 
 /* If the lock is not the id's: NO if it may join. A tombstone may stand for its lock, so it says

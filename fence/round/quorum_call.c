@@ -36,6 +36,8 @@ static void keep_owner(struct fence_quorum_call *vote, const char *owner)
 
 static void note_extended(struct fence_quorum_call *vote, const struct fence_reply *reply)
 {
+    if (vote->extensions == 0 && reply->number == 0 && reply->owner)
+        keep_owner(vote, reply->owner);
     if (reply->number <= vote->extensions)
         return;
     vote->extensions = reply->number;

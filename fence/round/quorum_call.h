@@ -41,7 +41,8 @@ struct fence_quorum_call {
     bool adopted;           /* release: more masters may have it than its acquire asked */
     bool broken;            /* extend: a master said that the grant was broken */
     struct fence_tally tally;
-    char owner[FENCE_OWNER_MAX + 1]; /* extend: the label that came with @extensions; or who broke
+    char owner[FENCE_OWNER_MAX + 1]; /* extend: the label that came with @extensions, or else with a
+                                      * number below the token; or who broke
                                       * the grant */
     struct fence_holders holders;    /* INSPECT */
     struct fence_obstacles obstacles;

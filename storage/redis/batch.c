@@ -231,24 +231,26 @@ static void read_numbers(const redisReply *answer, const struct storage_expected
     reply->numbers = text->numbers;
 }
 
-/* Reads the extensions that a lock has had, and its label; or that the grant was broken, and by
- * whom. */
+/* Reads the extensions that a lock has had, or that its number is below the token, and its label;
+ * or that the grant was broken, and by whom. */
 static void read_extended(const redisReply *answer, struct fence_reply *reply,
                           struct storage_reply_text *text)
 {
     enum {
+        BELOW = -6,
         BROKEN = -7,
     };
     const redisReply *owner = answer->element[1];
     bool broken = is_integer(answer->element[0], BROKEN, BROKEN);
+    const bool below = is_integer(answer->element[0], BELOW, BELOW);
     if (answer->elements != 2 ||
-        (!broken && !is_integer(answer->element[0], 1, FENCE_EXTENSIONS_CEILING)) ||
+        (!broken && !below && !is_integer(answer->element[0], 1, FENCE_EXTENSIONS_CEILING)) ||
         owner->type != REDIS_REPLY_STRING || strlen(owner->str) != owner->len ||
         !fence_owner_valid(owner->str, owner->len))
         return;
     memcpy(text->owner, owner->str, owner->len + 1);
     reply->kind = broken ? FENCE_REPLY_BROKEN : FENCE_REPLY_YES;
-    reply->number = broken ? 0 : answer->element[0]->integer;
+    reply->number = broken || below ? 0 : answer->element[0]->integer;
     reply->owner = text->owner;
 }
 

@@ -108,14 +108,14 @@ static void check_held(const struct contract_step *step, const struct fence_repl
         assert_int_equal(reply->number, step->numbers[0]);
 }
 
-/* Only a lock whose number is the token tells its label. */
+/* Only a lock whose number is the token tells its extensions. */
 static void check_yes(const struct contract_step *step, const struct fence_reply *reply)
 {
     char label[TEXT_MAX] = "";
     assert_int_equal(reply->adopted, step->adopted);
     if (step->kind != FENCE_REQUEST_EXTEND && step->kind != FENCE_REQUEST_JOIN)
         return;
-    if (step->numbers[0] > 0 && !step->unlabelled)
+    if (!step->unlabelled)
         label_of(step->lock_id, step->delay_ms, label);
     assert_int_equal(reply->number, step->numbers[0]);
     assert_string_equal(reply->owner, label);

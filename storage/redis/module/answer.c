@@ -93,15 +93,13 @@ enum {
     BROKEN = -7,
 };
 
-/* The answer to an extension. A lock whose number is below the token tells neither its extensions
- * nor its label. */
+/* The answer to an extension. A lock whose number is below the token does not tell its extensions.
+ */
 static void answer_extended(const struct storage_module_store *store,
                             const struct fence_master_answer *answer)
 {
-    const long long extensions = answer->reply.number;
-    if (extensions == 0)
-        redis.answer_integer(store->ctx, BELOW);
-    else if (answer->owner[0] == '\0')
+    const long long extensions = answer->reply.number > 0 ? answer->reply.number : BELOW;
+    if (answer->owner[0] == '\0')
         redis.answer_integer(store->ctx, extensions);
     else
         answer_with_owner(store, extensions, answer->owner);

@@ -9,7 +9,7 @@ import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 sys.path.insert(0, os.path.join(ROOT, "tests/system/client"))
-from python_service import PATIENCE, Fleet, Service  # noqa: E402
+from python_service import PATIENCE, Fleet, Service, is_ready, until  # noqa: E402
 
 PAWL = os.path.join(os.environ.get("PAWL_BUILD", os.path.join(ROOT, "build")), "bin/pawl")
 TTL_MS = 60000
@@ -31,6 +31,7 @@ class Shown(unittest.TestCase):
         response = connection.getresponse()
         answer = json.loads(response.read())
         connection.close()
+        self.retry_after = response.headers["Retry-After"]
         return response.status, answer
 
     def take(self, name, mode, **more):
@@ -100,6 +101,18 @@ class Shown(unittest.TestCase):
         status, answer = self.break_it("/v1/rwlocks/left", grant["token"])
         self.assertEqual((status, answer["released"]), (200, False))
         self.assertEqual(len(self.listed("left")), 1)
+
+    def test_problem_of_a_part_keeps_its_retry_after(self):
+        grant = self.take("later", "write")
+        for process in self.fleet.processes[:2]:
+            process.stop()
+        try:
+            status, answer = self.ask("DELETE", "/v1/rwlocks/later", Lock_Id=grant["lock_id"])
+            self.assertEqual((status, self.retry_after), (503, "1"), answer)
+        finally:
+            for process in self.fleet.processes[:2]:
+                process.go_on()
+        until(lambda: is_ready(self.service.url), "pawld")
 
     def test_break_needs_a_token(self):
         self.assertEqual(self.ask("DELETE", "/v1/rwlocks/none?force=true")[0], 428)

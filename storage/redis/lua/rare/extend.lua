@@ -21,8 +21,8 @@ local function unless_broken(reply, key, id, token)
     return number and tonumber(number) >= tonumber(token) and {BROKEN, by} or reply
 end
 
--- The extensions that a lock has had, and its label if it has one. Only a lock whose number is the token
--- is told so: another server may bring it to the masters that lack it.
+-- The extensions that a lock has had, and its label if it has one: another server may bring it to the
+-- masters that lack it. Of a lock whose number is below the token, BELOW in place of the extensions.
 local function extended(extensions, owner)
     return owner == '' and extensions or {extensions, owner}
 end
@@ -67,7 +67,7 @@ local function lengthen(key, value, id, token, ttl_ms, cap)
     else
         call('PAWL.KEEP', key, lock, math.max(left_ms(key), ttl_ms))
     end
-    return number == token and extended(extensions + 1, owner) or BELOW
+    return extended(number == token and extensions + 1 or BELOW, owner)
 end
 
 -- What to say where the lock is not this id's. A tombstone may stand for its lock, so it says nothing.

@@ -79,11 +79,17 @@ static struct core_fixture *extending_anew(void **state)
 static void lock_below_the_token_that_free_masters_cannot_join_is_acquired_again(void **state)
 {
     struct core_fixture *f = extending(state, 3);
-    core_reply(f, core_nth(f, 0), (struct fence_reply){.kind = FENCE_REPLY_YES});
+    core_reply(f, core_nth(f, 0),
+               (struct fence_reply){.kind = FENCE_REPLY_YES,
+                                    .owner = "worker\x1e"
+                                             "2000"});
     answer(f, 1, FENCE_REPLY_LOST);
     answer(f, 2, FENCE_REPLY_NO);
     assert_int_equal(core_answers(f), 0);
     assert_string_equal(take_of(f, 0)->resource, CORE_RESOURCE);
+    assert_string_equal(take_of(f, 0)->owner, "worker\x1e"
+                                              "2000"); /* the label and the delay that it has */
+    assert_int_equal(take_of(f, 0)->ttl_ms, CORE_TTL_MS + 2000);
 }
 
 static void lock_that_one_has_and_another_cannot_extend_is_acquired_again(void **state)
