@@ -70,8 +70,8 @@ static void adopt_fleet(struct fence_fleet *fleet)
             continue;
         memcpy(fleet->fleet_id, facts->fleet_id, sizeof(fleet->fleet_id));
         fleet->ttl_max_ms = facts->ttl_max_ms;
-        fleet->readers_named = named_readers(fleet, facts);
-        fleet->readers = fleet->readers_named != 0 ? fleet->readers_named : FENCE_READERS_DEFAULT;
+        fleet->readers_named = 0;
+        fleet->readers = FENCE_READERS_DEFAULT;
         fleet->extensions_max = named_extensions_max(fleet, facts);
         memset(&fleet->view, 0, sizeof(fleet->view));
         memset(&fleet->known, 0, sizeof(fleet->known));
@@ -89,6 +89,19 @@ static bool speaks(const struct fence_fleet *fleet, unsigned i)
 {
     return has_voice(fleet, i) && fleet->fleet_id[0] != '\0' &&
            strcmp(fleet->master[i].facts.fleet_id, fleet->fleet_id) == 0;
+}
+
+/* One marker of the fleet that names the seats of readers is enough, whichever was seen first: an
+ * older pawld that took masters back left the number out there, perhaps on a majority. */
+static void learn_readers(struct fence_fleet *fleet, unsigned i)
+{
+    if (!speaks(fleet, i))
+        return;
+    const uint32_t named = named_readers(fleet, &fleet->master[i].facts);
+    if (named <= fleet->readers_named)
+        return;
+    fleet->readers_named = named;
+    fleet->readers = named;
 }
 
 /* Reports whether another master than @i says that member @j has this incarnation, or is to get it.
@@ -208,6 +221,7 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     master->rolled_back = false;
     master->noted = false;
     adopt_fleet(fleet);
+    learn_readers(fleet, i);
     merge_views(fleet);
     master->believed = fleet->view.incarnation[i];
 }

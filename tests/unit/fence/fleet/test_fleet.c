@@ -285,6 +285,32 @@ static void new_connection_owes_nothing(void **state)
     assert_int_equal(fence_fleet_deadline(&fleet), 3000 + FENCE_MASTER_DEADLINE_US);
 }
 
+/* An older pawld took the first two back, and wrote their markers without the number. */
+static void one_marker_that_names_the_seats_of_readers_is_enough(void **state)
+{
+    for (unsigned last = 0; last < 3; last++) {
+        struct fence_fleet fleet = fleet_unmet(3);
+        for (unsigned k = 0; k < 3; k++) {
+            const unsigned i = (last + k) % 3;
+            struct fence_facts facts = core_facts(i);
+            facts.readers = i == 2 ? 8 : 0;
+            fleet_learn(&fleet, i, facts);
+        }
+        assert_int_equal(fleet.readers, 8);
+        assert_int_equal(fleet.readers_named, 8);
+    }
+}
+
+static void marker_of_another_fleet_names_no_seats_of_readers(void **state)
+{
+    struct fence_fleet fleet = fleet_active(3);
+    struct fence_facts facts = core_facts(2);
+    facts.readers = 8;
+    become_other(facts.fleet_id);
+    fleet_learn(&fleet, 2, facts);
+    assert_int_equal(fleet.readers, FENCE_READERS_DEFAULT);
+}
+
 static void every_reason_has_a_name_and_says_what_to_do(void **state)
 {
     for (enum fence_reason reason = FENCE_REASON_NONE; reason <= FENCE_REASON_JOINING; reason++) {
@@ -327,6 +353,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(process_that_always_lags_still_finds_a_dead_master),
     cmocka_unit_test(earliest_master_sets_the_deadline),
     cmocka_unit_test(new_connection_owes_nothing),
+    cmocka_unit_test(one_marker_that_names_the_seats_of_readers_is_enough),
+    cmocka_unit_test(marker_of_another_fleet_names_no_seats_of_readers),
     cmocka_unit_test(every_reason_has_a_name_and_says_what_to_do),
     cmocka_unit_test(unfit_server_is_told_in_its_own_words),
 };
