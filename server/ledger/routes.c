@@ -290,8 +290,7 @@ static void write_listed_account(struct api_writer *writer, const struct ledger_
     api_write_end(writer);
 }
 
-/* @more: there are accounts behind the last one. The page leaves out what the key does not reach,
- * so it may be short. */
+/* @more: there may be accounts behind the last one. */
 static void answer_accounts(struct api_request *request, const struct ledger_listed *listed,
                             size_t count, bool more)
 {
@@ -305,19 +304,22 @@ static void answer_accounts(struct api_request *request, const struct ledger_lis
     api_writer_init(&writer, body, size);
     api_write_object(&writer, NULL);
     api_write_array(&writer, "accounts");
-    for (size_t i = 0; i < count; i++) {
-        char name[sizeof("accounts/") + LEDGER_ID_MAX];
-        (void)snprintf(name, sizeof(name), "accounts/%.*s", (int)LEDGER_ID_MAX,
-                       listed[i].account.id);
-        if (api_auth_may_read(request, name))
-            write_listed_account(&writer, &listed[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        write_listed_account(&writer, &listed[i]);
     api_write_end(&writer);
     api_write_string(&writer, "next_after", more ? listed[count - 1].account.id : NULL);
     api_write_end(&writer);
     api_request_answer(request,
                        &(struct api_answer){.status = 200, .body = body, .len = writer.len});
     free(body);
+}
+
+/* An account that the key does not reach is in no page, and no page ends with it. */
+static bool may_see(void *context, const char *id)
+{
+    char name[sizeof("accounts/") + LEDGER_ID_MAX];
+    (void)snprintf(name, sizeof(name), "accounts/%.*s", (int)LEDGER_ID_MAX, id);
+    return api_auth_may_read(context, name);
 }
 
 static void list_accounts(struct api_request *request, void *context)
@@ -331,7 +333,9 @@ static void list_accounts(struct api_request *request, void *context)
     };
     if (api_input_query(request, params, sizeof(params) / sizeof(params[0])) != 0)
         return;
-    int err = ledger_list(ledger, after, LEDGER_ACCOUNTS_SHOWN, listed, &count);
+    const struct ledger_listing listing = {
+        .after = after, .max = LEDGER_ACCOUNTS_SHOWN, .wants = may_see, .context = request};
+    int err = ledger_list(ledger, &listing, listed, &count);
     log_failure(ledger, "list", err);
     if (err)
         answer_error(request, err);

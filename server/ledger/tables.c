@@ -248,20 +248,19 @@ int ledger_write(struct ledger *ledger, const struct ledger_write *write,
     return err;
 }
 
-static int select_accounts(sqlite3 *db, const char *after, size_t max, struct ledger_listed *listed,
-                           size_t *ret_count)
+static int select_accounts(sqlite3 *db, const struct ledger_listing *listing,
+                           struct ledger_listed *listed, size_t *ret_count)
 {
     size_t count = 0;
     struct storage_sql sql = storage_sql_prepare(
         db, "SELECT id, balance, memo, version, token, coalesce(highest_token, 0)"
             "  FROM account LEFT JOIN pawl_guard ON resource = '" RESOURCE_PREFIX "' || id"
-            "  WHERE id > ?1 ORDER BY id LIMIT ?2");
-    storage_sql_bind_text(&sql, 1, after);
-    storage_sql_bind_int(&sql, 2, (int64_t)max);
-    while (storage_sql_row(&sql)) {
-        assert(count < max);
+            "  WHERE id > ?1 ORDER BY id");
+    storage_sql_bind_text(&sql, 1, listing->after);
+    while (count < listing->max && storage_sql_row(&sql)) {
         take_account(&sql, &listed[count].account);
-        listed[count++].highest_token = sqlite3_column_int64(sql.stmt, 5);
+        listed[count].highest_token = sqlite3_column_int64(sql.stmt, 5);
+        count += listing->wants(listing->context, listed[count].account.id);
     }
     int err = storage_sql_finish(&sql);
     if (!err)
@@ -269,11 +268,11 @@ static int select_accounts(sqlite3 *db, const char *after, size_t max, struct le
     return err;
 }
 
-int ledger_list(struct ledger *ledger, const char *after, size_t max, struct ledger_listed *listed,
-                size_t *ret_count)
+int ledger_list(struct ledger *ledger, const struct ledger_listing *listing,
+                struct ledger_listed *listed, size_t *ret_count)
 {
     ledger->error[0] = '\0';
-    int err = select_accounts(ledger->db, after, max, listed, ret_count);
+    int err = select_accounts(ledger->db, listing, listed, ret_count);
     keep_error(ledger, err);
     return err;
 }

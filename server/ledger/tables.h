@@ -94,9 +94,16 @@ struct ledger_listed {
     int64_t highest_token;
 };
 
-/* Reads the first @max accounts behind the id @after, in the order of their ids. "" is before all.
- */
-FENCE_CHECKED int ledger_list(struct ledger *ledger, const char *after, size_t max,
+/* Which accounts are read: the first @max of those behind the id @after that are wanted, in the
+ * order of their ids. "" is before all. */
+struct ledger_listing {
+    const char *after;
+    size_t max;
+    bool (*wants)(void *context, const char *id);
+    void *context;
+};
+
+FENCE_CHECKED int ledger_list(struct ledger *ledger, const struct ledger_listing *listing,
                               struct ledger_listed *listed, size_t *ret_count);
 
 /* Reads the newest @max (at most STORAGE_REJECTIONS_MAX) refusals, newest first. */

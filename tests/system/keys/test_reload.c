@@ -159,11 +159,38 @@ static void ledger_reads_its_keys_again(void **state)
     process_stop(ledger.process);
 }
 
+/* A page ends with an account that the key reaches, or is the last. */
+static void page_of_accounts_tells_no_id_beyond_the_prefixes_of_the_key(void **state)
+{
+    enum {
+        HIDDEN = 100, /* as many as a page has */
+    };
+    char narrow[KEYED_KEY_MAX], db[2 * WORKDIR_PATH_BYTES], path[64];
+    struct http_response response;
+    snprintf(db, sizeof(db), "%s/ledger.db", workdir.path);
+    keyed_new(keys.file, "--role read --prefix accounts/a --id narrow", narrow);
+    const struct pawl_service ledger =
+        pawl_ledger_start(db, (const char *const[]){"--keys", keys.file, NULL});
+    for (int k = 0; k <= HIDDEN; k++) {
+        snprintf(path, sizeof(path), "/v1/accounts/%c-%d", k == 0 ? 'a' : 'b', k);
+        assert_int_equal(keyed_status(ledger.port, keys.admin, "PUT", path, "Fencing-Token: 1\r\n",
+                                      "{\"balance\": 1}"),
+                         201);
+    }
+    keyed_call(ledger.port, narrow, "GET", "/v1/accounts", NULL, NULL, &response);
+    assert_int_equal(response.status, 200);
+    assert_int_equal(json_array_size(json_object_get(response.json, "accounts")), 1);
+    assert_true(json_is_null(json_object_get(response.json, "next_after")));
+    http_response_fini(&response);
+    process_stop(ledger.process);
+}
+
 static const struct CMUnitTest cases[] = {
     KEYS_SERVED(keys_are_replaced_without_a_dropped_call),
     KEYS_SERVED(wrong_file_leaves_the_keys_as_they_were),
     KEYS_SERVED(file_that_is_half_written_leaves_the_keys_as_they_were),
     KEYS_SERVED(ledger_reads_its_keys_again),
+    KEYS_SERVED(page_of_accounts_tells_no_id_beyond_the_prefixes_of_the_key),
 };
 
 CASE_MAIN(cases, NULL, NULL)
