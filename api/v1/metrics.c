@@ -66,6 +66,17 @@ static void write_extensions(const struct api_worker_metrics *sum, struct api_me
                         api_counter_get(&sum->broken));
 }
 
+static void write_closed(const struct api_worker_metrics *sum, struct api_metrics_text *text)
+{
+    api_metrics_counter(text, "pawl_grants_delayed_total",
+                        "Grants with delay_ms: the name stays closed once the lease has ended by "
+                        "itself.",
+                        api_counter_get(&sum->delayed));
+    api_metrics_counter(text, "pawl_releases_kept_total",
+                        "Releases with keep_ms, which left the name closed.",
+                        api_counter_get(&sum->kept));
+}
+
 static void write_times(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_acquire_duration_seconds",
@@ -256,6 +267,7 @@ void api_metrics_write(const struct api_backend *backend, const union api_worker
     api_calls_write(backend->routes, backend->routes_count, &sum->of.calls, text);
     write_grants(&sum->of, text);
     write_extensions(&sum->of, text);
+    write_closed(&sum->of, text);
     write_times(&sum->of, text);
     write_attempts(&sum->of, text);
     write_load(&sum->of, text);

@@ -81,6 +81,15 @@ static bool is_writing(const void *context)
     return log->writer != NULL;
 }
 
+/* For how long the name stays closed after the lease, or the release. @answer may be NULL. */
+static void write_closing(struct api_writer *writer, const struct fence_answer *answer)
+{
+    if (answer && answer->delay_ms > 0)
+        api_write_integer(writer, "delay_ms", answer->delay_ms);
+    if (answer && answer->keep_ms > 0)
+        api_write_integer(writer, "keep_ms", answer->keep_ms);
+}
+
 static void write_happened(void *context, const struct server_happened *happened)
 {
     const struct server_audit_log *log = context;
@@ -93,6 +102,7 @@ static void write_happened(void *context, const struct server_happened *happened
     api_write_string(&writer, "resource", happened->resource);
     if (happened->token > 0 && happened->what != SERVER_HAPPENED_LOSS)
         api_write_integer(&writer, "token", happened->token);
+    write_closing(&writer, happened->answer);
     write_given(&writer, "key", api_request_caller(happened->request));
     write_given(&writer, "owner", happened->owner);
     write_request(log, &writer, happened->request);

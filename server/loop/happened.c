@@ -100,15 +100,21 @@ static void tell_break(const struct server_happened_listeners *listeners,
     tell(listeners, happened);
 }
 
-/* A writer is told of once, under its name: by its first seat. False: another part of its call. */
+bool server_happened_stands(const struct api_request *request, const char *resource)
+{
+    return !request || !api_request_is_part(request) ||
+           strcmp(resource + strcspn(resource, "#"), "#0") == 0;
+}
+
+/* A writer is told of under its name. False: another part of its call. */
 static bool stands_for_writer(struct server_happened *happened,
                               char name[static FENCE_RESOURCE_MAX + 1])
 {
+    if (!server_happened_stands(happened->request, happened->resource))
+        return false;
     if (!happened->request || !api_request_is_part(happened->request))
         return true;
     const size_t len = strcspn(happened->resource, "#");
-    if (strcmp(happened->resource + len, "#0") != 0)
-        return false;
     (void)snprintf(name, FENCE_RESOURCE_MAX + 1, "%.*s", (int)len, happened->resource);
     happened->resource = name;
     return true;

@@ -1,5 +1,7 @@
 #include "server/loop/metrics.h"
 
+#include "server/loop/happened.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,8 @@ static void count_grant(struct server_metrics *metrics, const struct fence_answe
     api_counter_add(&of->grants[path], 1);
     if (!answer->waited)
         api_histogram_add(&of->acquire, API_SCALE_TIME, answer->served_us);
+    if (answer->delay_ms > 0 && !answer->found)
+        api_counter_add(&of->delayed, 1);
     if (answer->found)
         return; /* granted before, at an unknown time */
     if (!answer->group)
@@ -59,6 +63,8 @@ static void count_release(struct server_metrics *metrics, const struct fence_ans
                           uint64_t now_us)
 {
     uint64_t held_us = 0;
+    if (answer->error == 0 && answer->released && answer->keep_ms > 0)
+        api_counter_add(&metrics->counters.of.kept, 1);
     if (answer->error == 0 &&
         server_holds_ended(&metrics->holds, answer->lock_id, answer->resource, now_us, &held_us) &&
         answer->released)
@@ -68,6 +74,8 @@ static void count_release(struct server_metrics *metrics, const struct fence_ans
 void server_metrics_answered(struct server_metrics *metrics, const struct fence_answer *answer,
                              uint64_t now_us)
 {
+    if (!server_happened_stands(api_request_of_client(answer->client), answer->resource))
+        return;
     switch (answer->kind) {
     case FENCE_CALL_ACQUIRE:
         count_acquire(metrics, answer, now_us);

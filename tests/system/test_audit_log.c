@@ -399,8 +399,48 @@ static void start_that_is_refused_makes_no_file(void **state)
 
 #define AUDIT_CASE(name) cmocka_unit_test_setup_teardown(name, start, workdir_teardown)
 
+static void delay_and_keep_stand_in_their_lines(void **state)
+{
+    char lock_id[128];
+    serve_with_log();
+    const struct http_response *response =
+        call(service.port, "POST", "/v1/locks/d", NULL, "{\"delay_ms\": 1000}");
+    assert_int_equal(response->status, 201);
+    (void)snprintf(lock_id, sizeof(lock_id), "Lock-Id: %s\r\n", http_string(response, "lock_id"));
+    response = call(service.port, "DELETE", "/v1/locks/d?keep_ms=500", lock_id, NULL);
+    assert_int_equal(response->status, 200);
+    wait_lines("\"event\":\"grant\",\"resource\":\"d\",\"token\":1,\"delay_ms\":1000,", 1);
+    wait_lines("\"event\":\"release\",\"resource\":\"d\",\"keep_ms\":500,", 1);
+}
+
+/* Whatever its call is made of. */
+static void writer_has_one_line_for_each_call(void **state)
+{
+    char headers[256], match[64];
+    serve_with_log();
+    const struct http_response *response =
+        call(service.port, "POST", "/v1/rwlocks/w", NULL, "{\"mode\": \"write\"}");
+    assert_int_equal(response->status, 201);
+    const long long token = http_integer(response, "token");
+    (void)snprintf(headers, sizeof(headers), "Lock-Id: %s\r\n", http_string(response, "lock_id"));
+    (void)snprintf(match, sizeof(match), "If-Match: \"%lld\"\r\n", token);
+    assert_int_equal(call(service.port, "DELETE", "/v1/rwlocks/w?force=true", match, NULL)->status,
+                     200);
+    response = call(service.port, "POST", "/v1/rwlocks/w", NULL, "{\"mode\": \"write\"}");
+    (void)snprintf(headers, sizeof(headers), "Lock-Id: %s\r\n", http_string(response, "lock_id"));
+    assert_int_equal(call(service.port, "DELETE", "/v1/rwlocks/w", headers, NULL)->status, 200);
+    (void)call_grant(service.port, "last", NULL);
+    wait_lines("\"resource\":\"last\"", 1);
+    assert_int_equal(workdir_count(path, "\"event\":\"release\",\"resource\":\"w\""), 1);
+    assert_int_equal(workdir_count(path, "\"event\":\"break\",\"resource\":\"w\""), 1);
+    assert_int_equal(workdir_count(path, "\"event\":\"grant\",\"resource\":\"w\""), 2);
+    assert_int_equal(workdir_count(path, "\"event\":"), 5);
+}
+
 static const struct CMUnitTest cases[] = {
     AUDIT_CASE(lines_are_what_clients_did),
+    AUDIT_CASE(delay_and_keep_stand_in_their_lines),
+    AUDIT_CASE(writer_has_one_line_for_each_call),
     AUDIT_CASE(no_lock_id_is_in_any_log),
     AUDIT_CASE(without_the_setting_nothing_is_written),
     AUDIT_CASE(dash_is_stderr),

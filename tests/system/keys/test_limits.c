@@ -237,7 +237,7 @@ static void writer_that_released_one_seat_counts(void **state)
 
 static bool is_let_in(void *key)
 {
-    return keys_status(key, "GET", "/v1/locks", NULL, NULL) == 200;
+    return keys_status(key, "GET", "/v1/locks/known", NULL, NULL) == 200;
 }
 
 /* One of several that were acquired together, before the key file was read again. */
@@ -251,6 +251,24 @@ static void broken_lock_of_a_group_counts_no_more(void **state)
     assert_true(wait_until(is_let_in, next, END_MS));
     break_at(keys.pawld.port, "/v1/locks/b", token_of("/v1/locks/b"));
     expect_one_place();
+}
+
+/* Of a writer, a call is one call, whatever it is made of. */
+static void call_of_a_writer_counts_as_one_call(void **state)
+{
+    char key[KEYED_KEY_MAX], grant[256];
+    struct http_response response;
+    keyed_new(keys.file, "--role lock --prefix '*' --rate 1 --burst 5 --id writer", key);
+    process_signal(keys.pawld.process, SIGHUP);
+    assert_true(wait_until(is_let_in, key, END_MS));
+    keys_call(key, "POST", "/v1/rwlocks/w", NULL, "{\"mode\": \"write\", \"ttl_ms\": 60000}",
+              &response);
+    assert_int_equal(response.status, 201);
+    (void)snprintf(grant, sizeof(grant), "Lock-Id: %s\r\nFencing-Token: %lld\r\n",
+                   http_string(&response, "lock_id"), (long long)http_integer(&response, "token"));
+    http_response_fini(&response);
+    assert_int_equal(keys_status(key, "PATCH", "/v1/rwlocks/w", grant, NULL), 200);
+    assert_int_equal(keys_status(key, "DELETE", "/v1/rwlocks/w", grant, NULL), 200);
 }
 
 static const char *const three_workers[] = {
@@ -317,6 +335,7 @@ static const struct CMUnitTest cases[] = {
     KEYS_SERVED(broken_lock_counts_no_more),
     KEYS_SERVED(name_that_is_kept_closed_counts),
     KEYS_SERVED(writer_that_released_one_seat_counts),
+    KEYS_SERVED(call_of_a_writer_counts_as_one_call),
     KEYS_SERVED(broken_lock_of_a_group_counts_no_more),
     cmocka_unit_test_setup_teardown(lock_broken_through_any_worker_counts_no_more, serve_fleet,
                                     workdir_teardown),

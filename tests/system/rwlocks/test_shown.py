@@ -9,11 +9,20 @@ import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 sys.path.insert(0, os.path.join(ROOT, "tests/system/client"))
-from python_service import PATIENCE, Fleet, Service, is_ready, until  # noqa: E402
+from python_service import PATIENCE, Fleet, Process, Service, is_ready, until  # noqa: E402
 
-PAWL = os.path.join(os.environ.get("PAWL_BUILD", os.path.join(ROOT, "build")), "bin/pawl")
+BIN = os.path.join(os.environ.get("PAWL_BUILD", os.path.join(ROOT, "build")), "bin")
 TTL_MS = 60000
-READERS = 32
+DEADLINE_MS = 2000  # of masters on a machine under load
+
+
+class Patient(Service):
+    def start(self):
+        self.process = Process([os.path.join(BIN, "pawld"), "--listen", f"127.0.0.1:{self.port}",
+                                "--workers", "1", "--master-deadline-ms", str(DEADLINE_MS),
+                                *self.fleet.options()],
+                               os.path.join(self.fleet.folder, "pawld.log"))
+        until(lambda: is_ready(self.url), "pawld")
 
 
 class Shown(unittest.TestCase):
@@ -21,7 +30,7 @@ class Shown(unittest.TestCase):
     def setUpClass(cls):
         cls.fleet = Fleet()
         cls.addClassCleanup(cls.fleet.end)
-        cls.service = Service(cls.fleet)
+        cls.service = Patient(cls.fleet)
         cls.addClassCleanup(cls.service.process.kill)
 
     def ask(self, method, path, body=None, **fields):
@@ -52,7 +61,7 @@ class Shown(unittest.TestCase):
                 return locks
 
     def pawl(self, *words):
-        done = subprocess.run([PAWL, "--server", f"http://127.0.0.1:{self.service.port}", *words],
+        done = subprocess.run([os.path.join(BIN, "pawl"), "--server", f"http://127.0.0.1:{self.service.port}", *words],
                               capture_output=True, text=True, timeout=PATIENCE)
         return done.returncode, done.stdout + done.stderr
 
@@ -113,6 +122,47 @@ class Shown(unittest.TestCase):
             for process in self.fleet.processes[:2]:
                 process.go_on()
         until(lambda: is_ready(self.service.url), "pawld")
+
+    def counted(self, *names):
+        connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=PATIENCE)
+        connection.request("GET", "/metrics")
+        lines = connection.getresponse().read().decode().splitlines()
+        connection.close()
+        return [next(int(line.split()[1]) for line in lines if line.startswith(name + " "))
+                for name in names]
+
+    def test_writer_counts_once(self):
+        names = ("pawl_extensions_total", "pawl_locks_broken_total", "pawl_grants_delayed_total",
+                 "pawl_releases_kept_total")
+        before = self.counted(*names)
+        grant = self.take("counted", "write", delay_ms=1000)
+        self.ask("PATCH", "/v1/rwlocks/counted", {}, Lock_Id=grant["lock_id"],
+                 Fencing_Token=str(grant["token"]))
+        self.break_it("/v1/rwlocks/counted", grant["token"])
+        lock = self.ask("POST", "/v1/locks/counted", {})[1]
+        self.ask("DELETE", "/v1/locks/counted?keep_ms=100", Lock_Id=lock["lock_id"])
+        self.assertEqual([now - then for now, then in zip(self.counted(*names), before)], [1, 1, 1, 1])
+
+    def test_events_tell_of_a_writer_once(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=PATIENCE)
+        connection.request("GET", "/v1/events?prefix=told")
+        stream = connection.getresponse()
+        grant = self.take("told", "write")
+        self.break_it("/v1/rwlocks/told", grant["token"])
+        grant = self.take("told", "write")
+        self.ask("DELETE", "/v1/rwlocks/told", Lock_Id=grant["lock_id"])
+        self.ask("POST", "/v1/locks/told-last", {})
+        kinds = []
+        for line in iter(stream.readline, b""):
+            if line.startswith(b"data: ") and b'"told' in line:
+                kinds.append((json.loads(line[6:])["resource"], kind))
+                if b"told-last" in line:
+                    break
+            elif line.startswith(b"event: "):
+                kind = line[7:].strip().decode()
+        connection.close()
+        self.assertEqual(kinds, [("told", "granted"), ("told", "broken"), ("told", "granted"),
+                                 ("told", "released"), ("told-last", "granted")])
 
     def test_break_needs_a_token(self):
         self.assertEqual(self.ask("DELETE", "/v1/rwlocks/none?force=true")[0], 428)
