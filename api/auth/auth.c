@@ -335,7 +335,7 @@ void api_auth_granted_all(struct api_request *request, const char *lock_id, cons
 }
 
 /* The bit of the seat that @resource is; 0: it is none. */
-static uint64_t seat_of(const char *resource)
+static uint64_t seat_bit_of(const char *resource)
 {
     unsigned seat = 0;
     return fence_seat_read(resource, strlen(resource), &seat) ? UINT64_C(1) << seat : 0;
@@ -348,7 +348,7 @@ void api_auth_extended(struct api_request *request, const char *lock_id, const c
     if (key == NULL || key->held == 0)
         return;
     api_usage_extend(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
-    if (seat_of(resource) != 0)
+    if (seat_bit_of(resource) != 0)
         api_usage_extend(key->usage, writers_mark(lock_id, resource), end_of_lease_us(ttl_ms));
 }
 
@@ -357,7 +357,7 @@ void api_auth_ended(struct api_request *request, const char *lock_id, const char
     const struct api_key *key = key_of(request);
     if (key == NULL || key->held == 0)
         return;
-    const uint64_t seat = seat_of(resource);
+    const uint64_t seat = seat_bit_of(resource);
     if (!fence_gate_is(resource, strlen(resource)))
         api_usage_release(key->usage, api_usage_mark(lock_id, resource), 0);
     if (seat != 0)
@@ -382,7 +382,7 @@ void api_auth_broken(struct api_request *request, const char *lock_id, const cha
     struct api_auth *auth = caller->keyring;
     assert(auth != NULL);
     refresh(auth);
-    const uint64_t seat = seat_of(resource);
+    const uint64_t seat = seat_bit_of(resource);
     if (!fence_gate_is(resource, strlen(resource)))
         api_keys_release(auth->keys, api_usage_mark(lock_id, resource), 0);
     if (seat != 0)

@@ -298,33 +298,32 @@ static void acquire_shared(struct api_request *request, void *context)
     call_acquire(request, backend, &params, name, NULL);
 }
 
-static void inspect_shared(struct api_request *request, void *context)
+static void inspect_each_seat(struct api_request *request, const struct api_backend *backend,
+                              enum fence_mode mode, unsigned seats)
 {
-    const struct api_backend *backend = context;
     struct fence_call call = {
         .kind = FENCE_CALL_INSPECT,
         .client = api_request_client(request),
         .lock_id = "",
         .owner = "",
-        .mode = FENCE_MODE_READ,
+        .mode = mode,
+        .seats = seats,
     };
-    if (api_input_rwlock(request, 0, &call.resource) == 0)
+    const int result = mode == FENCE_MODE_READ ? api_input_rwlock(request, 0, &call.resource)
+                                               : api_input_semaphore(request, 0, &call.resource);
+    if (result == 0)
         backend->call(backend->context, &call);
+}
+
+static void inspect_shared(struct api_request *request, void *context)
+{
+    inspect_each_seat(request, context, FENCE_MODE_READ, 0);
 }
 
 /* Whoever wants a seat says how many there are, so all that there can be are looked at. */
 static void inspect_seats(struct api_request *request, void *context)
 {
-    const struct api_backend *backend = context;
-    struct fence_call call = {
-        .kind = FENCE_CALL_INSPECT,
-        .client = api_request_client(request),
-        .lock_id = "",
-        .owner = "",
-        .seats = FENCE_SEATS_MAX,
-    };
-    if (api_input_semaphore(request, 0, &call.resource) == 0)
-        backend->call(backend->context, &call);
+    inspect_each_seat(request, context, FENCE_MODE_PLAIN, FENCE_SEATS_MAX);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */

@@ -93,7 +93,7 @@ static bool speaks(const struct fence_fleet *fleet, unsigned i)
 
 /* One marker of the fleet that names the seats of readers is enough, whichever was seen first: an
  * older pawld that took masters back left the number out there, perhaps on a majority. */
-static void learn_readers(struct fence_fleet *fleet, unsigned i)
+static void name_readers(struct fence_fleet *fleet, unsigned i)
 {
     if (!speaks(fleet, i))
         return;
@@ -221,7 +221,7 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     master->rolled_back = false;
     master->noted = false;
     adopt_fleet(fleet);
-    learn_readers(fleet, i);
+    name_readers(fleet, i);
     merge_views(fleet);
     master->believed = fleet->view.incarnation[i];
 }
