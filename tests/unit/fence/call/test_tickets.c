@@ -107,6 +107,8 @@ static void ticket_ends_with_the_grant(void **state)
 static void call_that_does_not_wait_tells_no_ticket(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
+    meet(f, 34);
+    (void)ticket_at_release(f, CORE_OTHER_HOLDER);
     core_acquire(f, 2, 0);
     core_both_reply(f, FENCE_REPLY_LOST);
     core_tick(f);
