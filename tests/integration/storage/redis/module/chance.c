@@ -16,7 +16,9 @@ static const uint16_t slots[NAMES] = {7, 8, 7, 16383};
 static const char *const ids[IDS] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
                                      "bbbbbbbbbbbbbbbbbbbbbb"};
 static const uint64_t attempts[ATTEMPTS] = {1, UINT64_C(0xfedcba9876543210), UINT64_MAX};
-static const char *const owners[] = {"", "", "worker 1", "a:b:1\x1fkey-1"};
+static const char *const owners[] = {"", "", "worker 1", "a:b:1\x1fkey-1",
+                                     "\x1dw\x1e"
+                                     "60000"};
 
 struct chance chance_new(uint64_t seed)
 {
@@ -86,6 +88,7 @@ struct fence_request chance_request(struct chance *chance)
     const bool groups = (kind == FENCE_REQUEST_TAKE || kind == FENCE_REQUEST_CONFIRM ||
                          kind == FENCE_REQUEST_UNDO) &&
                         is_one_in(chance, 4);
+    const bool keeps = kind == FENCE_REQUEST_RELEASE && is_one_in(chance, 2);
     if (groups)
         make_group(chance, name);
     return (struct fence_request){
@@ -101,6 +104,7 @@ struct fence_request chance_request(struct chance *chance)
         .names_max = is_one_in(chance, 3) ? 2 : 100,
         .extensions = chance_below(chance, 5),
         .extended = 1 + chance_below(chance, 3),
+        .keep_ms = keeps ? CHANCE_TTL_MS * (1 + chance_below(chance, 3)) : 0,
         .waits = is_one_in(chance, 3),
         .ticket = is_one_in(chance, 4) ? FENCE_TICKET_NONE : (int64_t)chance_below(chance, 12),
         .idempotent = is_one_in(chance, 3),
