@@ -1,7 +1,5 @@
 #include "server/loop/metrics.h"
 
-#include "server/loop/happened.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,8 +72,6 @@ static void count_release(struct server_metrics *metrics, const struct fence_ans
 void server_metrics_answered(struct server_metrics *metrics, const struct fence_answer *answer,
                              uint64_t now_us)
 {
-    if (!server_happened_stands(api_request_of_client(answer->client), answer->resource))
-        return;
     switch (answer->kind) {
     case FENCE_CALL_ACQUIRE:
         count_acquire(metrics, answer, now_us);

@@ -67,7 +67,9 @@ static bool on_answer(void *context, const struct fence_answer *answer)
     }
     const bool left = api_request_client_left(api_request_of_client(answer->client));
     server_happened_answer(&worker->listeners, answer, left);
-    if (!left || ends_all_the_same(answer))
+    const bool stands =
+        server_happened_stands(api_request_of_client(answer->client), answer->resource);
+    if (stands && (!left || ends_all_the_same(answer)))
         server_metrics_answered(worker->metrics, answer, server_driver_now_us(worker->driver));
     api_locks_answer(answer, left);
     return !left;
