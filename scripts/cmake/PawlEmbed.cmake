@@ -10,12 +10,19 @@
 #     static const char storage_redis_lua_take[] = "...";
 #     static const char storage_redis_lua_take_etag[] = "\"...\""; // a hash of the text
 #
+# A file that the build makes is named by its full path, and its symbol from the build folder.
+#
 # Where the text has @PROJECT_VERSION@, the constant has the version of the project.
 function(pawl_embed_text target)
     set(generated ${PROJECT_BINARY_DIR}/generated)
     foreach(file IN LISTS ARGN)
-        set(input ${CMAKE_CURRENT_SOURCE_DIR}/${file})
-        file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${input})
+        cmake_path(ABSOLUTE_PATH file OUTPUT_VARIABLE input)
+        set(from ${PROJECT_SOURCE_DIR})
+        cmake_path(IS_PREFIX PROJECT_BINARY_DIR ${input} is_made)
+        if(is_made)
+            set(from ${PROJECT_BINARY_DIR})
+        endif()
+        file(RELATIVE_PATH path ${from} ${input})
         set(output ${generated}/${path}.h)
         cmake_path(REMOVE_EXTENSION path LAST_ONLY OUTPUT_VARIABLE symbol)
         string(MAKE_C_IDENTIFIER ${symbol} symbol)

@@ -1,0 +1,45 @@
+/* One master of the story: the rules of fence/master over a few structs, in a process that can die,
+ * come back, lose what it had, or be replaced by a copy that is behind. Its disk keeps all that it
+ * answered. */
+#ifndef API_STORY_MASTER_H
+#define API_STORY_MASTER_H
+
+#include "api/story/store.h"
+
+struct story_master {
+    unsigned me;      /* from 0 */
+    unsigned members; /* of the fleet */
+    bool is_up;
+    bool is_cut;      /* from pawld */
+    int64_t clock_ms; /* its clock less the true time */
+    uint32_t run;     /* of its process; each of the fleet has another */
+    uint32_t lineage; /* of its data */
+    struct story_memory memory;
+    struct story_memory replica; /* it lacks the last lock that was taken */
+};
+
+/* A blank master, as run @run. */
+void story_master_start(struct story_master *master, unsigned me, unsigned members, uint32_t run);
+
+/* The process starts again as run @run, with all that its disk kept; with nothing; with what its
+ * replica has. */
+void story_master_restart(struct story_master *master, uint32_t run);
+void story_master_wipe(struct story_master *master, uint32_t run);
+void story_master_fail_over(struct story_master *master, uint32_t run);
+
+/* Executes @ask at true time @now_us, and writes @ret_reply, which must not move. */
+void story_master_execute(struct story_master *master, const struct story_ask *ask, uint64_t now_us,
+                          struct story_reply *ret_reply, struct story_done *ret_done);
+
+/* What a handshake finds. */
+void story_master_facts(const struct story_master *master, struct fence_facts *ret_facts);
+
+/* A step of a rejoin, or of the fleet's making. */
+struct fence_rejoin_reply story_master_rejoin(struct story_master *master,
+                                              const struct fence_rejoin_request *request,
+                                              uint64_t now_us, struct story_page *page);
+
+/* Its clock, in milliseconds. */
+uint64_t story_master_clock_ms(const struct story_master *master, uint64_t now_us);
+
+#endif
