@@ -18,10 +18,12 @@
 #include <string.h>
 
 /* A page loads from its own server only, runs no script that stands in the document, and can be
- * put into no frame. */
-#define POLICY                                                                                     \
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "                    \
+ * put into no frame. A page that runs WebAssembly may compile that, too. */
+#define POLICY_FOR(scripts)                                                                        \
+    "default-src 'none'; script-src " scripts "; style-src 'self'; img-src 'self'; "               \
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+#define POLICY      POLICY_FOR("'self'")
+#define POLICY_WASM POLICY_FOR("'self' 'wasm-unsafe-eval'")
 
 static const struct api_page_file shared_files[] = {
     API_PAGE_FILE("shared/dialog.js", api_page_shared_dialog),
@@ -47,10 +49,12 @@ static const struct api_page_file *find_in(const struct api_page_file *files, si
 
 static const struct api_page_file *find_file(const struct api_page *page, const char *path)
 {
-    const struct api_page_file *own = find_in(page->files, page->count, path);
-    return own != NULL
-               ? own
-               : find_in(shared_files, sizeof(shared_files) / sizeof(shared_files[0]), path);
+    for (const struct api_page *each = page; each != NULL; each = each->more) {
+        const struct api_page_file *own = find_in(each->files, each->count, path);
+        if (own != NULL)
+            return own;
+    }
+    return find_in(shared_files, sizeof(shared_files) / sizeof(shared_files[0]), path);
 }
 
 static const char *type_of(const char *path)
@@ -63,6 +67,7 @@ static const char *type_of(const char *path)
         {".css", "text/css; charset=utf-8"},
         {".js", "text/javascript; charset=utf-8"},
         {".svg", "image/svg+xml"},
+        {".gz", "application/gzip"},
     };
     const char *end = strrchr(path, '.');
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -82,7 +87,8 @@ static bool has_it_already(const struct api_request *request, const struct api_p
 /* A browser keeps a file, and asks each time whether it changed. After an upgrade of the program a
  * page is never made of files of two versions. The text is not copied: callers without a key may
  * ask for it. */
-static void answer_file(struct api_request *request, const struct api_page_file *file)
+static void answer_file(struct api_request *request, const struct api_page_file *file,
+                        const char *policy)
 {
     const struct api_answer answer = {
         .status = has_it_already(request, file) ? 304 : 200,
@@ -92,26 +98,26 @@ static void answer_file(struct api_request *request, const struct api_page_file 
         .len = file->len,
         .is_lasting = true,
         .fields = {{"ETag", file->etag},
-                   {"Content-Security-Policy", POLICY},
+                   {"Content-Security-Policy", policy},
                    {"X-Content-Type-Options", "nosniff"},
                    {"Referrer-Policy", "no-referrer"}},
     };
     api_request_answer(request, &answer);
 }
 
-static void show_document(struct api_request *request, void *context)
+void api_page_show(struct api_request *request, void *context)
 {
     const struct api_page *page = context;
     const struct api_page_file *document = find_file(page, page->document);
     assert(document != NULL);
-    answer_file(request, document);
+    answer_file(request, document, page->runs_wasm ? POLICY_WASM : POLICY);
 }
 
 static void show_file(struct api_request *request, void *context)
 {
     const struct api_page_file *file = find_file(context, api_request_param(request, 0));
     if (file != NULL)
-        answer_file(request, file);
+        answer_file(request, file, POLICY);
     else
         api_problem_answer(request, API_PROBLEM_NOT_FOUND);
 }
@@ -119,7 +125,7 @@ static void show_file(struct api_request *request, void *context)
 struct api_routes api_page_routes(const struct api_page *page)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/", show_document, API_TAKES_NOTHING, API_RIGHT_NONE, "page", API_CHEAP},
+        {API_GET, "/", api_page_show, API_TAKES_NOTHING, API_RIGHT_NONE, "page", API_CHEAP},
         {API_GET, "/page/{file...}", show_file, API_TAKES_NOTHING, API_RIGHT_NONE, "page_file",
          API_CHEAP},
     };

@@ -23,6 +23,8 @@ struct api_page {
     const char *document; /* the path of the file that is served at / */
     const struct api_page_file *files;
     size_t count;
+    bool runs_wasm;              /* the document may run WebAssembly of this server */
+    const struct api_page *more; /* another page, whose files are served, too; NULL: none */
 };
 
 /* A file that pawl_embed_text() made the constant @symbol, and its entity tag. */
@@ -30,6 +32,9 @@ struct api_page {
     {                                                                                              \
         name, symbol, sizeof(symbol) - 1, symbol##_etag                                            \
     }
+
+/* Answers with the document of the page that is the context. */
+api_handler api_page_show;
 
 /* The routes of @page, which is borrowed for the life of the server. */
 struct api_routes api_page_routes(const struct api_page *page);

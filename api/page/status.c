@@ -15,6 +15,7 @@
 #include "api/page/status/state.js.h"
 #include "api/page/status/stream.js.h"
 #include "api/page/status/verdict.js.h"
+#include "api/page/story.h"
 
 static const struct api_page_file status_files[] = {
     API_PAGE_FILE("status/app.js", api_page_status_app),
@@ -38,4 +39,5 @@ const struct api_page api_page_status = {
     .document = "status/index.html",
     .files = status_files,
     .count = sizeof(status_files) / sizeof(status_files[0]),
+    .more = &api_page_story,
 };

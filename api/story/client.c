@@ -176,7 +176,7 @@ void story_client_due(struct story_world *world, unsigned c)
 
 /* ---- hearing --------------------------------------------------------------------------------- */
 
-/* Whether two modes exclude each other. */
+/* Reports whether two modes exclude each other. */
 static bool exclude(enum fence_mode a, enum fence_mode b)
 {
     return a != FENCE_MODE_READ || b != FENCE_MODE_READ;
@@ -197,7 +197,8 @@ static void tell_overlaps(struct story_world *world, unsigned c)
     }
 }
 
-/* It counts its validity from when it asked, less the time that pawld had the call. */
+/* A client counts the validity from the moment when it asked, plus the time that pawld had the
+ * call. */
 static void hear_grant(struct story_world *world, unsigned c, const struct story_call *call)
 {
     struct story_client *client = &world->clients[c];

@@ -13,10 +13,10 @@ enum {
 
 void story_client_open(struct story_world *world, unsigned c);
 
-/* It begins a task, if it has none: as a holder, a reader or a writer. */
+/* Client @c begins a task, if it has none: as a holder, a reader or a writer. */
 void story_client_begin(struct story_world *world, unsigned c, enum fence_mode mode);
 
-/* Its timer is due; a message arrives. */
+/* The timer of client @c is due; a message arrives at client @c. */
 void story_client_due(struct story_world *world, unsigned c);
 void story_client_hear(struct story_world *world, unsigned c, const struct story_message *message);
 

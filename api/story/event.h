@@ -1,5 +1,5 @@
-/* What happens in the world of the story, as plain numbers: a program prints them, and the page
- * draws them. A build for WebAssembly and a native one tell the same events of the same seed. */
+/* The events of the story, as plain numbers: a program prints them, and the page draws them. A
+ * build for WebAssembly and a native one tell the same events of the same seed. */
 #ifndef API_STORY_EVENT_H
 #define API_STORY_EVENT_H
 
@@ -11,7 +11,7 @@ enum {
     STORY_EVENTS_MAX = 4096, /* told and not yet taken */
 };
 
-/* Who acts. Clients count from STORY_CLIENT, masters from STORY_MASTER. */
+/* The actors. Clients count from STORY_CLIENT, masters from STORY_MASTER. */
 enum story_actor {
     STORY_CLIENT = 0,
     STORY_PAWLD = 8,
@@ -32,7 +32,7 @@ enum story_message_kind {
     STORY_RESTAMP,
     STORY_FACTS, /* a handshake */
     STORY_PROBE,
-    STORY_REPLY,    /* master to pawld, to one of these five */
+    STORY_REPLY,    /* master to pawld, to one of these five: that is its token */
     STORY_RELEASED, /* master to pawld: a lock that calls wait for was released */
 };
 
@@ -43,7 +43,8 @@ enum story_end {
     STORY_END_LATE,    /* its own clock says that the validity is over */
 };
 
-/* What each kind has in @what, @id, @token and @value, beside @who and @whom. */
+/* The kinds of events. A comment says what an event has in @what, @id, @token and @value, beside
+ * @who and @whom. */
 #define STORY_EVENTS(X)                                                                            \
     X(SENT, "sent")               /* @what message @id is sent; @value: when it arrives */         \
     X(ARRIVED, "arrived")         /* @what message @id arrives */                                  \

@@ -1,4 +1,4 @@
-/* What pawld hears of its masters, and what comes due on its connections to them. */
+/* Messages of masters that arrive at pawld, and timers of its connections to them. */
 #ifndef API_STORY_HEARD_H
 #define API_STORY_HEARD_H
 

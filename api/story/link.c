@@ -22,7 +22,6 @@ void story_link_timer(struct story_world *world, unsigned i, enum story_master_t
     story_timer_set(world, STORY_TIMER_MASTER + i * STORY_MASTER_TIMERS + timer, at_us);
 }
 
-/* When a message sent now arrives, behind the one before it. */
 uint64_t story_link_arrival_us(struct story_world *world, uint64_t *last_us)
 {
     const uint64_t at_us =

@@ -1,5 +1,5 @@
 /* The connections between pawld and its masters: opened again and again, with a handshake on each.
- * What belongs to an earlier connection is of no use to pawld any more. */
+ * pawld drops replies to an earlier connection. */
 #ifndef API_STORY_LINK_H
 #define API_STORY_LINK_H
 
@@ -13,7 +13,7 @@ void story_link_open(struct story_world *world, unsigned i);
 void story_link_connect(struct story_world *world, unsigned i);
 void story_link_close(struct story_world *world, unsigned i);
 
-/* What the core wants of master @i. */
+/* The core wants this of master @i. */
 void story_link_send(struct story_world *world, unsigned i, const struct fence_request *request);
 void story_link_rejoin(struct story_world *world, unsigned i,
                        const struct fence_rejoin_request *request);
@@ -33,7 +33,7 @@ struct story_awaited story_link_answered(struct story_link *link);
 void story_link_timer(struct story_world *world, unsigned i, enum story_master_timer timer,
                       uint64_t at_us);
 
-/* When a message sent now arrives, behind the one of *@last_us, which becomes that. */
+/* Returns when a message arrives that is sent now: after *@last_us, which becomes that. */
 uint64_t story_link_arrival_us(struct story_world *world, uint64_t *last_us);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Whether the network between the two ends of @message is cut. */
+/* Reports whether the network between the two ends of @message is cut. */
 static bool is_between_cut(const struct story_world *world, const struct story_message *message)
 {
     const int32_t end = story_is_master(world, message->from) ? message->from : message->to;
@@ -66,14 +66,15 @@ static void ring_timer(struct story_world *world, unsigned timer)
     }
 }
 
-/* What comes next: a timer, or a message. */
+/* The next thing that comes due: a timer, or a message. */
 struct story_due {
     uint64_t at_us;
     unsigned timer;
     struct story_message *message; /* NULL: the timer */
 };
 
-/* Of one instant, timers come first, and messages in the order in which they were sent. */
+/* Timers come before messages of the same instant, and messages in the order in which they were
+ * sent. */
 static struct story_due find_due(struct story_world *world)
 {
     struct story_due due = {.at_us = FENCE_NEVER};

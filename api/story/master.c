@@ -103,7 +103,7 @@ static void copy_answer(const struct fence_master_answer *answer, unsigned locks
         reply->numbers[k] = answer->numbers[k];
 }
 
-/* Whether pawld may count on what the request wrote. */
+/* Reports whether pawld may count on what the request wrote. */
 static bool writes(const struct story_lock_request *lock, const struct story_reply *reply)
 {
     switch (lock->request.kind) {

@@ -31,7 +31,7 @@ void story_master_fail_over(struct story_master *master, uint32_t run);
 void story_master_execute(struct story_master *master, const struct story_ask *ask, uint64_t now_us,
                           struct story_reply *ret_reply, struct story_done *ret_done);
 
-/* What a handshake finds. */
+/* Writes what a handshake with @master finds. */
 void story_master_facts(const struct story_master *master, struct fence_facts *ret_facts);
 
 /* A step of a rejoin, or of the fleet's making. */
@@ -39,7 +39,7 @@ struct fence_rejoin_reply story_master_rejoin(struct story_master *master,
                                               const struct fence_rejoin_request *request,
                                               uint64_t now_us, struct story_page *page);
 
-/* Its clock, in milliseconds. */
+/* Returns the clock of @master, in milliseconds. */
 uint64_t story_master_clock_ms(const struct story_master *master, uint64_t now_us);
 
 #endif

@@ -16,10 +16,10 @@ enum {
     STORY_MESSAGES_MAX = 256,        /* on their way; one more is lost */
 };
 
-/* What is locked: one account. */
+/* All clients lock this: one account. */
 #define STORY_RESOURCE "account"
 
-/* What a client asks of pawld, and hears of it. */
+/* A call of a client, and the answer of pawld. */
 struct story_call {
     uint32_t task; /* of the client: an answer to an earlier one is old */
     enum fence_mode mode;
@@ -31,7 +31,7 @@ struct story_call {
     uint64_t validity_ms;
 };
 
-/* What a client asks of the database, and hears of it. */
+/* A request of a client to the database, and the result. */
 struct story_query {
     uint32_t task;
     enum fence_mode mode;
@@ -60,7 +60,7 @@ struct story_lock_request {
     struct story_group group;
 };
 
-/* What one master tells another through pawld: its counter and its locks, all at once. */
+/* A page of a rejoin: the counter and the locks of one master, all at once. */
 struct story_page {
     int64_t floor;
     uint16_t slot;
@@ -82,7 +82,7 @@ struct story_rejoin_request {
     struct fence_view view;
 };
 
-/* What pawld asks of a master. */
+/* A request of pawld to a master. */
 struct story_ask {
     enum story_message_kind kind; /* LOCK, REJOIN, RESTAMP, FACTS or PROBE */
     uint64_t tag;
@@ -93,7 +93,7 @@ struct story_ask {
     struct story_rejoin_request rejoin; /* RESTAMP: @seen alone */
 };
 
-/* What a master says to that. */
+/* The reply of a master. */
 struct story_reply {
     enum story_message_kind kind; /* of the ask */
     struct fence_reply lock;      /* its texts are those below */
@@ -112,7 +112,7 @@ struct story_released {
     char lock_id[FENCE_LOCK_ID_MAX + 1];
 };
 
-/* It stays where it is from first to last: parts of it point to each other. */
+/* A message never moves: parts of it point to each other. */
 struct story_message {
     bool is_used;
     int32_t id;

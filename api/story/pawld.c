@@ -17,7 +17,7 @@ enum {
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* What pawld thinks of each master, where that changed. */
+/* Tells how pawld judges each master, where that changed. */
 static void tell_states(struct story_world *world)
 {
     const struct fence_fleet *fleet = fence_core_fleet(world->pawld.core);

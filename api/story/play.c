@@ -26,7 +26,7 @@ static void pause_client(unsigned c)
                (struct story_event){.kind = STORY_PAUSED, .who = STORY_CLIENT + (int32_t)c});
 }
 
-/* What came meanwhile is heard now, in the order in which it was sent. */
+/* The client hears now what came meanwhile, in the order in which it was sent. */
 static void resume_client(unsigned c)
 {
     if (!world.clients[c].is_paused)

@@ -57,9 +57,9 @@ void story_served(struct story_world *world, struct story_message *message)
     }
     const bool is_old = message->generation != link->generation;
     uint64_t old_us = 0; /* a closed connection has no order any more */
-    struct story_message *reply =
-        story_send(world, STORY_REPLY, message->to, STORY_PAWLD,
-                   story_link_arrival_us(world, is_old ? &old_us : &link->from_us), 0);
+    struct story_message *reply = story_send(
+        world, STORY_REPLY, message->to, STORY_PAWLD,
+        story_link_arrival_us(world, is_old ? &old_us : &link->from_us), (int64_t)message->kind);
     keep_connection(message, reply);
     story_master_execute(master, &message->ask, world->now_us, &reply->reply, &done);
     story_served_tell(world, i);

@@ -1,4 +1,4 @@
-/* What a master does with a request, and what the world is told of it. */
+/* Requests that arrive at a master. */
 #ifndef API_STORY_SERVED_H
 #define API_STORY_SERVED_H
 

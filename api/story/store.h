@@ -1,4 +1,4 @@
-/* What the rules of fence/master read and write at a master of the story. */
+/* The data of a master of the story, as the rules of fence/master read and write them. */
 #ifndef API_STORY_STORE_H
 #define API_STORY_STORE_H
 
@@ -26,7 +26,7 @@ struct story_memory {
     struct story_kept kept[STORY_LOCKS];
 };
 
-/* What a request did beside its reply. */
+/* The outcome of a request beside its reply. */
 struct story_done {
     bool released; /* a lock that calls wait for */
     struct story_released which;

@@ -136,14 +136,14 @@ void story_timer_set(struct story_world *world, unsigned timer, uint64_t at_us);
 struct story_message *story_send(struct story_world *world, enum story_message_kind kind,
                                  int32_t from, int32_t to, uint64_t at_us, int64_t token);
 
-/* When a message between a client and another arrives that is sent now. */
+/* Returns when a message between a client and another arrives that is sent now. */
 uint64_t story_client_arrival_us(struct story_world *world);
 
 /* Tells @kind of @message. */
 void story_tell_message(struct story_world *world, enum story_event_kind kind,
                         const struct story_message *message, int64_t token, uint64_t at_us);
 
-/* It will not arrive. */
+/* @message will not arrive. */
 void story_lose(struct story_world *world, struct story_message *message);
 
 static inline bool story_is_client(int32_t actor)

@@ -1,8 +1,8 @@
 # pawl_add_wasm(<file> SOURCES <file>... EXPORTS <function>...)
 #
 # Compiles C files to one module for WebAssembly, <file> in the calling folder's build folder, with
-# clang, lld and wasi-libc. Where these are missing, says so, and makes the file empty: the page
-# that loads it then says that it was built without.
+# clang, lld and wasi-libc, and packs it as <file>.gz. Where these are missing, says so, and makes
+# both files empty: the page that loads them then says that it was built without.
 #
 # An assertion that fails stops the module: it has nowhere to write to.
 
@@ -39,6 +39,7 @@ function(pawl_add_wasm file)
     _pawl_find_wasm()
     if(NOT PAWL_WASM_CLANG)
         file(WRITE ${output} "")
+        file(WRITE ${output}.gz "")
         return()
     endif()
     set(trap ${CMAKE_CURRENT_BINARY_DIR}/${file}.trap.c)
@@ -55,11 +56,12 @@ _Noreturn void __assert_fail(const char *text, const char *file, int line, const
     cmake_path(GET output PARENT_PATH folder)
     file(MAKE_DIRECTORY ${folder})
     add_custom_command(
-        OUTPUT ${output}
+        OUTPUT ${output} ${output}.gz
         COMMAND ${PAWL_WASM_CLANG} ${_pawl_wasm_flags} -I${PROJECT_SOURCE_DIR}
                 -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
                 -Wl,--no-entry -Wl,--gc-sections -Wl,--strip-all ${exports}
                 -o ${output} ${trap} ${arg_SOURCES}
+        COMMAND gzip -9 --no-name --keep --force ${output}
         DEPENDS ${arg_SOURCES} ${headers} ${trap}
         COMMENT "Compiling ${file} for WebAssembly"
         VERBATIM)

@@ -2,6 +2,7 @@
 
 #include "api/auth/right.h"
 #include "api/page/status.h"
+#include "api/page/story.h"
 #include "api/v1/batch.h"
 #include "api/v1/counters.h"
 #include "api/v1/events.h"
@@ -28,6 +29,7 @@ void server_routes(struct api_backend *backend, struct api_routes ret_routes[sta
     ret_routes[8] = api_rwlocks_routes(backend);
     ret_routes[9] = api_events_routes(backend);
     ret_routes[10] = api_page_routes(&api_page_status);
+    ret_routes[11] = api_page_story_routes();
 }
 
 void server_routes_print(const struct api_routes *routes, size_t count)

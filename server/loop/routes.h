@@ -6,7 +6,7 @@
 #include "api/v1/backend.h"
 
 enum {
-    SERVER_ROUTES = 11, /* tables */
+    SERVER_ROUTES = 12, /* tables */
 };
 
 /* All tables over @backend, which is borrowed for the life of the server. */

@@ -57,7 +57,7 @@ const signedOut = () => [verdictView(), h('p', null, 'This page needs a key.')];
 function footer() {
     const { fleet } = state;
     return fleet && h('footer', null, `pawld ${fleet.version}, ${fleet.workers} ${fleet.workers === 1 ? 'worker' : 'workers'}, ${fleet.connections} connections. Fleet ${fleet.fleet_id?.slice(0, 8) ?? 'not known yet'}. `,
-        h('a', { href: '/openapi.json' }, 'OpenAPI'));
+        h('a', { href: '/openapi.json' }, 'OpenAPI'), ' · ', h('a', { href: '/story' }, 'The story of a stale write'));
 }
 
 function drawAll() {

@@ -86,11 +86,16 @@ static int play_scene(const char *name)
     return usage();
 }
 
-static int32_t op_named(const char *name)
+/* The operation that @text begins with, and what is behind its name. */
+static int32_t read_op(const char *text, char **ret_rest)
 {
     int32_t op = 0;
-    while (story_op_name(op) && strcmp(story_op_name(op), name) != 0)
+    text += strspn(text, " ");
+    const size_t len = strcspn(text, " \n");
+    while (story_op_name(op) &&
+           (strlen(story_op_name(op)) != len || strncmp(story_op_name(op), text, len) != 0))
         op++;
+    *ret_rest = (char *)(uintptr_t)(text + len);
     return op;
 }
 
@@ -104,11 +109,11 @@ static int play_script(char **words)
     script.end_ms = (int32_t)strtol(words[2], NULL, 10);
     while (script.count < STORY_STEPS_MAX && fgets(line, sizeof(line), stdin)) {
         struct story_step *step = &script.steps[script.count++];
-        char name[16];
-        if (sscanf(line, "%" SCNd32 " %15s %" SCNd32 " %" SCNd32, &step->at_ms, name, &step->whom,
-                   &step->value) != 4)
-            return usage();
-        step->op = op_named(name);
+        char *rest;
+        step->at_ms = (int32_t)strtol(line, &rest, 10);
+        step->op = read_op(rest, &rest);
+        step->whom = (int32_t)strtol(rest, &rest, 10);
+        step->value = (int32_t)strtol(rest, &rest, 10);
     }
     play(&script);
     return 0;

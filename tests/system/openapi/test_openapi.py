@@ -257,7 +257,7 @@ class Answers(Case):
         service.call("invalid", "PATCH", "/v1/locks", {"resources": names, "tokens": tokens})
 
     def look_at_the_service(self, service):
-        for path in "/v1/fleet", "/livez", "/readyz", "/metrics", "/openapi.json", "/", "/page/shared/dom.js":
+        for path in "/v1/fleet", "/livez", "/readyz", "/metrics", "/openapi.json", "/", "/story", "/page/shared/dom.js":
             service.call(200, "GET", path, X_Request_Id="id")
             head = ask(service.port, "HEAD", path)
             self.assertEqual((head.status, head.text), (200, ""))

@@ -1,0 +1,211 @@
+/* The page of the story: a scene or free play, its lanes, and its words. */
+import { h, render } from '../shared/dom.js';
+import { controls } from './controls.js';
+import { firstShown, lanesOf, picture, SECOND } from './lanes.js';
+import { Model } from './model.js';
+import { freePlay, fromAddress, Run, toAddress } from './run.js';
+import { reached, SCENES } from './scenes.js';
+import { weight } from './sentences.js';
+import { load } from './world.js';
+
+const FRAME_MS = 40;
+const LOG_SHOWN = 100;
+const SPEEDS = [[0.25, '¼ speed'], [1, 'true speed'], [2, 'twice as fast'], [6, 'six times as fast']];
+const FREE = {
+    title: 'Free play',
+    lead: 'Clients take the lock again and again. Do to them, to the masters and to the network what you like, at any moment.',
+};
+
+const page = { world: null, run: null, model: null, playing: false, speed: 2, modes: [0, 0, 0], frame: 0, asked: 0 };
+
+/* ---- runs ------------------------------------------------------------------------------------- */
+
+function start(script, playing) {
+    const run = new Run(page.world, script, {
+        begin: () => (page.model = new Model(script.masters)),
+        tell: (event) => page.model.hear(event),
+    });
+    const act = run.do.bind(run);
+    run.do = (...words) => {
+        act(...words);
+        keepAddress();
+        draw();
+    };
+    Object.assign(page, { run, playing, modes: [0, 0, 0] });
+    globalThis.story = page; /* for the console, and for tests */
+    page.frame = performance.now();
+    if (!playing && script.name) run.to(script.end);
+    draw();
+    move();
+}
+
+const keepAddress = () => history.replaceState(null, '', toAddress(page.run.script, page.run.own));
+
+function go(hash) {
+    history.pushState(null, '', hash);
+    fromHere();
+}
+
+/** Moves by itself, unless the reader wants no motion: then the whole scene is there at once. */
+const fromHere = () => start(fromAddress(location.hash, page.world), !matchMedia('(prefers-reduced-motion: reduce)').matches);
+
+const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0] >>> 8;
+
+function playFreely(masters) {
+    const script = freePlay(anySeed(), masters);
+    history.pushState(null, '', toAddress(script, 1));
+    start(script, true);
+}
+
+/* ---- time ------------------------------------------------------------------------------------- */
+
+/** One frame is asked for at a time, and none while nothing moves. */
+function move() {
+    if (page.playing && !page.asked) page.asked = requestAnimationFrame(tick);
+}
+
+function tick(at) {
+    const passed = at - page.frame;
+    page.asked = 0;
+    if (page.playing && passed >= FRAME_MS) {
+        page.frame = at;
+        page.run.to(page.run.now + Math.min(passed, 250) * page.speed);
+        if (page.run.isOver) page.playing = false;
+        draw();
+    }
+    move();
+}
+
+function toggle() {
+    if (page.run.isOver) page.run.restart();
+    page.playing = !page.playing;
+    page.frame = performance.now();
+    draw();
+    move();
+}
+
+function seek(ms) {
+    page.playing = false;
+    page.run.to(ms);
+    draw();
+    follow();
+}
+
+/* ---- what is shown ---------------------------------------------------------------------------- */
+
+const isFree = (script) => !script.name && script.story === undefined;
+
+const way = (href, text, current) => h('li', null, h('a', { href, 'aria-current': current ? 'page' : null, onclick: (event) => { event.preventDefault(); go(href); } }, text));
+
+function head({ script }) {
+    const scenes = page.world.scenes.map(({ name }) => way(`#scene=${name}`, SCENES[name].title, script.name === name));
+    return h('header', null,
+        h('p', { class: 'name' }, 'Pawl', h('span', { class: 'host' }, 'the story')),
+        h('nav', { 'aria-label': 'Scenes' }, h('ul', null, scenes,
+            h('li', null, h('a', { href: '#seed=1', 'aria-current': isFree(script) ? 'page' : null, onclick: (event) => { event.preventDefault(); playFreely(3); } }, FREE.title)))));
+}
+
+function player(run) {
+    const { script, now } = run;
+    const most = isFree(script) ? Math.max(now, 1000) : script.end;
+    return h('div', { class: 'controls player' },
+        h('button', { type: 'button', class: 'first', onclick: toggle }, page.playing ? 'Stop' : run.isOver ? 'Play again' : 'Play'),
+        h('button', { type: 'button', onclick: () => seek(0) }, 'To the start'),
+        h('button', { type: 'button', onclick: () => seek(run.now + 100) }, 'Step'),
+        h('div', { class: 'wide' }, h('label', { for: 'time' }, `Time: ${(now / 1000).toFixed(1)} s`),
+            h('input', { id: 'time', type: 'range', min: 0, max: most, step: 100, oninput: ({ target }) => seek(Number(target.value)) })),
+        h('div', null, h('label', { for: 'speed' }, 'Speed'),
+            h('select', { id: 'speed', onchange: ({ target }) => (page.speed = Number(target.value)) },
+                SPEEDS.map(([value, text]) => h('option', { value, selected: value === page.speed }, text)))),
+        script.name && run.own === 0 && h('button', { type: 'button', onclick: () => go(`#scene=${script.name}${script.unguarded ? '' : '&guard=0'}`) },
+            script.unguarded ? 'Play it with the guard' : 'Play it without the guard'),
+        isFree(script) && [3, 5].map((masters) => h('button', { type: 'button', onclick: () => playFreely(masters) }, `New, ${masters} masters`)),
+        isFree(script) && h('button', { type: 'button', onclick: () => go(`#story=${anySeed()}`) }, 'Surprise me'));
+}
+
+function figure(run) {
+    const { lanes, high } = lanesOf(page.model.masters);
+    return h('div', { class: 'figure' },
+        h('svg', { class: 'names', width: 74, height: high, 'aria-hidden': 'true' }, lanes.map(({ name, line }) => h('text', { x: 0, y: line + 4 }, name))),
+        h('div', { class: 'sheet', id: 'sheet', tabindex: 0, role: 'region', 'aria-label': 'Lanes of time' },
+            picture(page.model, run.now, isFree(run.script) ? 20000 : run.script.end)));
+}
+
+const fact = (name, value, weighs) => h('div', null, h('dt', null, name), h('dd', { class: weighs ?? null }, value));
+
+const facts = (model) => h('dl', { class: 'sums' },
+    fact('balance', model.balance),
+    fact('stale requests refused', model.refused),
+    fact('updates lost', model.lost, model.lost > 0 ? 'fault' : null),
+    fact('two valid holders', model.overlaps > 0 ? 'yes' : 'no', model.overlaps > 0 ? 'fault' : null),
+    fact('guard', model.isGuarded ? 'on' : 'off'));
+
+function log(model) {
+    const told = model.told.slice(-LOG_SHOWN);
+    return h('ol', { class: 'log', tabindex: 0, 'aria-label': 'Events, the latest first' }, told.reverse().map(({ event, text }) =>
+        h('li', { class: weight(event) }, h('span', { class: 'unit number' }, `${(event.at / 1e6).toFixed(2)} s`), ' ', text)));
+}
+
+function words({ script }) {
+    const scene = SCENES[script.name];
+    if (!scene) return [];
+    const lines = reached(scene, page.model.told);
+    return h('ol', { class: 'lines', 'aria-live': 'polite' }, lines.map(({ text }, k) => h('li', { class: k === lines.length - 1 ? 'latest' : null }, text)));
+}
+
+function draw() {
+    const { run, model } = page;
+    const { title, lead } = SCENES[run.script.name] ?? (run.script.story === undefined ? FREE : { ...FREE, title: `Story ${run.script.story}` });
+    render(document.getElementById('page'), head(run),
+        h('main', { id: 'main' },
+            h('h1', null, title), h('p', { class: 'lead' }, lead),
+            player(run), figure(run), words(run), facts(model),
+            h('h2', null, 'Change what happens'),
+            h('p', { class: 'quiet' }, 'Each change happens now. The address of this page plays this run again: same seed, same changes, same events.'),
+            controls(run, model, page.modes),
+            h('h2', null, 'Events'), log(model)),
+        h('footer', null, h('p', null, `Seed ${run.script.seed}. Locks, tokens, refusals and rejoins are those of the real core, compiled to WebAssembly. Clients, network and clocks are simulated.`)));
+    document.getElementById('time').value = run.now;
+    document.title = `${title} – Pawl: the story`;
+    if (page.playing) follow();
+}
+
+/** The sheet follows the time. */
+function follow() {
+    const sheet = document.getElementById('sheet');
+    const at = (page.run.now / 1000 - firstShown(page.run.now)) * SECOND;
+    sheet.scrollLeft = at - sheet.clientWidth * 0.8;
+}
+
+/* ---- dragging a message later ----------------------------------------------------------------- */
+
+addEventListener('pointerdown', (event) => {
+    const id = event.target.dataset?.message;
+    if (!id) return;
+    const from = event.clientX;
+    const drop = ({ clientX }) => {
+        const later = Math.round(((clientX - from) / SECOND) * 1000);
+        if (later > 0) page.run.do('delay', Number(id), later);
+    };
+    addEventListener('pointerup', drop, { once: true });
+});
+
+/* ---- the beginning ---------------------------------------------------------------------------- */
+
+/** The module. Some web servers unpack such a file themselves: then it does not begin as a packed one does. */
+async function fetchModule() {
+    const response = await fetch(new URL('story.wasm.gz', import.meta.url));
+    const bytes = response.ok ? await response.arrayBuffer() : new ArrayBuffer(0);
+    const isPacked = bytes.byteLength > 0 && new Uint8Array(bytes)[0] === 0x1f;
+    return isPacked ? new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer() : bytes;
+}
+
+const bytes = await fetchModule();
+if (bytes.byteLength === 0) {
+    render(document.getElementById('page'), h('main', null, h('h1', null, 'The story is not in this build'),
+        h('p', null, 'pawld was built without clang, lld and wasi-libc. Run scripts/setup, and build again.')));
+} else {
+    page.world = await load(bytes);
+    addEventListener('popstate', fromHere);
+    fromHere();
+}
