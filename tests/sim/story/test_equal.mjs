@@ -9,6 +9,7 @@ import process from 'node:process';
 import { test } from 'node:test';
 
 import { EVENT_NUMBERS, load, play, read } from '../../../api/page/story/world.js';
+import { draw } from '../../../api/story/picture.mjs';
 
 const build = process.env.PAWL_BUILD ?? 'build';
 const native = path.join(build, 'tests/story');
@@ -87,5 +88,13 @@ test('each scene tells the same events natively and in WebAssembly', async () =>
             count++;
         }
         assert.equal(count, 1);
+    }
+});
+
+test('the pictures in the pages are those of these scenes', () => {
+    for (const name of ['gc-pause', 'failover']) {
+        const file = `fence/pictures/${name}.svg`;
+        const scene = world.scenes.find((each) => each.name === name);
+        assert.ok(readFileSync(file, 'utf8') === draw(world, scene), `${file} is old: node api/story/picture.mjs ${name} > ${file}`);
     }
 });
