@@ -4,14 +4,10 @@
  * clients. The faults are those of a process and of its disk. It ends after S seconds, or after N
  * kills where that is later; then the history is checked. Exit status: 0 all went well; 1 a promise
  * was broken, or pawld did not come back. */
-#include "tests/chaos/history.h"
-#include "tests/chaos/names.h"
-#include "tests/chaos/record.h"
+#include "tests/chaos/small.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
-#include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/wait.h"
 #include "tests/sim/world/rng.h"
 
@@ -24,13 +20,7 @@
 #include <unistd.h>
 
 enum {
-    CLIENTS = 4, /* processes, */
-    THREADS = 5, /* and clients in each */
-    NAMES = 8,
-    START_MS = 10000,
     TORN_MS = 2000, /* in which some write has to come */
-    TTL_MAX_MS = 1000,
-    PATH_BYTES = 320,
 };
 
 enum fault {
@@ -59,88 +49,43 @@ static struct options {
 } options = {10, 0, 1};
 
 static struct {
-    char *dir;
-    char folder[PATH_BYTES];
-    char history[PATH_BYTES];
-    char database[PATH_BYTES];
-    char faults[PATH_BYTES]; /* what the disk does (tests/lib/disk.c) */
+    struct small stage;
+    char folder[SMALL_PATH_BYTES];
+    char faults[SMALL_PATH_BYTES]; /* what the disk does (tests/lib/disk.c) */
     char *shim;
-    char *client_program;
-    uint16_t port;
     struct process *pawld;
-    struct pawl_service ledger;
-    struct process *client[CLIENTS];
     struct sim_rng rng;
     unsigned counts[FAULTS];
 } run;
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static void path_at(char ret_path[static PATH_BYTES], const char *in, const char *name)
-{
-    int len = snprintf(ret_path, PATH_BYTES, "%s/%s", in, name);
-    assert_in_range(len, 1, PATH_BYTES - 1);
-}
-
 static void start_embedded(void)
 {
-    char *program = pawl_program("pawld");
-    char listen[32];
-    char log[PATH_BYTES];
-    snprintf(listen, sizeof(listen), "127.0.0.1:%u", (unsigned)run.port);
-    path_at(log, run.dir, "pawld.log");
     setenv("PAWL_DISK_FAULTS", run.faults, 1);
     setenv("LD_PRELOAD", run.shim, 1);
-    run.pawld =
-        process_start((const char *const[]){program, "--data", run.folder, "--listen", listen,
-                                            "--workers", "2", "--max-ttl-ms", "1000", NULL},
-                      log);
+    run.pawld = small_serve(&run.stage, run.folder);
     unsetenv("LD_PRELOAD");
-    process_wait_line(run.pawld, "listening on", START_MS, NULL, 0);
-    free(program);
-}
-
-static void start_clients(void)
-{
-    char log[PATH_BYTES], door[32], ledger[32], history[PATH_BYTES + 16], seed[40];
-    path_at(log, run.dir, "clients.log");
-    snprintf(door, sizeof(door), "--door=%u", (unsigned)run.port);
-    snprintf(ledger, sizeof(ledger), "--ledger=%u", (unsigned)run.ledger.port);
-    snprintf(history, sizeof(history), "--history=%s", run.history);
-    snprintf(seed, sizeof(seed), "--seed=%" PRIu64, options.seed);
-    for (unsigned i = 0; i < CLIENTS; i++) {
-        char first[32];
-        snprintf(first, sizeof(first), "--first=%u", i * THREADS);
-        run.client[i] = process_start(
-            (const char *const[]){run.client_program, door, door, ledger, history, first,
-                                  "--threads=5", "--counting=1", "--names=8", seed, NULL},
-            log);
-    }
 }
 
 static void set_up_stage(void)
 {
     sim_rng_init(&run.rng, options.seed, 0);
-    run.dir = tempdir_new();
-    run.port = port_free();
-    path_at(run.folder, run.dir, "data");
-    path_at(run.history, run.dir, "history");
-    path_at(run.database, run.dir, "ledger.db");
-    path_at(run.faults, run.dir, "faults");
+    small_begin(&run.stage);
+    small_path(run.folder, run.stage.dir, "data");
+    small_path(run.faults, run.stage.dir, "faults");
     run.shim = pawl_beside("disk_faults.so");
-    run.client_program = pawl_beside("chaos_client");
     start_embedded();
-    run.ledger = pawl_ledger_start(run.database, NULL);
-    record_install(run.database);
-    start_clients();
+    small_start_ledger(&run.stage);
+    small_start_clients(&run.stage, options.seed);
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 static void set_disk(const char *fault)
 {
-    char next[PATH_BYTES];
-    path_at(next, run.dir, "faults.next");
+    char next[SMALL_PATH_BYTES];
+    small_path(next, run.stage.dir, "faults.next");
     FILE *file = fopen(next, "w");
     assert_non_null(file);
     fputs(fault, file);
@@ -177,7 +122,7 @@ static void tear_a_write(void)
     set_disk("torn");
     assert_true(wait_until(is_down, NULL, TORN_MS));
     set_disk("");
-    assert_int_equal(process_wait(run.pawld, START_MS), 128 + SIGKILL);
+    assert_int_equal(process_wait(run.pawld, SMALL_START_MS), 128 + SIGKILL);
     start_embedded();
 }
 
@@ -238,75 +183,27 @@ static void hurt_embedded(void)
     while (wait_now_ms() < end_ms || kills() < options.kills) {
         wait_ms(between(1, 120));
         if (!process_alive(run.pawld))
-            fail_msg("pawld ended by itself; see %s/pawld.log", run.dir);
+            fail_msg("pawld ended by itself; see %s/pawld.log", run.stage.dir);
         do_fault(draw_fault());
     }
 }
 
 /* ---- what must hold -------------------------------------------------------------------------- */
 
-static size_t check_all(uint64_t healed_us)
-{
-    struct history history = {0};
-    struct history_findings findings = {.told = stdout};
-    struct history_entry *entries = NULL;
-    size_t count = 0, grants = 0, counted = 0;
-    assert_int_equal(history_read(&history, run.history), 0);
-    history_check_order(&history, &findings);
-    history_check_exclusion(&history, NULL, 0, &findings);
-    history_check_asking(&history, &(struct history_times){0}, &findings);
-    history_check_counters(&history, &findings);
-    record_read(run.database, &entries, &count);
-    history_check_fencing(entries, count, &findings);
-    for (size_t i = 0; i < history.count; i++) {
-        const struct history_call *call = &history.calls[i];
-        grants += history_is_new_grant(call);
-        counted += call->kind == HISTORY_COUNT && call->status == 200;
-    }
-    const struct names names = {NAMES, TTL_MAX_MS, {run.port, run.port}};
-    size_t missing = names_not_granted(&names, &history, healed_us);
-    size_t lost = history_lost_updates(entries, count);
-    printf("%zu calls, %zu grants, %zu leases compared, %zu entries of the ledger, %zu values of "
-           "counters told\n",
-           history.count, grants, findings.leases, count, counted);
-    printf(
-        "tokens granted twice %zu, out of order %zu, overlaps %zu, refused its own %zu, accepted "
-        "after a higher one %zu, updates lost %zu, names not granted at the end %zu, values given "
-        "twice %zu, told less later %zu\n",
-        findings.twice, findings.disorder, findings.overlaps, findings.shut_out, findings.fell,
-        lost, missing, findings.values_twice, findings.values_fell);
-    assert_true(grants > 0 && findings.leases > 0 && counted > 0);
-    free(entries);
-    history_fini(&history);
-    return history_violations(&findings) + lost + missing;
-}
-
 static void play_embedded(void **state)
 {
     set_up_stage();
     hurt_embedded();
     const uint64_t healed_us = wait_now_ms() * 1000;
-    wait_ms(NAMES_WATCHED_MS);
-    for (unsigned i = 0; i < CLIENTS; i++)
-        process_kill(run.client[i]);
-    process_stop(run.ledger.process);
+    small_end(&run.stage);
     for (unsigned i = 0; i < FAULTS; i++)
         printf("%6u  %s\n", run.counts[i], fault_names[i]);
-    size_t violations = check_all(healed_us);
+    size_t violations = small_check(&run.stage, healed_us);
     assert_int_equal(process_stop(run.pawld), 0);
     if (violations > 0)
         fail_msg("%zu violations", violations);
-    tempdir_remove(run.dir);
+    small_remove(&run.stage);
     free(run.shim);
-    free(run.client_program);
-}
-
-static void keep_all_files(void)
-{
-    char kept[64];
-    snprintf(kept, sizeof(kept), "/tmp/pawl-chaos-%d", (int)getpid());
-    if (run.dir && rename(run.dir, kept) == 0)
-        printf("the history, the databases and all logs are in %s\n", kept);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -343,6 +240,6 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     int failed = cmocka_run_group_tests_name("embedded", cases, NULL, NULL);
     if (failed)
-        keep_all_files();
+        small_keep(&run.stage);
     return failed ? 1 : 0;
 }
