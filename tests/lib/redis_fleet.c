@@ -105,6 +105,26 @@ struct redis_fleet *redis_fleet_new_mixed(unsigned n, enum redis_persistence per
     return fleet;
 }
 
+struct redis_fleet *redis_fleet_attach(unsigned n, const uint16_t ports[])
+{
+    assert_in_range(n, 1, FENCE_MASTERS_MAX);
+    struct redis_fleet *fleet = calloc(1, sizeof(*fleet));
+    assert_non_null(fleet);
+    fleet->n = n;
+    fleet->attached = true;
+    fleet->dir = tempdir_new();
+    for (unsigned i = 0; i < n; i++) {
+        fleet->master[i].port = ports[i];
+        fleet->master[i].url = text_make("redis://127.0.0.1:%u", (unsigned)ports[i]);
+    }
+    return fleet;
+}
+
+bool redis_fleet_runs(const struct redis_fleet *fleet, unsigned i)
+{
+    return fleet->attached || fleet->master[i].process;
+}
+
 void redis_fleet_free(struct redis_fleet *fleet)
 {
     if (!fleet)

@@ -36,6 +36,7 @@ struct redis_fleet {
     unsigned n;
     enum redis_persistence persistence;
     uint32_t modules; /* the set of masters that load the module of Pawl when they start */
+    bool attached;    /* redis_fleet_attach() */
     char *dir; /* remove nothing in it but through this file; good for the files of a test too */
     struct redis_master master[FENCE_MASTERS_MAX];
 };
@@ -49,6 +50,13 @@ struct redis_fleet *redis_fleet_new(unsigned n, enum redis_persistence persisten
 /* The same, where the masters of the set @modules load the module, and no others. */
 struct redis_fleet *redis_fleet_new_mixed(unsigned n, enum redis_persistence persistence,
                                           uint32_t modules);
+
+/* Masters that run already, and are somebody else's, at @ports on loopback. Commands reach them;
+ * what needs their processes or folders does not. */
+struct redis_fleet *redis_fleet_attach(unsigned n, const uint16_t ports[]);
+
+/* Whether master @i runs, as far as this fleet knows. */
+bool redis_fleet_runs(const struct redis_fleet *fleet, unsigned i);
 
 /* Kills all masters and removes the folder. NULL is fine. Before process_kill_all(), if both. */
 void redis_fleet_free(struct redis_fleet *fleet);

@@ -13,6 +13,7 @@ enum {
     PAST_TIMES = 3,  /* grants of "past" that the lagging masters miss */
     CONTENDERS = 3,  /* tries to get "held", one after the other */
     CONTEND_MS = 50, /* between them */
+    HANG_MS = 3000,  /* of a master that cannot be stopped */
     PATIENCE_MS = 10000,
     REFUSED_MS = 12 * FLEET_PROBE_MS, /* after so long a refusal is taken for one, where nothing is
                                        * under way with any master */
@@ -137,9 +138,16 @@ void forgetting_wait_noticed(const struct forgetting *forgetting, unsigned i)
 
 struct forgetting forgetting_serve(void)
 {
-    notes[0] = '\0';
     const struct pawl_service service = fleet_init_and_serve(FORGETTING_TTL_MAX_MS);
-    struct forgetting forgetting = {.port = service.port, .process = service.process};
+    struct forgetting forgetting = forgetting_attach(service.port);
+    forgetting.process = service.process;
+    return forgetting;
+}
+
+struct forgetting forgetting_attach(uint16_t port)
+{
+    notes[0] = '\0';
+    struct forgetting forgetting = {.port = port};
     const struct grant grant = call_grant(forgetting.port, PAST, FOR_SHORT);
     forgetting.past = grant.token;
     call_give_back(forgetting.port, PAST, &grant);
@@ -151,7 +159,9 @@ struct forgetting forgetting_serve(void)
 static void hang(const struct forgetting *forgetting, unsigned from, unsigned to)
 {
     for (unsigned i = from; i < to; i++)
-        if (fleet->master[i].process)
+        if (fleet->attached)
+            freeReplyObject(redis_fleet_command(fleet, i, "CLIENT PAUSE %d ALL", HANG_MS));
+        else if (fleet->master[i].process)
             redis_fleet_pause(fleet, i);
     forgetting_work(forgetting);
     for (unsigned i = from; i < to; i++)
@@ -160,10 +170,13 @@ static void hang(const struct forgetting *forgetting, unsigned from, unsigned to
             forgetting_work(forgetting);
 }
 
+/* A master that is nobody's process here answers when its pause has ended. */
 static void wake(unsigned from, unsigned to)
 {
     for (unsigned i = from; i < to; i++)
-        if (fleet->master[i].process)
+        if (fleet->attached)
+            fleet_command(i, "PING");
+        else if (fleet->master[i].process)
             redis_fleet_resume(fleet, i);
 }
 
@@ -215,7 +228,7 @@ static void count_past_without_the_others(const struct forgetting *forgetting)
         token = count_past(forgetting);
         wake(1, majority());
         for (unsigned i = 1; i < majority(); i++)
-            if (fleet->master[i].process)
+            if (redis_fleet_runs(fleet, i))
                 forgetting_wait_active(forgetting, i);
     }
     if (token == 0)
@@ -243,7 +256,7 @@ void forgetting_judge(const struct forgetting *forgetting)
     if (back)
         count_past_without_the_others(forgetting);
     tell();
-    if (forgetting->granted && fleet->master[1].process)
+    if (forgetting->granted && redis_fleet_runs(fleet, 1))
         release_held(forgetting);
 }
 

@@ -35,6 +35,9 @@ struct forgetting {
  * and is known to all masters. */
 struct forgetting forgetting_serve(void);
 
+/* The same of the pawld at @port, which serves already. */
+struct forgetting forgetting_attach(uint16_t port);
+
 /* Locks "held", and counts "past" further, while the lagging masters hang. They are awake and
  * active again when this returns. False if no lock was granted, which is right where a member of
  * the majority does not vote. */
