@@ -2,14 +2,10 @@
 
 #include "tests/lib/case.h"
 #include "tests/system/fleet.h"
+#include "tests/system/forgetting/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    VALUE_BYTES = 16 * 1024,
-    VALUES_MAX = 4000,
-};
 
 static long long used_memory(void)
 {
@@ -28,20 +24,9 @@ void evict_from(long long room, const char *policy)
                                         used_memory() + room, policy));
 }
 
-/* The values have a TTL themselves, as those of a cache do. */
-void evict_locks(const char *policy)
+void evict_locks(void)
 {
-    static char value[VALUE_BYTES];
-    evict_from(EVICT_ROOM, policy);
-    for (int i = 0; i < VALUES_MAX; i++) {
-        freeReplyObject(
-            redis_fleet_command(fleet, 0, "SET cache:%d %b PX 3600000", i, value, sizeof(value)));
-        if (redis_fleet_integer(fleet, 0, "EXISTS pawl:lock:forgetting/held") == 1)
-            continue;
-        assert_int_equal(redis_fleet_integer(fleet, 0, "EXISTS pawl:fleet"), 1);
-        return;
-    }
-    fail_msg("the lock is still there after %d values", VALUES_MAX);
+    steps_play("evicted_volatile_ttl", "up");
 }
 
 void evict_no_more(void)

@@ -9,9 +9,9 @@ enum {
 /* Sets a limit of @room bytes more than is used now, and the policy. */
 void evict_from(long long room, const char *policy);
 
-/* The same with EVICT_ROOM, and fills the memory until the lock "forgetting/held" was evicted. The
- * marker is still there. */
-void evict_locks(const char *policy);
+/* Fills the memory under a limit until the lock "forgetting/held" was evicted, and lifts the limit.
+ * The marker is still there. */
+void evict_locks(void);
 
 /* No limit, and the policy noeviction. */
 void evict_no_more(void);

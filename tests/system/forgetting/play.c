@@ -4,15 +4,15 @@
  * addresses each way has three masters and a pawld of its own. README.md says how to use it, and
  * how to add a way. Exit status: 0 all held; 1 something did not; 77 nothing could be played. */
 #include "tests/lib/case.h"
-#include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
+#include "tests/lib/wait.h"
 #include "tests/system/forgetting/forgetting.h"
+#include "tests/system/forgetting/steps.h"
+#include "tests/system/masters.h"
 
 #include <argp.h>
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,10 @@
 enum {
     WAYS_MAX = 64,
     OWN_MASTERS = 3,
-    STEP_MS = 60000,
+    COMMAND_MS = 60000,
+    PATIENCE_MS = 20000,
+    NOTICE_MS = 600, /* for a probe to find what a step did */
+    LOOK_MS = 25,
 };
 
 static struct {
@@ -32,48 +35,13 @@ static struct {
     size_t ways;
 } options;
 
-static char *scratch;
-static char *step_log; /* what the step that ran last has written */
-
-/* ---- steps ----------------------------------------------------------------------------------- */
-
-static int run_step(const char *way, const char *step)
-{
-    char *path = text_make("%s/%s", FORGETTING_WAYS, way);
-    free(step_log);
-    step_log = text_make("%s/%s.log", scratch, step);
-    const int status = process_run((const char *const[]){path, step, NULL}, step_log, STEP_MS);
-    free(path);
-    return status;
-}
-
-static bool has_step(const char *way, const char *step)
-{
-    assert_int_equal(run_step(way, "steps"), 0);
-    char *steps = text_read(step_log, 0);
-    bool has = false;
-    for (char *rest = steps, *word; (word = strsep(&rest, "\n"));)
-        has = has || strcmp(word, step) == 0;
-    free(steps);
-    (void)remove(step_log);
-    return has;
-}
-
-static void play_step(const char *way, const char *step)
-{
-    if (!has_step(way, step))
-        return;
-    const int status = run_step(way, step);
-    if (status == 0)
-        return;
-    char *wrote = text_read(step_log, 0);
-    fail_msg("%s %s ended with %d:\n%s", way, step, status, wrote);
-}
+/* ---- a way ----------------------------------------------------------------------------------- */
 
 static void run_command(const char *command)
 {
-    char *log = text_make("%s/command.log", scratch);
-    const int status = process_run((const char *const[]){"sh", "-c", command, NULL}, log, STEP_MS);
+    char *log = text_make("%s/command.log", fleet->dir);
+    const int status =
+        process_run((const char *const[]){"sh", "-c", command, NULL}, log, COMMAND_MS);
     if (status != 0)
         fail_msg("%s ended with %d; see %s", command, status, log);
     free(log);
@@ -82,89 +50,75 @@ static void run_command(const char *command)
 /* The step of a way that changes files, while the first master is down. */
 static void play_down(const char *way)
 {
-    if (!has_step(way, "down"))
-        return;
     if (fleet->attached)
         run_command(options.kill);
     else
         redis_fleet_kill(fleet, 0);
-    play_step(way, "down");
+    steps_play(way, "down");
     if (fleet->attached)
         run_command(options.start);
     else
         redis_fleet_restart(fleet, 0, true);
 }
 
-/* Ends the processes that steps left. */
-static void end_left(void)
-{
-    DIR *dir = opendir(scratch);
-    assert_non_null(dir);
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        const char *suffix = strrchr(entry->d_name, '.');
-        if (!suffix || strcmp(suffix, ".pid") != 0)
-            continue;
-        char *path = text_make("%s/%s", scratch, entry->d_name);
-        char *id = text_read(path, 0);
-        const long process = strtol(id, NULL, 10);
-        if (process > 1)
-            kill((pid_t)process, SIGKILL);
-        free(id);
-        free(path);
-    }
-    closedir(dir);
-}
-
-/* ---- a way ----------------------------------------------------------------------------------- */
-
-static void name_place(void)
-{
-    char port[8];
-    const char *data = options.data ? options.data : "";
-    snprintf(port, sizeof(port), "%u", (unsigned)fleet->master[0].port);
-    setenv("FORGET_PORT", port, 1);
-    snprintf(port, sizeof(port), "%u", (unsigned)port_free());
-    setenv("FORGET_SPARE_PORT", port, 1);
-    setenv("FORGET_DATA", fleet->attached ? data : fleet->master[0].dir, 1);
-    setenv("FORGET_SCRATCH", scratch, 1);
-}
-
 static int begin_way(void **state)
 {
     (void)state;
-    scratch = tempdir_new();
-    if (options.masters > 0)
-        fleet = redis_fleet_attach(options.masters, options.master);
-    else
+    if (options.masters == 0) {
         fleet_start(OWN_MASTERS, REDIS_ALWAYS);
-    name_place();
+        return 0;
+    }
+    fleet = redis_fleet_attach(options.masters, options.master);
+    fleet->master[0].dir = options.data ? text_make("%s", options.data) : NULL;
     return 0;
 }
 
 static int end_way(void **state)
 {
-    end_left();
-    (void)fleet_teardown(state);
-    tempdir_remove(scratch);
-    free(step_log);
-    step_log = NULL;
-    return 0;
+    steps_end();
+    return fleet_teardown(state);
+}
+
+/* A step may have had pawld doubt the master: that takes a few probes, and an import. */
+static void wait_settled(const struct forgetting *forgetting)
+{
+    const uint64_t begin_ms = wait_now_ms();
+    while (wait_now_ms() - begin_ms < PATIENCE_MS) {
+        forgetting_work(forgetting);
+        wait_ms(LOOK_MS);
+        if (wait_now_ms() - begin_ms > NOTICE_MS && masters_are_settled(forgetting->port))
+            return;
+    }
+    fail_msg("pawld judges a master for more than %d ms", PATIENCE_MS);
+}
+
+/* A master that is not durable any more may grant nothing. What is granted has to stand at the
+ * master that forgets. */
+static void grant_at_master(struct forgetting *forgetting)
+{
+    if (forgetting_grant(forgetting) &&
+        redis_fleet_integer(fleet, 0, "EXISTS pawl:lock:forgetting/held") != 1)
+        fail_msg("the lock is not at the first master: the way would show nothing");
 }
 
 static void play_way(void **state)
 {
     const char *way = *state;
     const bool can_be_down = options.kill && options.start && options.data;
-    if (fleet->attached && has_step(way, "down") && !can_be_down)
+    const bool down = steps_has(way, "down");
+    if (fleet->attached && down && !can_be_down)
         case_skip("this way needs --kill, --start and --data");
     struct forgetting forgetting =
         fleet->attached ? forgetting_attach(options.pawld) : forgetting_serve();
-    play_step(way, "before");
-    (void)forgetting_wait_active(&forgetting, 1);
-    (void)forgetting_grant(
-        &forgetting); /* a master that is not durable any more may grant nothing */
-    play_step(way, "up");
-    play_down(way);
+    if (steps_has(way, "before")) {
+        steps_play(way, "before");
+        wait_settled(&forgetting);
+    }
+    grant_at_master(&forgetting);
+    if (steps_has(way, "up"))
+        steps_play(way, "up");
+    if (down)
+        play_down(way);
     forgetting_judge(&forgetting);
 }
 

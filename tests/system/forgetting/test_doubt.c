@@ -12,7 +12,8 @@ static struct forgetting evict_seen(void)
 {
     struct forgetting forgetting = forgetting_serve();
     assert_true(forgetting_grant_at_all(&forgetting));
-    evict_locks("volatile-ttl");
+    evict_locks();
+    evict_from(EVICT_ROOM, "volatile-ttl");
     masters_wait(forgetting.port, 0, "refused", "evicts");
     evict_no_more();
     masters_wait(forgetting.port, 0, "refused", "forgot");

@@ -10,20 +10,11 @@ enum {
     MASTERS = 3,
 };
 
-/* The limit is lifted before anybody asks for a lock. */
-static void evict_and_lift(void **state)
-{
-    const char *policy = *state;
-    struct forgetting forgetting = forgetting_begin();
-    evict_locks(policy);
-    evict_no_more();
-    forgetting_judge(&forgetting);
-}
-
 static void master_that_evicted_locks_does_not_vote_while_the_policy_stands(void **state)
 {
     struct forgetting forgetting = forgetting_begin();
-    evict_locks("volatile-ttl");
+    evict_locks();
+    evict_from(EVICT_ROOM, "volatile-ttl");
     forgetting_contend(&forgetting);
     forgetting_work(&forgetting);
     forgetting_contend(&forgetting);
@@ -37,8 +28,7 @@ static void master_that_evicted_locks_is_not_trusted_alone(void **state)
 {
     struct forgetting forgetting = forgetting_begin();
     redis_fleet_kill(fleet, 1);
-    evict_locks("volatile-ttl");
-    evict_no_more();
+    evict_locks();
     forgetting_judge_all(&forgetting, true);
 }
 
@@ -55,13 +45,9 @@ static void master_that_may_evict_does_not_vote_until_it_may_not(void **state)
     forgetting_judge(&forgetting);
 }
 
-#define EVICTION_CASE(name)   FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
-#define EVICTED(name, policy) FLEET_ROW(#name, evict_and_lift, MASTERS, REDIS_ALWAYS, policy)
+#define EVICTION_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
 
 static const struct CMUnitTest cases[] = {
-    EVICTED(master_that_evicted_locks_under_volatile_ttl_is_taken_back, "volatile-ttl"),
-    EVICTED(master_that_evicted_locks_under_volatile_lru_is_taken_back, "volatile-lru"),
-    EVICTED(master_that_evicted_locks_under_volatile_random_is_taken_back, "volatile-random"),
     EVICTION_CASE(master_that_evicted_locks_does_not_vote_while_the_policy_stands),
     EVICTION_CASE(master_that_evicted_locks_is_not_trusted_alone),
     EVICTION_CASE(master_that_may_evict_does_not_vote_until_it_may_not),

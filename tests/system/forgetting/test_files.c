@@ -28,15 +28,6 @@ static void restart_on_what_was_kept(void)
     redis_fleet_restart(fleet, 0, true);
 }
 
-static void master_with_an_older_file_put_back_is_taken_back(void **state)
-{
-    struct forgetting forgetting = forgetting_serve();
-    redis_files_keep(fleet, 0, aside());
-    assert_true(forgetting_grant(&forgetting));
-    restart_on_what_was_kept();
-    forgetting_judge(&forgetting);
-}
-
 /* Two of five are a minority too. */
 static void two_masters_with_older_files_put_back_are_taken_back(void **state)
 {
@@ -92,32 +83,6 @@ static void master_rolled_back_twice_is_taken_back(void **state)
     forgetting_judge(&forgetting);
 }
 
-/* The words of Redis about a damaged file: "use ./redis-check-aof --fix <filename>". */
-static void master_whose_damaged_file_was_fixed_is_taken_back(void **state)
-{
-    struct forgetting forgetting = forgetting_serve();
-    const off_t size = redis_files_tail_size(fleet, 0);
-    assert_true(forgetting_grant(&forgetting));
-    redis_fleet_kill(fleet, 0);
-    redis_files_damage_tail(fleet, 0, size);
-    redis_files_fix(fleet, 0);
-    assert_true(redis_files_tail_size(fleet, 0) <= size);
-    redis_fleet_restart(fleet, 0, true);
-    forgetting_judge(&forgetting);
-}
-
-/* Redis itself drops a torn end, as its default says (aof-load-truncated). */
-static void master_whose_file_lost_its_end_is_taken_back(void **state)
-{
-    struct forgetting forgetting = forgetting_serve();
-    const off_t size = redis_files_tail_size(fleet, 0);
-    assert_true(forgetting_grant(&forgetting));
-    redis_fleet_kill(fleet, 0);
-    redis_files_cut_tail(fleet, 0, size);
-    redis_fleet_restart(fleet, 0, true);
-    forgetting_judge(&forgetting);
-}
-
 #define FILES_CASE(name, n) FLEET_CASE(name, n, REDIS_ALWAYS)
 
 /* The first master is replaced by an empty one, which votes. Its old files are kept. */
@@ -164,13 +129,10 @@ static void replaced_machine_grants_nothing_while_another_is_down(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    FILES_CASE(master_with_an_older_file_put_back_is_taken_back, 3),
     FILES_CASE(two_masters_with_older_files_put_back_are_taken_back, 5),
     FILES_CASE(master_with_an_older_file_is_not_trusted_while_another_hangs_briefly, 3),
     FILES_CASE(master_rolled_back_to_a_copy_of_its_folder_is_taken_back, 5),
     FILES_CASE(master_rolled_back_twice_is_taken_back, 3),
-    FILES_CASE(master_whose_damaged_file_was_fixed_is_taken_back, 3),
-    FILES_CASE(master_whose_file_lost_its_end_is_taken_back, 3),
     FILES_CASE(replaced_machine_that_comes_back_is_taken_back, 3),
     FILES_CASE(replaced_machine_grants_nothing_while_another_is_down, 3),
 };

@@ -39,14 +39,6 @@ static void promote(void)
     fleet_command(0, "REPLICAOF NO ONE");
 }
 
-static void master_demoted_to_an_older_copy_and_promoted_again_is_taken_back(void **state)
-{
-    struct forgetting forgetting = begin();
-    demote();
-    promote();
-    forgetting_judge(&forgetting);
-}
-
 static void master_seen_as_a_replica_of_an_older_copy_and_promoted_again_is_taken_back(void **state)
 {
     struct forgetting forgetting = begin();
@@ -211,7 +203,6 @@ static void promoted_replica_that_restarted_is_taken_back_at_another_address(voi
                                              &((struct fleet_wanted){n, REDIS_ALWAYS}))
 
 static const struct CMUnitTest cases[] = {
-    LINEAGE_CASE(master_demoted_to_an_older_copy_and_promoted_again_is_taken_back, 3),
     LINEAGE_CASE(master_seen_as_a_replica_of_an_older_copy_and_promoted_again_is_taken_back, 3),
     LINEAGE_CASE(service_that_looked_away_while_a_master_was_a_replica_takes_it_back, 3),
     LINEAGE_CASE(master_demoted_twice_is_taken_back, 5),

@@ -18,15 +18,6 @@ static void reset_statistics(unsigned i)
     fleet_command(i, "CONFIG RESETSTAT");
 }
 
-static void master_that_evicted_locks_is_taken_back_after_resetstat(void **state)
-{
-    struct forgetting forgetting = forgetting_begin();
-    evict_locks("volatile-ttl");
-    evict_no_more();
-    reset_statistics(0);
-    forgetting_judge(&forgetting);
-}
-
 /* INFO shows one call of RESETSTAT, before the evictions and after them. */
 static void master_that_evicted_locks_between_two_resetstats_is_taken_back(void **state)
 {
@@ -34,8 +25,7 @@ static void master_that_evicted_locks_between_two_resetstats_is_taken_back(void 
     reset_statistics(0);
     forgetting_wait_noticed(&forgetting, 0);
     assert_true(forgetting_grant(&forgetting));
-    evict_locks("volatile-ttl");
-    evict_no_more();
+    evict_locks();
     reset_statistics(0);
     forgetting_judge(&forgetting);
 }
@@ -59,8 +49,7 @@ static void master_that_received_much_after_resetstat_is_taken_back(void **state
     assert_int_equal(process_stop(forgetting.process), 0);
     forgetting.port = pawld_start(fleet, (const char *const[]){"--probe-ms", "10000", NULL}).port;
     masters_wait_all_active(forgetting.port, MASTERS);
-    evict_locks("volatile-ttl");
-    evict_no_more();
+    evict_locks();
     reset_statistics(0);
     receive_much();
     forgetting_judge(&forgetting);
@@ -118,7 +107,6 @@ static void master_demoted_long_ago_is_not_trusted_alone_after_resetstat(void **
 #define STATISTICS_CASE(name) FORGETTING_COPY_CASE(name, MASTERS)
 
 static const struct CMUnitTest cases[] = {
-    STATISTICS_CASE(master_that_evicted_locks_is_taken_back_after_resetstat),
     STATISTICS_CASE(master_that_evicted_locks_between_two_resetstats_is_taken_back),
     STATISTICS_CASE(master_that_received_much_after_resetstat_is_taken_back),
     STATISTICS_CASE(master_before_its_first_rewrite_grants_nothing_after_resetstat),
