@@ -152,7 +152,7 @@ void history_check_fencing(const struct history_entry *entries, size_t count,
                            struct history_findings *findings);
 
 /* How many of the writes that were accepted the balances do not show: each adds 1 to what its
- * writer read. */
+ * writer read. Writes that balances show and entries do not count as well. */
 size_t history_lost_updates(const struct history_entry *entries, size_t count);
 
 /* The count of findings, without @leases. */

@@ -287,6 +287,6 @@ size_t history_lost_updates(const struct history_entry *entries, size_t count)
         if (entries[i].version > 0)
             lost[entries[i].name] = entries[i].version - entries[i].balance;
     for (unsigned name = 0; name < HISTORY_NAMES_MAX; name++)
-        sum += (size_t)lost[name];
+        sum += (size_t)llabs(lost[name]);
     return sum;
 }

@@ -37,7 +37,8 @@ enum {
     QUIET_MIN_MS = 20, /* between two losses */
     QUIET_MAX_MS = 600,
     PATIENCE_MS = 20000,
-    LAST_GRANTS = 200, /* before all lose power */
+    LAST_GRANTS = 200, /* before all lose power, and more until some are unsynced */
+    LAST_GRANTS_MAX = 5000,
     REFUSED_MS = 2000, /* for which nothing is granted afterwards */
 };
 
@@ -78,6 +79,8 @@ static void preload(const char *folder)
 {
     setenv("PAWL_UNSYNCED", folder, 1);
     setenv("LD_PRELOAD", run.library, 1);
+    if (options.lying)
+        setenv("PAWL_UNSYNCED_LIES", run.lies, 1);
 }
 
 static void preload_no_more(void)
@@ -129,8 +132,6 @@ static void start_master(unsigned i)
     char folder[SMALL_PATH_BYTES];
     data_of(folder, i);
     preload(folder);
-    if (options.lying)
-        setenv("PAWL_UNSYNCED_LIES", run.lies, 1);
     redis_fleet_restart(run.fleet, i, true);
     preload_no_more();
 }
@@ -219,8 +220,8 @@ static unsigned draw_victims(void)
 {
     const unsigned first = 1u << sim_rng_below(&run.rng, MASTERS);
     const unsigned drawn = sim_rng_below(&run.rng, 4);
-    if (options.lying)
-        return ALL | PAWLD; /* what runs on, or syncs, would know better than the disks */
+    if (options.lying) /* what runs on would know better than the disks */
+        return (run.fleet ? ALL : 0) | PAWLD | LEDGER;
     if (options.on == ON_FILE)
         return drawn == 0 ? LEDGER : drawn == 1 ? LEDGER | PAWLD : PAWLD;
     if (drawn == 0)
@@ -297,11 +298,19 @@ static int status_of(const char *method, const char *path)
     return status;
 }
 
+static bool is_all_synced(void)
+{
+    for (unsigned i = 0; i < MASTERS; i++)
+        if (bytes_answered(i) > bytes_kept(i))
+            return false;
+    return true;
+}
+
 /* Masters that sync each second, all at once: pawld has to say that it does not know. */
 static unsigned lose_all_and_ask(void)
 {
     unsigned granted_before = 0, granted = 0, refused = 0;
-    for (unsigned i = 0; i < LAST_GRANTS; i++) {
+    for (unsigned i = 0; i < LAST_GRANTS_MAX && (i < LAST_GRANTS || is_all_synced()); i++) {
         char path[64];
         snprintf(path, sizeof(path), "/v1/locks/unsynced/last/%u", i);
         granted_before += status_of("POST", path) == 201;
@@ -393,7 +402,7 @@ int main(int argc, char **argv)
         {"on", 'o', "KIND", 0, "always, everysec or file (default always)", 0},
         {"losses", 'l', "N", 0, "How often power is lost (default 20)", 0},
         {"seed", 's', "X", 0, "What losses and clients are drawn from (default 1)", 0},
-        {"lying", 'y', NULL, 0, "A sync of a master keeps nothing: the run has to find it", 0},
+        {"lying", 'y', NULL, 0, "A sync keeps nothing: the run has to find it", 0},
         {0},
     };
     static const struct argp argp = {list, parse_losses, NULL, "Losses of power under load.",
