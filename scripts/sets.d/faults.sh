@@ -56,11 +56,11 @@ fault_begin() {
 
 # stop_a_worker: a client that has read and not yet written, as its file says.
 stop_a_worker() {
-    local working=("$folder"/working.*)
+    local working=("$folder"/working.*) number
     [ -e "${working[0]}" ] || return 0
     draw_ms "$stop_least_ms" "$stop_most_ms"
-    working=${working[RANDOM % ${#working[@]}]##*.}
-    stop_for "$drawn_s" "${clients[working]}" &
+    number=${working[RANDOM % ${#working[@]}]##*.}
+    stop_for "$drawn_s" "${clients[number]}" &
     faults_pids+=("$!")
 }
 
