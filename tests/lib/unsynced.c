@@ -211,6 +211,8 @@ static struct piece *next_piece(struct unsynced_file *file, size_t len, off_t at
 
 static void hold_back(struct unsynced_file *file, const void *bytes, size_t len, off_t at)
 {
+    if (len == 0)
+        return;
     struct piece *piece = next_piece(file, len, at);
     if (piece->len + len > piece->room) {
         piece->room = 2 * (piece->len + len);
