@@ -58,7 +58,7 @@ fault_begin() {
 stop_a_worker() {
     local working=("$folder"/working.*) number
     [ -e "${working[0]}" ] || return 0
-    draw_ms "$stop_least_ms" "$stop_most_ms"
+    draw_ms "$stop_most_ms" $((stop_most_ms + 1000)) # a busy machine needs time to add more
     number=${working[RANDOM % ${#working[@]}]##*.}
     stop_for "$drawn_s" "${clients[number]}" &
     faults_pids+=("$!")
