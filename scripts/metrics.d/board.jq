@@ -61,7 +61,7 @@ def overview: [
 def rows: [
     {title: "Overview", panels: overview},
     {title: "Calls", of: "^pawl_(calls_total|call_|requests_refused|keys_)"},
-    {title: "Locks", of: "^pawl_(grants|acquire|wait_|hold_|extensions|regrants|locks|attempts|hedges|cleanups)"},
+    {title: "Locks", of: "^pawl_(grants|acquire|wait_|hold_|extensions|regrants|locks|attempts|hedges|cleanups|releases)"},
     {title: "Masters", of: "^pawl_(ready|master|script)"},
     {title: "Load", of: "^pawl_(calls_in|calls_max|waiters|event|requests_parked|connections|workers)"},
     {title: "Ledger", of: "^pawl_(ledger|guard)"},
