@@ -34,19 +34,21 @@ const struct api_access *api_auth_access(const struct api_auth *auth);
 
 /* ---- what a handler asks ------------------------------------------------------------------ */
 
-/* Whether the caller has @right on @name, which is a resource, or the beginning of those that a
- * listing shows. The route's own right on a name of the path is looked at before its handler, by
- * api_input_resource(). FENCE_EINVAL: not allowed, answered. */
+/* Reports whether the caller has @right on @name, which is a resource, or the beginning of those
+ * that a listing shows. The route's own right on a name of the path is looked at before its
+ * handler, by api_input_resource(). FENCE_EINVAL: not allowed, answered. */
 FENCE_CHECKED int api_auth_require(struct api_request *request, enum api_right right,
                                    const char *name);
 
-/* Whether the caller may read @name at all: for lists that leave out what it may not see. */
+/* Reports whether the caller may read @name at all: for lists that leave out what it may not see.
+ */
 bool api_auth_may_read(struct api_request *request, const char *name);
 
-/* Whether the caller is known: always, where the server has no keys. */
+/* Reports whether the caller is known: always, where the server has no keys. */
 bool api_auth_is_known(struct api_request *request);
 
-/* Whether the caller may see that the key @key_id holds a lock: an admin, and the key itself. */
+/* Reports whether the caller may see that the key @key_id holds a lock: an admin, and the key
+ * itself. */
 bool api_auth_sees_key(struct api_request *request, const char *key_id);
 
 /* ---- the cap on locks --------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ unsigned api_keys_count(const struct api_keys *keys);
  * told apart by their time. */
 struct api_key *api_keys_verify(const struct api_keys *keys, const char *text);
 
-/* Whether a key has this id. */
+/* Reports whether a key has this id. */
 bool api_keys_has(const struct api_keys *keys, const char *id);
 
 /* The key for holders of a client certificate with this common name; NULL: none. The certificate

@@ -117,8 +117,8 @@ void client_watch_chain(pawl_client *client);
 /* Copies a problem to the client, and its sentence to the reason. Says which error it is. */
 int client_problem(pawl_client *client, const struct client_answer *answer);
 
-/* Whether @answer is none of a pawld: a gateway before it says that it waited too long, or a server
- * of something else answers. */
+/* Reports whether @answer is none of a pawld: a gateway before it says that it waited too long, or
+ * a server of something else answers. */
 bool client_is_foreign(const struct client_answer *answer);
 
 /* True for an error or an answer that another attempt, or another server, may mend. */
@@ -273,7 +273,7 @@ struct pawl_lock {
     struct client_name names[];
 };
 
-/* Whether @lock is a writer's. */
+/* Reports whether @lock is a writer's. */
 static inline bool client_lock_writes(const pawl_lock *lock)
 {
     return lock->written[0] != '\0';
@@ -303,7 +303,7 @@ void client_held_leave(struct client_held *held, const pawl_lock *lock);
 /* The locks with @lock_id, and those with @name, are not held any more. Each may be NULL. */
 void client_held_forget(struct client_held *held, const char *lock_id, const char *name);
 
-/* Whether the client holds the lock @name at @now_ms. */
+/* Reports whether the client holds the lock @name at @now_ms. */
 bool client_held_has(struct client_held *held, const char *name, int64_t now_ms);
 
 /* pawl_extend() with another bound. */

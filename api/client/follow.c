@@ -123,7 +123,7 @@ static int stream_path(pawl_client *client, const char *prefix, const char *afte
     return 0;
 }
 
-/* What a call came to. @stream read it, where it was a stream. */
+/* The outcome of a call. @stream read it, where it was a stream. */
 static int end_of_stream(pawl_client *client, const struct stream *stream, int error,
                          const struct client_answer *answer)
 {

@@ -129,7 +129,8 @@ struct pawl_options {
 PAWL_PUBLIC PAWL_CHECKED int pawl_client_new(const struct pawl_options *options,
                                              pawl_client **ret_client);
 
-/* Whether pawl_client_new() takes @options, with what the environment adds to them. PAWL_EINVAL:
+/* Reports whether pawl_client_new() takes @options, with what the environment adds to them.
+ * PAWL_EINVAL:
  * @ret_reason has a sentence that says which of them is wrong, cut at @size bytes with the zero.
  * PAWL_ENOMEM. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_options_check(const struct pawl_options *options,

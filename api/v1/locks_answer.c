@@ -427,8 +427,8 @@ static void answer_failure(struct api_request *request, const struct fence_answe
     api_problem_end(&writer, request, problem, retry_after_s);
 }
 
-/* Whether the grant is over that the key holds. All seats of a semaphore count alike for one lock
- * id: only a seat that was released is known to be the one that the lock id had. */
+/* Reports whether the grant is over that the key holds. All seats of a semaphore count alike for
+ * one lock id: only a seat that was released is known to be the one that the lock id had. */
 static bool ends_hold(const struct fence_answer *answer)
 {
     if (answer->kind == FENCE_CALL_RELEASE && answer->error == 0 && answer->released)

@@ -40,7 +40,7 @@ static bool succeeded(const struct api_batch_answer *answer)
     return answer->status == 200 || answer->status == 201;
 }
 
-/* Whether a holder has to stop. */
+/* Reports whether a holder has to stop. */
 static bool means_lost(const struct api_batch_answer *answer)
 {
     return strstr(answer->body, "urn:pawl:lock-lost") != NULL ||

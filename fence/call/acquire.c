@@ -17,7 +17,7 @@
 
 /* ---- endings --------------------------------------------------------------------------------- */
 
-/* What the masters said last; NULL: nothing yet. */
+/* The last words of the masters; NULL: nothing yet. */
 static const struct fence_tally *latest_tally(const struct call *call)
 {
     if (call->state == CALL_SURVEYING)
@@ -108,7 +108,7 @@ static bool worth_another_try(const struct fence_core *core, const struct call *
     return error == FENCE_ECONTENDED && call->tries < tries_max;
 }
 
-/* Whether a reader met the gate, and not the seat that it asked for. */
+/* Reports whether a reader met the gate, and not the seat that it asked for. */
 static bool met_gate(const struct call *call)
 {
     return call->mode == FENCE_MODE_READ && call->taking.attempt.holders.blocked > 0;
@@ -181,8 +181,8 @@ static bool lets_others_ask(struct fence_core *core, struct call *call)
     return true;
 }
 
-/* Whether @call may ask the masters: it is the first of its queue, it has the lock itself, or it is
- * a reader for whom there is a seat. */
+/* Reports whether @call may ask the masters: it is the first of its queue, it has the lock itself,
+ * or it is a reader for whom there is a seat. */
 static bool may_ask(const struct fence_core *core, const struct call *call)
 {
     return !core_stands_behind(core, call) || core_holds_itself(core, call) ||
@@ -275,7 +275,7 @@ static void wait_for_seat(struct fence_core *core, struct call *call)
         answer_failed(core, call, FENCE_EHELD);
 }
 
-/* Whether the fleet has another number of seats for readers than @call asks for. */
+/* Reports whether the fleet has another number of seats for readers than @call asks for. */
 static bool has_other_seats(const struct fence_core *core, const struct call *call)
 {
     const struct core_group_call *group = core_group_of(core, call);
@@ -417,7 +417,7 @@ const struct core_round_kind core_acquire_round = {
     .conclude = conclude_attempt,
 };
 
-/* Whether a writer is up for its gate alone: no holder of a seat released it meanwhile. */
+/* Reports whether a writer is up for its gate alone: no holder of a seat released it meanwhile. */
 static bool only_extends_gate(const struct fence_core *core, const struct call *call)
 {
     return call->state == CALL_PAUSING && core_has_gate(call) &&

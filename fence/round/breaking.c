@@ -124,9 +124,9 @@ static unsigned having(const struct fence_breaking *breaking)
     return count;
 }
 
-/* Whether the lock id that was named with the token may have the grant. Where a majority may have
- * it, it may. Where no majority holds the lock, a few may have what is left of the grant, and it
- * could still be extended. In any other case an attempt was given the number. */
+/* Reports whether the lock id that was named with the token may have the grant. Where a majority
+ * may have it, it may. Where no majority holds the lock, a few may have what is left of the grant,
+ * and it could still be extended. In any other case an attempt was given the number. */
 static bool may_be_the_grants(const struct fence_breaking *breaking, enum fence_verdict reading)
 {
     unsigned n = breaking->seen.tally.n;

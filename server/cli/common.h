@@ -48,7 +48,7 @@ error_t cli_take_name(char *text, const char **names, size_t *count);
 error_t cli_parse_one_name(int key, char *text, struct argp_state *state,
                            struct cli_globals *globals, const char *one_only, const char **name);
 
-/* Whether pawld takes @text as a name; @what says it in the sentence. */
+/* Reports whether pawld takes @text as a name; @what says it in the sentence. */
 error_t cli_check_name(const char *text, const char *what);
 
 /* What the names of a listing begin with. pawld says what else is wrong with it. */
@@ -87,7 +87,7 @@ int cli_failed(const struct cli_globals *globals, const pawl_client *client, int
 int cli_get(const struct cli_globals *globals, const char *path, const char *name,
             json_t **ret_json);
 
-/* Whether all that was printed left this process; what went wrong was printed. */
+/* Reports whether all that was printed left this process; what went wrong was printed. */
 bool cli_printed(void);
 
 /* Prints @json on a line, and gives it up. NULL: memory is short. */

@@ -12,7 +12,7 @@ enum {
     CLI_FLEET_SENTENCE_MAX = 256, /* bytes, terminated */
 };
 
-/* Whether the server can grant locks now. */
+/* Reports whether the server can grant locks now. */
 bool cli_fleet_is_ready(const json_t *fleet);
 
 /* Writes the verdict behind the first words, cli_fleet_verdict(): how many masters vote. */

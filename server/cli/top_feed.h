@@ -1,5 +1,5 @@
-/* Who asks the server for `pawl top`: one thread for the fleet and the locks, which asks again and
- * again, and one that follows events. Both write to the model, until the process ends. */
+/* The two threads that ask the server for `pawl top`: one for the fleet and the locks, which asks
+ * again and again, and one that follows events. Both write to the model, until the process ends. */
 #ifndef SERVER_CLI_TOP_FEED_H
 #define SERVER_CLI_TOP_FEED_H
 

@@ -207,7 +207,7 @@ static void grant_lock(struct cli_top_model *model, const char *name, const json
     copy_whole(lock->owner, sizeof(lock->owner), string_of(members, "owner"));
 }
 
-/* What an event says of the lock @name. */
+/* The words of an event about the lock @name. */
 static void follow_lock(struct cli_top_model *model, const char *kind, const char *name,
                         const json_t *members)
 {
@@ -224,7 +224,7 @@ static void follow_lock(struct cli_top_model *model, const char *kind, const cha
         drop_lock(model, lock);
 }
 
-/* What an event says beside its name and its token. */
+/* The words of an event beside its name and its token. */
 static void write_detail(const json_t *members, char ret_detail[static CLI_TOP_DETAIL_MAX])
 {
     const char *owner = string_of(members, "owner"), *reason = string_of(members, "reason");

@@ -1,5 +1,5 @@
-/* What `pawl top` knows: how the fleet is, the locks that are held, and what happened. Threads that
- * ask the server write it, and the thread that draws reads it: under @mutex. */
+/* The facts that `pawl top` knows: how the fleet is, the locks that are held, and what happened.
+ * Threads that ask the server write it, and the thread that draws reads it: under @mutex. */
 #ifndef SERVER_CLI_TOP_MODEL_H
 #define SERVER_CLI_TOP_MODEL_H
 

@@ -112,7 +112,7 @@ void cli_top_screen_size(size_t *ret_rows, size_t *ret_columns)
 static char typed[KEYS_BYTES + 1]; /* terminated */
 static const char *next = typed;
 
-/* What a terminal sends for a key, and what the key means. */
+/* The bytes that a terminal sends for a key, and the meaning of the key. */
 static const struct {
     const char *text;
     enum cli_top_key key;

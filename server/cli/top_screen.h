@@ -26,13 +26,13 @@ enum cli_top_key {
     CLI_TOP_KEY_GONE, /* the terminal has gone */
 };
 
-/* Whether standard input and output are a terminal that can show a screen. */
+/* Reports whether standard input and output are a terminal that can show a screen. */
 bool cli_top_screen_can(void);
 
 /* Opens the screen. A process that crashes closes it, too. Negative: errno says why. */
 int cli_top_screen_open(void) __attribute__((warn_unused_result));
 
-/* What was on the terminal before is there again. */
+/* The terminal shows again what it showed before. */
 void cli_top_screen_close(void);
 
 /* How large the screen is now. */

@@ -26,7 +26,7 @@ enum {
     TIME_BYTES = 32,      /* of a time, terminated */
 };
 
-/* What is printed, and how many rows are left for it. */
+/* The text that is printed, and how many rows are left for it. */
 struct printer {
     const struct cli_top_view *view;
     size_t left;

@@ -1,4 +1,4 @@
-/* What `pawl top` shows of what it knows: the verdict first, then the masters, the locks, and what
+/* The screen of `pawl top`: the verdict first, then the masters, the locks, and what
  * was lost, broken or refused. */
 #ifndef SERVER_CLI_TOP_VIEW_H
 #define SERVER_CLI_TOP_VIEW_H

@@ -100,7 +100,7 @@ struct storage_master *server_driver_master(struct server_driver *driver, unsign
 unsigned server_driver_calls(const struct server_driver *driver);
 unsigned server_driver_waiting(const struct server_driver *driver);
 
-/* Whether config.waits is to be told from now on. Decisions cost a little more then. */
+/* Reports whether config.waits is to be told from now on. Decisions cost a little more then. */
 void server_driver_tell_waits(struct server_driver *driver, bool tells);
 
 /* Fresh random bytes, from the driver's own pool. */

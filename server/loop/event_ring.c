@@ -144,7 +144,7 @@ static int make_memory(struct server_event_ring *ring)
     return FENCE_ENOMEM;
 }
 
-/* What happened before was not recorded. The number that is left out makes each older id one whose
+/* Earlier events were not recorded. The number that is left out makes each older id one whose
  * events are not kept. */
 static void begin_recording(struct server_event_ring *ring)
 {

@@ -24,7 +24,7 @@ struct server_event_ring;
 FENCE_CHECKED int server_event_ring_new(struct server_event_ring **ret_ring);
 void server_event_ring_free(struct server_event_ring *ring); /* NULL is fine */
 
-/* Whether events are worth telling. One atomic load. */
+/* Reports whether events are worth telling. One atomic load. */
 bool server_event_ring_records(const struct server_event_ring *ring);
 
 /* Adds an event, if it is worth telling. */

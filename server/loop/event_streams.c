@@ -114,7 +114,7 @@ static size_t put_event(const struct event_reader *reader, const struct api_even
     return len + api_event_write_id(id, text + len);
 }
 
-/* What is to be told before the next event of the ring. */
+/* The record that comes before the next event of the ring. */
 static size_t put_preface(struct event_reader *reader, char *text)
 {
     const struct server_event_streams_config *config = &reader->streams->config;
@@ -154,7 +154,7 @@ static void look_at_events(struct server_event_streams *streams)
             server_event_prefixes_note_all(&streams->prefixes, streams->looked - 1);
 }
 
-/* Whether an event that was looked at may be for a reader with @cursor. */
+/* Reports whether an event that was looked at may be for a reader with @cursor. */
 static bool may_have_event(const struct event_reader *reader, uint64_t cursor)
 {
     return cursor <= reader->prefix->last && cursor < reader->streams->looked;
@@ -196,7 +196,7 @@ static void note_sent(struct event_reader *reader, uint64_t cursor)
     reader->cursor = cursor;
 }
 
-/* Whether a reader whose connection takes nothing is waited for no longer. */
+/* Reports whether a reader whose connection takes nothing is waited for no longer. */
 static bool is_stuck(const struct event_reader *reader, uint64_t now_us)
 {
     const uint64_t behind = server_event_ring_next(reader->streams->config.ring) - reader->cursor;
@@ -293,7 +293,8 @@ static void on_events_tick(uv_timer_t *timer)
 
 /* ---- clients --------------------------------------------------------------------------------- */
 
-/* Where the reader begins: behind the event that its client has, or with what comes next. */
+/* The place where the reader begins: behind the event that its client has, or with what comes next.
+ */
 static void place_reader(struct event_reader *reader, const char *after)
 {
     struct server_event_ring *ring = reader->streams->config.ring;

@@ -50,8 +50,8 @@ struct server_happened_listeners {
 void server_happened_call(const struct server_happened_listeners *listeners,
                           const struct fence_call *call);
 
-/* Whether what was answered about @resource is to be told and counted. Of the parts of a writer's
- * call only the first seat is. */
+/* Reports whether what was answered about @resource is to be told and counted. Of the parts of a
+ * writer's call only the first seat is. */
 bool server_happened_stands(const struct api_request *request, const char *resource);
 
 /* Tells what @answer says of locks. Before its request is answered. @left: its client has gone, so

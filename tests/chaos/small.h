@@ -1,5 +1,5 @@
 /* A small stage: the guarded ledger, clients in processes of their own, and what must hold of the
- * history that they leave. What serves them, and what fails, is the caller's. */
+ * history that they leave. The caller decides what serves them, and what fails. */
 #ifndef TESTS_CHAOS_SMALL_H
 #define TESTS_CHAOS_SMALL_H
 

@@ -94,7 +94,7 @@ static void data_of(char ret_path[static SMALL_PATH_BYTES], unsigned i)
     small_path(ret_path, run.fleet->master[i].dir, "appendonlydir");
 }
 
-/* What the append-only files of master @i have on disk. */
+/* The bytes that the append-only files of master @i have on disk. */
 static unsigned long long bytes_kept(unsigned i)
 {
     char folder[SMALL_PATH_BYTES], path[SMALL_PATH_BYTES];
@@ -113,7 +113,7 @@ static unsigned long long bytes_kept(unsigned i)
     return kept;
 }
 
-/* What master @i has appended for commands that it has answered. */
+/* The bytes that master @i has appended for commands that it has answered. */
 static unsigned long long bytes_answered(unsigned i)
 {
     static const char field[] = "aof_current_size:";
@@ -215,7 +215,7 @@ static void set_up_stage(void)
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* What loses power next, as bits. */
+/* The machines that lose power next, as bits. */
 static unsigned draw_victims(void)
 {
     const unsigned first = 1u << sim_rng_below(&run.rng, MASTERS);

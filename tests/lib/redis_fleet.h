@@ -55,7 +55,7 @@ struct redis_fleet *redis_fleet_new_mixed(unsigned n, enum redis_persistence per
  * what needs their processes or folders does not. */
 struct redis_fleet *redis_fleet_attach(unsigned n, const uint16_t ports[]);
 
-/* Whether master @i runs, as far as this fleet knows. */
+/* Reports whether master @i runs, as far as this fleet knows. */
 bool redis_fleet_runs(const struct redis_fleet *fleet, unsigned i);
 
 /* Kills all masters and removes the folder. NULL is fine. Before process_kill_all(), if both. */

@@ -1,11 +1,11 @@
 /* A disk that loses what was not synced, put before the C library's calls in a program
  * (LD_PRELOAD). It concerns regular files below the folder $PAWL_UNSYNCED.
  *
- * What the program writes stays in its own memory until it calls fsync() or fdatasync() for that
- * file. The program itself reads what it wrote, as it would from the kernel's memory. SIGKILL is
- * the power loss: the memory is gone, and the file has what was synced. A program that calls exit()
- * leaves all that it wrote. With $PAWL_UNSYNCED_LIES a sync keeps nothing and succeeds all the
- * same, as on a disk with a cache that lies: a control for tests.
+ * Bytes that the program writes stay in its own memory until it calls fsync() or fdatasync() for
+ * that file. The program itself reads what it wrote, as it would from the kernel's memory. SIGKILL
+ * is the power loss: the memory is gone, and the file has what was synced. A program that calls
+ * exit() leaves all that it wrote. With $PAWL_UNSYNCED_LIES a sync keeps nothing and succeeds all
+ * the same, as on a disk with a cache that lies: a control for tests.
  *
  * Names, lengths that are cut and removed files reach the disk at once. So do bytes that stdio
  * writes, which is how Redis rewrites its files, and writes through mmap(): the "-shm" files of

@@ -154,10 +154,10 @@ struct sim_actions {
 struct sim_actions *sim_actions_new(FILE *out);
 void sim_actions_free(struct sim_actions *actions);
 
-/* What is written so far goes out. */
+/* The lines that are written so far go out. */
 void sim_actions_flush(struct sim_actions *actions);
 
-/* Whether nobody reads on: the checker has refused an action, and ended. */
+/* Reports whether nobody reads on: the checker has refused an action, and ended. */
 bool sim_actions_broken(const struct sim_actions *actions);
 
 /* Prints how many actions there were, and what was left out. */

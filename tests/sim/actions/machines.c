@@ -49,7 +49,7 @@ static bool has_same_lock(const struct sim_shown_lock *a, const struct sim_shown
     return a->present && b->present && a->lock == b->lock && a->number == b->number;
 }
 
-/* Whether all that @now has was there before. Locks may have gone. */
+/* Reports whether all that @now has was there before. Locks may have gone. */
 static bool lost_nothing(const struct sim_shown *before, const struct sim_shown *now)
 {
     if (before->state != now->state || before->next != now->next ||
@@ -259,8 +259,8 @@ static void note_lock_reply(struct sim_world *world, struct sim_shown *shown,
         write_heard(world, shown, request);
 }
 
-/* What is not explained yet: locks that went, counters that rose. A lock that nothing explains is
- * written as it is, for the checker to refuse. */
+/* Changes that are not explained yet: locks that went, counters that rose. A lock that nothing
+ * explains is written as it is, for the checker to refuse. */
 static void write_rest(struct sim_actions *actions, struct sim_shown *shown,
                        const struct sim_shown *now)
 {

@@ -5,7 +5,7 @@
 #include "tests/sim/actions/actions.h"
 #include "tests/sim/masters/master.h"
 
-/* Whether the model has @lock, too: it is under a lock id of a client. */
+/* Reports whether the model has @lock, too: it is under a lock id of a client. */
 static inline bool sim_actions_is_shown(const struct sim_lock *lock)
 {
     return lock->present && lock->lock < SIM_CALLS_MAX;

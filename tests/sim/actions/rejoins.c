@@ -141,7 +141,7 @@ static void write_install(struct sim_world *world, unsigned machine, struct sim_
     sim_line_end(actions);
 }
 
-/* Whether a machine of the member was given pages under @incarnation. */
+/* Reports whether a machine of the member was given pages under @incarnation. */
 static bool has_pages(const struct sim_actions *actions, const struct sim_shown *shown,
                       int64_t incarnation)
 {

@@ -1,4 +1,4 @@
-/* What the model was told of so far, to be found again. */
+/* The facts that the model was told so far, to be found again. */
 #ifndef TESTS_SIM_ACTIONS_TABLES_H
 #define TESTS_SIM_ACTIONS_TABLES_H
 
@@ -12,7 +12,8 @@ struct sim_shown_try *sim_actions_try(struct sim_actions *actions, uint64_t atte
 struct sim_shown_round *sim_actions_round(struct sim_actions *actions, unsigned server,
                                           const struct sim_request *request);
 
-/* What an attempt asks, where @masters have all answered it under one view. NULL: they did not. */
+/* The question of an attempt, where @masters have all answered it under one view. NULL: they did
+ * not. */
 struct sim_shown_try *sim_actions_try_of_all(struct sim_actions *actions, uint64_t attempt,
                                              uint32_t masters);
 

@@ -212,7 +212,7 @@ static void publish(struct sim_world *world, unsigned machine, uint32_t resource
         }
 }
 
-/* F1. Whether a reader that takes its seat now overtakes the writer that has the gate. */
+/* F1. Reports whether a reader that takes its seat now overtakes the writer that has the gate. */
 static bool would_overtake_writer(const struct sim_world *world, unsigned machine,
                                   const struct sim_request *request)
 {

@@ -63,7 +63,7 @@ static struct sim_master *master_of(struct sim_world *world, const struct sim_op
     return &world->machines[operator->link[i].machine];
 }
 
-/* Whether something may go wrong with a request now. */
+/* Reports whether something may go wrong with a request now. */
 static bool may_fail(const struct sim_world *world, const struct sim_operator *operator)
 {
     return !world->chaos.healed || operator->tries <= CALM_TRIES;
@@ -172,7 +172,8 @@ static int64_t highest_token(const struct sim_world *world)
     return highest;
 }
 
-/* Whether a survivor tells of the last floor and of the tokens, whatever the operator says. */
+/* Reports whether a survivor tells of the last floor and of the tokens, whatever the operator says.
+ */
 static bool survivor_tells(const struct sim_world *world, int64_t highest)
 {
     for (unsigned i = 0; i < world->plan.masters; i++) {
@@ -253,7 +254,7 @@ static void count_end(struct sim_world *world, const struct fence_bootstrap *boo
                                  bootstrap->outcome.failure != FENCE_BOOTSTRAP_LOST_ONE;
 }
 
-/* Whether the fleet goes on: by this run, by another, or since nothing was lost. */
+/* Reports whether the fleet goes on: by this run, by another, or since nothing was lost. */
 static bool is_over(const struct fence_bootstrap *bootstrap)
 {
     const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;

@@ -45,7 +45,7 @@ static int run_step(const char *way, const char *step, const char *log)
     return status;
 }
 
-/* What the step wrote, which the caller frees. */
+/* The output of the step, which the caller frees. */
 static char *output_of(const char *way, const char *step, int *ret_status)
 {
     char *log = text_make("%s/step.log", fleet->dir);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether @way has @step. */
+/* Reports whether @way has @step. */
 bool steps_has(const char *way, const char *step);
 
 /* Runs @step of @way. Fails the test, with what the step wrote, where the step fails. */
