@@ -30,7 +30,7 @@ static struct server_event_prefix *find_prefix(struct server_event_prefixes *pre
 static struct server_event_prefix *make_prefix(struct server_event_prefixes *prefixes,
                                                uint64_t hash, const char *text, size_t len)
 {
-    struct server_event_prefix *prefix = calloc(1, sizeof(*prefix) + len);
+    struct server_event_prefix *prefix = calloc(1, sizeof(*prefix) + len + 1); /* terminated */
     struct server_event_prefix **chain = chain_of(prefixes, hash);
     if (!prefix)
         return NULL;

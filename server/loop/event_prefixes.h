@@ -21,7 +21,7 @@ struct server_event_prefix {
     uint64_t last; /* no event behind the one with this number is for the readers, of those that
                     * were looked at */
     size_t len;
-    char text[];
+    char text[]; /* terminated */
 };
 
 /* All zero to begin with. */
