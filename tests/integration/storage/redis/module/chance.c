@@ -17,8 +17,7 @@ static const char *const ids[IDS] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaa
                                      "bbbbbbbbbbbbbbbbbbbbbb"};
 static const uint64_t attempts[ATTEMPTS] = {1, UINT64_C(0xfedcba9876543210), UINT64_MAX};
 static const char *const owners[] = {"", "", "worker 1", "a:b:1\x1fkey-1",
-                                     "\x1dw\x1e"
-                                     "60000"};
+                                     "\x1dw\03660000"}; /* of a writer, with a delay */
 
 struct chance chance_new(uint64_t seed)
 {
