@@ -146,6 +146,10 @@ static void lease_that_ran_out_while_it_was_down_is_over(void **state)
 static void who_waits_is_told_over_another_worker(void **state)
 {
     serve_with((const char *const[]){"--workers", "2", NULL});
+    for (unsigned i = 0; i < 8; i++) { /* one worker may be ready a moment after the other */
+        const struct grant grant = call_grant(service.port, "ready", LONG_TTL);
+        call_give_back(service.port, "ready", &grant);
+    }
     for (unsigned i = 0; i < 8; i++) { /* each connection is some worker's */
         const struct grant grant = call_grant(service.port, "orders", LONG_TTL);
         struct http *waiter = call_begin(service.port, "POST", "/v1/locks/orders",
