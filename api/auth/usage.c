@@ -19,7 +19,7 @@ struct held_lock {
     struct held_lock *next;
     struct api_usage_mark mark;
     uint64_t until_us;
-    uint64_t seats; /* of a writer: bits of those that it has. 0: it is one lock */
+    uint64_t seats; /* of a writer: bits of the seats that it holds; 0: one lock */
 };
 
 struct api_usage {

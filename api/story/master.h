@@ -1,5 +1,5 @@
-/* One master of the story: the rules of fence/master over a few structs, in a process that can die,
- * come back, lose what it had, or be replaced by a copy that is behind. Its disk keeps all that it
+/* One master of the story: the rules of fence/master over a few structs, in a process. The process
+ * can die, come back, lose its data, or be replaced by an older copy. Its disk keeps all that it
  * answered. */
 #ifndef API_STORY_MASTER_H
 #define API_STORY_MASTER_H

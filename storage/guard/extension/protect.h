@@ -6,8 +6,8 @@
 #include "fence/protocol/error.h"
 #include "storage/guard/extension/api.h"
 
-/* pawl_protect(table, expression): any caller that writes a row has to have claimed the resource
- * that the expression gives for it, of the row as it was and as it becomes. A table that is
+/* pawl_protect(table, expression): the expression gives the resource of a row. A caller that writes
+ * a row must have claimed that resource, of the row before the write and after it. A table that is
  * protected already gets the new expression. If a call fails, all is as before. Answers NULL. */
 void storage_protect(sqlite3_context *context, int count, sqlite3_value **values);
 
