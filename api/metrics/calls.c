@@ -95,8 +95,7 @@ static void write_refused(const struct totals *totals, struct api_metrics_text *
 {
     char status[8];
     api_metrics_family(text, API_METRIC_COUNTER, "pawl_requests_refused_total",
-                       "Requests that were answered before they reached a call, by status and "
-                       "problem.");
+                       "Requests rejected before they reached a call, by status and problem.");
     for (enum api_outcome outcome = 0; outcome < API_OUTCOMES; outcome++) {
         (void)snprintf(status, sizeof(status), "%u", api_outcome_status(outcome));
         const struct api_labels labels = {
@@ -121,8 +120,8 @@ static void write_keys_refused(const struct api_call_counters *counters,
 {
     static const enum api_problem problems[] = {API_PROBLEM_KEY_REQUIRED, API_PROBLEM_NOT_ALLOWED};
     api_metrics_family(text, API_METRIC_COUNTER, "pawl_keys_refused_total",
-                       "Requests that were refused for want of a valid key, or of a right of their "
-                       "key. They count among calls and refused requests, too.");
+                       "Requests rejected because of their key. Each one also counts as a call or "
+                       "a refused request.");
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
         const enum api_outcome outcome = api_outcome_of_problem(problems[i]);
         const struct api_labels labels = {{{"result", api_outcome_name(outcome)}}};
@@ -137,7 +136,7 @@ void api_calls_write(const struct api_routes *tables, size_t count,
     struct totals totals;
     find_names(&totals);
     api_metrics_family(text, API_METRIC_COUNTER, "pawl_calls_total",
-                       "Answered calls, by result: the action or the problem.");
+                       "Answered calls, by call and result.");
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < tables[i].count; k++) {
             assert(call < API_CALLS_MAX);
@@ -146,7 +145,7 @@ void api_calls_write(const struct api_routes *tables, size_t count,
         }
     call = 0;
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_call_duration_seconds",
-                       "Time from the head of a request to its answer, with any wait for a lock.");
+                       "Time from the request head to the answer, including any wait for a lock.");
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < tables[i].count; k++)
             write_took(&tables[i].items[k], &counters->took[call++], text);

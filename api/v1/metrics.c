@@ -38,10 +38,9 @@ static void write_grants(const struct api_worker_metrics *sum, struct api_metric
         [API_GRANT_CONFIRMED] = "confirmed",
         [API_GRANT_FOUND] = "found",
     };
-    api_metrics_family(
-        text, API_METRIC_COUNTER, "pawl_grants_total",
-        "Grants, by how they came about: fast is one round of the masters, confirmed "
-        "is two, found is a lock that was there under its id.");
+    api_metrics_family(text, API_METRIC_COUNTER, "pawl_grants_total",
+                       "Grants by path: fast took one round of the masters, confirmed took two, "
+                       "found was a retry that found its lock.");
     for (unsigned path = 0; path < API_GRANT_PATHS; path++) {
         const struct api_labels labels = {{{"path", paths[path]}}};
         api_metrics_count(text, &labels, api_counter_get(&sum->grants[path]));
@@ -50,64 +49,63 @@ static void write_grants(const struct api_worker_metrics *sum, struct api_metric
 
 static void write_extensions(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
-    api_metrics_counter(text, "pawl_extensions_total", "Leases that were extended.",
+    api_metrics_counter(text, "pawl_extensions_total", "Extended leases.",
                         api_counter_get(&sum->extensions));
     api_metrics_counter(text, "pawl_regrants_total",
-                        "Extensions that became a new grant, with a new token.",
+                        "Extensions that returned a new grant with a new token.",
                         api_counter_get(&sum->regrants));
     api_metrics_counter(text, "pawl_extensions_exhausted_total",
-                        "Extensions that were refused since the lock was extended as often as "
-                        "allowed.",
+                        "Extensions refused at the extension limit of the lock.",
                         api_counter_get(&sum->exhausted));
     api_metrics_counter(text, "pawl_locks_lost_total",
-                        "Extensions whose lock turned out to be lost.",
+                        "Extensions refused because the lock was lost.",
                         api_counter_get(&sum->lost));
-    api_metrics_counter(text, "pawl_locks_broken_total", "Grants that an operator broke.",
+    api_metrics_counter(text, "pawl_locks_broken_total",
+                        "Grants that an operator broke (force-released).",
                         api_counter_get(&sum->broken));
 }
 
 static void write_closed(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
-    api_metrics_counter(text, "pawl_grants_delayed_total",
-                        "Grants with delay_ms: the name stays closed once the lease has ended by "
-                        "itself.",
-                        api_counter_get(&sum->delayed));
+    api_metrics_counter(
+        text, "pawl_grants_delayed_total",
+        "Grants with delay_ms: if the lease expires, the name stays closed for that time.",
+        api_counter_get(&sum->delayed));
     api_metrics_counter(text, "pawl_releases_kept_total",
-                        "Releases with keep_ms, which left the name closed.",
+                        "Releases with keep_ms: the name stays closed for that time.",
                         api_counter_get(&sum->kept));
 }
 
 static void write_times(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_acquire_duration_seconds",
-                       "Time from an acquire without a wait to its grant.");
+                       "Time from an acquire to its grant, for acquires that did not wait.");
     api_metrics_histogram(text, NULL, &sum->acquire, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_wait_duration_seconds",
-                       "Time to the answer, of acquires that waited for another call, for a "
-                       "holder, or after a conflict.");
+                       "Time from an acquire to its answer, for acquires that waited for a call, a "
+                       "holder or after a conflict.");
     api_metrics_histogram(text, NULL, &sum->wait, API_SCALE_TIME);
-    api_metrics_family(
-        text, API_METRIC_HISTOGRAM, "pawl_hold_duration_seconds",
-        "Time from a grant to its release, if the worker that gets the release knows the grant.");
+    api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_hold_duration_seconds",
+                       "Time from a grant to its release, if one worker handled both.");
     api_metrics_histogram(text, NULL, &sum->hold, API_SCALE_TIME);
 }
 
 static void write_attempts(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
     api_metrics_counter(text, "pawl_attempts_total",
-                        "Attempts to take a lock, or several at once, on the masters.",
+                        "Attempts to acquire a lock, or several together, on the masters.",
                         api_counter_get(&sum->attempts));
     api_metrics_counter(text, "pawl_attempts_contended_total",
-                        "Attempts that failed since contenders split the masters between them.",
+                        "Attempts that failed because callers split the masters between them.",
                         api_counter_get(&sum->contended));
-    api_metrics_counter(text, "pawl_attempts_confirmed_total",
-                        "Attempts that needed a second round, as masters gave different numbers.",
-                        api_counter_get(&sum->confirms));
+    api_metrics_counter(
+        text, "pawl_attempts_confirmed_total",
+        "Attempts with a second round, because the masters returned different tokens.",
+        api_counter_get(&sum->confirms));
     api_metrics_counter(text, "pawl_hedges_total",
-                        "Masters that were asked since another did not answer in time.",
+                        "Extra masters asked because another master was late.",
                         api_counter_get(&sum->hedges));
-    api_metrics_gauge(text, "pawl_cleanups_pending",
-                      "Clean-ups of attempts that masters have not acknowledged.",
+    api_metrics_gauge(text, "pawl_cleanups_pending", "Clean-ups that a master has not confirmed.",
                       api_counter_get(&sum->cleanups));
 }
 
@@ -115,29 +113,30 @@ static void write_attempts(const struct api_worker_metrics *sum, struct api_metr
 
 static void write_load(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
-    api_metrics_gauge(text, "pawl_calls_in_progress", "Calls that are under way.",
+    api_metrics_gauge(text, "pawl_calls_in_progress", "Calls in progress.",
                       api_counter_get(&sum->calls_now));
-    api_metrics_gauge(text, "pawl_calls_max", "Calls that may be under way at a time.",
+    api_metrics_gauge(text, "pawl_calls_max", "Maximum number of calls in progress.",
                       api_counter_get(&sum->calls_max));
-    api_metrics_gauge(text, "pawl_waiters", "Calls that may wait for a lock, or watch one.",
+    api_metrics_gauge(text, "pawl_waiters", "Calls that wait for a lock or watch one.",
                       api_counter_get(&sum->waiting));
-    api_metrics_gauge(text, "pawl_waiters_max", "Calls that may wait at a time.",
+    api_metrics_gauge(text, "pawl_waiters_max", "Maximum number of waiting and watching calls.",
                       api_counter_get(&sum->waiting_max));
-    api_metrics_gauge(text, "pawl_requests_parked", "Requests that wait for their answer.",
+    api_metrics_gauge(text, "pawl_requests_parked", "Requests that wait for an answer.",
                       api_counter_get(&sum->parked));
 }
 
 static void write_events(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
-    api_metrics_gauge(text, "pawl_event_readers", "Clients that follow events.",
+    api_metrics_gauge(text, "pawl_event_readers", "Clients that follow the event stream.",
                       api_counter_get(&sum->event_readers));
-    api_metrics_gauge(text, "pawl_event_readers_max", "Clients that may follow events at a time.",
+    api_metrics_gauge(text, "pawl_event_readers_max",
+                      "Maximum number of clients that follow events.",
                       api_counter_get(&sum->event_readers_max));
     api_metrics_counter(text, "pawl_event_readers_cut_total",
-                        "Streams of events that were ended since their client did not read.",
+                        "Event streams closed because the client did not read.",
                         api_counter_get(&sum->event_readers_cut));
     api_metrics_counter(text, "pawl_events_missed_total",
-                        "Events that clients missed, and saw as a gap.",
+                        "Events that clients missed and saw as a gap.",
                         api_counter_get(&sum->events_missed));
 }
 
@@ -157,14 +156,15 @@ static void write_connections(const struct api_worker_metrics *sum, struct api_m
 static void write_fleet(const struct api_backend *backend, struct api_metrics_text *text)
 {
     const struct fence_fleet *fleet = backend->fleet;
-    api_metrics_gauge(text, "pawl_ready", "1 if a lock could be granted now, else 0.",
+    api_metrics_gauge(text, "pawl_ready", "1 if pawld can grant a lock now, else 0.",
                       api_is_ready(backend));
-    api_metrics_gauge(text, "pawl_masters", "Masters of the fleet.", fleet->n);
-    api_metrics_gauge(text, "pawl_masters_majority", "Masters that a grant needs.",
+    api_metrics_gauge(text, "pawl_masters", "Number of masters in the fleet.", fleet->n);
+    api_metrics_gauge(text, "pawl_masters_majority", "Number of masters that a grant needs.",
                       fence_majority(fleet->n));
-    api_metrics_gauge(text, "pawl_masters_active", "Masters that vote.",
+    api_metrics_gauge(text, "pawl_masters_active", "Number of masters that vote.",
                       fence_fleet_active_count(fleet));
-    api_metrics_gauge(text, "pawl_masters_full", "Masters that vote and have no room for a lock.",
+    api_metrics_gauge(text, "pawl_masters_full",
+                      "Number of voting masters without memory for another lock.",
                       api_count_full(backend));
 }
 
@@ -192,11 +192,11 @@ static void write_reason(const struct fence_fleet *fleet, unsigned i, struct api
 static void write_states(const struct fence_fleet *fleet, struct api_metrics_text *text)
 {
     api_metrics_family(text, API_METRIC_GAUGE, "pawl_master_state",
-                       "1 for the state that the master is in, 0 for the others.");
+                       "1 for the current state of the master, 0 for the other states.");
     for (unsigned i = 0; i < fleet->n; i++)
         write_state(fleet, i, text);
     api_metrics_family(text, API_METRIC_GAUGE, "pawl_master_reason",
-                       "1, labelled by the reason why the master does not vote; none if it does.");
+                       "1 for the reason why the master has no vote; no sample if it votes.");
     for (unsigned i = 0; i < fleet->n; i++)
         write_reason(fleet, i, text);
 }
@@ -207,8 +207,7 @@ static void write_last_round_trips(const struct api_backend *backend, unsigned n
     struct api_master_status masters[FENCE_MASTERS_MAX];
     backend->masters(backend->context, masters);
     api_metrics_family(text, API_METRIC_GAUGE, "pawl_master_round_trip_seconds",
-                       "Time that the last call or probe of the master took; none before the "
-                       "first.");
+                       "Round trip of the last call or probe; no sample before the first.");
     for (unsigned i = 0; i < n; i++) {
         const struct member member = master_label(i);
         const struct api_labels labels = {{{"member", member.number}}};
@@ -233,14 +232,14 @@ static void write_script_calls(const struct api_worker_metrics *sum, unsigned n,
                                struct api_metrics_text *text)
 {
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_script_call_duration_seconds",
-                       "Time of a script call there and back, by master.");
+                       "Round trip of a script call, by master.");
     for (unsigned i = 0; i < n; i++) {
         const struct member member = master_label(i);
         const struct api_labels labels = {{{"member", member.number}}};
         api_metrics_histogram(text, &labels, &sum->round_trip[i], API_SCALE_TIME);
     }
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_script_call_requests",
-                       "Requests that one script call carried.");
+                       "Number of requests in one script call.");
     api_metrics_histogram(text, NULL, &sum->requests, API_SCALE_SIZE);
 }
 
@@ -253,9 +252,9 @@ static void write_all_of_masters(const struct api_backend *backend,
     write_states(fleet, text);
     write_last_round_trips(backend, fleet->n, text);
     write_each(text, API_METRIC_GAUGE, "pawl_master_requests_in_flight",
-               "Requests that the master has not answered.", sum->in_flight, fleet->n);
+               "Requests that wait for an answer of the master.", sum->in_flight, fleet->n);
     write_each(text, API_METRIC_COUNTER, "pawl_master_rejoins_total",
-               "How often this process took the master back.", sum->rejoins, fleet->n);
+               "Rejoins of the master that this process completed.", sum->rejoins, fleet->n);
     write_script_calls(sum, fleet->n, text);
 }
 
@@ -297,7 +296,7 @@ static void show_metrics(struct api_request *request, void *context)
     sum_workers(backend, sum);
     api_metrics_begin(&text, buffer, API_METRICS_TEXT_MAX);
     api_metrics_write(backend, sum, &text);
-    api_metrics_gauge(&text, "pawl_workers", "Workers of the process.", backend->workers);
+    api_metrics_gauge(&text, "pawl_workers", "Number of workers.", backend->workers);
     api_process_write(backend->version, &text);
     assert(!text.full);
     const struct api_answer answer = {

@@ -1,9 +1,9 @@
 # The tables of server/METRICS.md, from the families of all programs.
 def table($title; $families):
-    "", "### \($title)", "", "| name | type | labels | what it is |", "|---|---|---|---|",
+    "", "### \($title)", "", "| name | type | labels | meaning |", "|---|---|---|---|",
     ($families[] | "| `\(.name)` | \(.type) | \(.labels | map("`\(.)`") | join(", ")) | \(.help) |");
 
-table("Of pawld and of the ledger"; map(select(.programs | length == 2))),
-table("Of pawld"; map(select(.programs == ["pawld"]))),
-table("Of the ledger"; map(select(.programs == ["pawl-ledger"]))),
+table("pawld and the ledger"; map(select(.programs | length == 2))),
+table("pawld only"; map(select(.programs == ["pawld"]))),
+table("The ledger only"; map(select(.programs == ["pawl-ledger"]))),
 ""

@@ -27,20 +27,20 @@ static uint64_t count_both(const struct ledger_metrics *metrics, enum api_proble
 
 static void write_guard(const struct ledger_metrics *metrics, struct api_metrics_text *text)
 {
-    api_metrics_counter(text, "pawl_ledger_writes_total", "Writes that were accepted.",
+    api_metrics_counter(text, "pawl_ledger_writes_total", "Accepted writes.",
                         api_calls_count(&metrics->calls, "write_account", API_OUTCOME_DONE));
     api_metrics_counter(text, "pawl_ledger_claims_total",
-                        "Claims that were accepted, also of accounts that are not there yet.",
+                        "Accepted claims, with claims of accounts that do not exist yet.",
                         api_calls_count(&metrics->calls, "claim_account", API_OUTCOME_DONE) +
                             count_of(metrics, "claim_account", API_PROBLEM_NOT_FOUND));
     api_metrics_counter(text, "pawl_guard_refusals_total",
-                        "Claims and writes that the guard refused because their token was stale.",
+                        "Claims and writes that the guard rejected because of a stale token.",
                         count_both(metrics, API_PROBLEM_STALE_TOKEN));
     api_metrics_counter(text, "pawl_ledger_version_mismatches_total",
-                        "Writes that were refused because the account had another version.",
+                        "Writes rejected because the account has another version.",
                         count_both(metrics, API_PROBLEM_VERSION_MISMATCH));
     api_metrics_counter(text, "pawl_ledger_tokens_missing_total",
-                        "Claims and writes that were refused because they had no token.",
+                        "Claims and writes rejected because the token is missing.",
                         count_both(metrics, API_PROBLEM_TOKEN_REQUIRED));
 }
 
