@@ -22,7 +22,7 @@ end_stamps() {
 # ran_for FILE MS: for how long it ran after the time MS, for people.
 ran_for() {
     if alive "$1"; then
-        echo "goes on for more than $((($(now_ms) - $2) / 1000)) s"
+        echo "runs for more than $((($(now_ms) - $2) / 1000)) s"
     else
         awk -v last="$(cat "$1")" -v began="$2" \
             'BEGIN { took = last * 1000 - began; printf("ends after %.1f s", (took > 0) ? took / 1000 : 0) }'

@@ -91,7 +91,7 @@ term_of() {
     kill -TERM "$pid"
     wrapper_code "$pid" 50
     sleep 0.5
-    put "$name" term "$(grep -q asked "$file" && echo 'command gets it' || echo 'command goes on'), $code"
+    put "$name" term "$(grep -q asked "$file" && echo 'command gets it' || echo 'command continues'), $code"
     fleet_stop "$pid"
     end_stamps "$file"
 }
@@ -108,14 +108,14 @@ wrapper_code() {
         fi
         sleep 0.1
     done
-    code='wrapper goes on'
+    code='wrapper continues'
 }
 
 # What becomes of a daemon when its command exits, and whether somebody else gets the lock.
 left_of() {
     local name=$1 file=$fleet_dir/$1-left words text next=no
     under "$name" left sh "$pawl_root/scripts/compare.d/leave.sh" "$file" >/dev/null 2>&1 </dev/null || true
-    text=$(alive "$file.daemon" && echo 'daemon goes on' || echo 'daemon is ended')
+    text=$(alive "$file.daemon" && echo 'daemon continues' || echo 'daemon is ended')
     lock_words "$name" left
     timeout 2 "${words[@]}" true >/dev/null 2>&1 </dev/null && next=yes
     put "$name" left "$text; lock is free: $next"
