@@ -66,7 +66,7 @@ static error_t parse_acquire(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END:
         return options->name_count > 0
                    ? 0
-                   : server_options_error("the lock name is missing; see --help");
+                   : server_options_error("the lock name is missing; see '%s --help'", state->name);
     default:
         return ARGP_ERR_UNKNOWN;
     }

@@ -43,7 +43,7 @@ int cli_say(const char *format, ...)
 
 int cli_parse(const struct argp *parser, int argc, char **argv, void *input)
 {
-    return argp_parse(parser, argc, argv, ARGP_IN_ORDER, NULL, input) == 0 ? 0 : CLI_EXIT_ERROR;
+    return server_options_parse(parser, argc, argv, ARGP_IN_ORDER, input) == 0 ? 0 : CLI_EXIT_ERROR;
 }
 
 error_t cli_take_time(const char *text, const char *option, int64_t least_ms, int64_t *ret_ms)
@@ -87,7 +87,9 @@ error_t cli_parse_one_name(int key, char *text, struct argp_state *state,
         *name = text;
         return cli_check_name(text, "name");
     case ARGP_KEY_END:
-        return *name != NULL ? 0 : server_options_error("the lock name is missing; see --help");
+        return *name != NULL
+                   ? 0
+                   : server_options_error("the lock name is missing; see '%s --help'", state->name);
     default:
         return ARGP_ERR_UNKNOWN;
     }

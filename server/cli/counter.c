@@ -125,7 +125,8 @@ int cli_counter(struct cli_globals *globals, int argc, char **argv)
                    : counter_list(&options);
     const bool next = strcmp(act, "next") == 0;
     if (!next && strcmp(act, "show") != 0)
-        return cli_say("counter: next NAME, show NAME, or list [PREFIX]; see --help");
+        return cli_say(
+            "counter takes next NAME, show NAME or list [PREFIX]; see 'pawl counter --help'");
     if (options.word[1] == NULL)
         return cli_say("counter %s: the name is missing", act);
     if (cli_check_name(options.word[1], "name of a counter") != 0)

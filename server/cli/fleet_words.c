@@ -37,9 +37,13 @@ void cli_fleet_votes(const json_t *fleet, char ret_sentence[static CLI_FLEET_SEN
     cli_json_number(fleet, "majority", majority, sizeof(majority));
     const bool barely =
         cli_fleet_is_ready(fleet) && strcmp(active, majority) == 0 && strcmp(n, majority) != 0;
-    (void)snprintf(ret_sentence, CLI_FLEET_SENTENCE_MAX,
-                   "%s of %s masters vote, %s are a majority%s", active, n, majority,
-                   barely ? "; if one more fails, no lock can be granted" : "");
+    if (strcmp(n, "1") == 0)
+        (void)snprintf(ret_sentence, CLI_FLEET_SENTENCE_MAX, "the only master %s",
+                       strcmp(active, "1") == 0 ? "votes" : "does not vote");
+    else
+        (void)snprintf(ret_sentence, CLI_FLEET_SENTENCE_MAX, "%s of %s masters %s, %s are needed%s",
+                       active, n, strcmp(active, "1") == 0 ? "votes" : "vote", majority,
+                       barely ? "; if one more fails, no lock can be granted" : "");
 }
 
 /* ---- what is wrong --------------------------------------------------------------------------- */

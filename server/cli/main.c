@@ -57,7 +57,7 @@ static const struct argp parser = {
     .args_doc = "VERB [ARG...]",
     .doc = "Locks with fencing tokens, from a pawld.\v"
            "  pawl lock NAME -- COMMAND    runs COMMAND while it holds the lock\n"
-           "  pawl rwlock read|write NAME  runs COMMAND with other readers, or as the only writer\n"
+           "  pawl rwlock read|write NAME  runs COMMAND as a reader or as the only writer\n"
            "  pawl semaphore NAME ...      runs COMMAND while it holds one of N seats\n"
            "  pawl acquire NAME...         acquires a lock, and leaves it held\n"
            "  pawl extend [NAME]           extends a lock\n"
@@ -91,8 +91,8 @@ static int no_such_verb(const char *word)
 {
     const char *meant = cli_guess(word, names, VERBS);
     if (meant == NULL)
-        return cli_say("there is no verb '%s'; see pawl --help", word);
-    return cli_say("there is no verb '%s'. Did you mean pawl %s? See pawl --help", word, meant);
+        return cli_say("there is no verb '%s'; see 'pawl --help'", word);
+    return cli_say("there is no verb '%s'. Did you mean 'pawl %s'? See 'pawl --help'", word, meant);
 }
 
 static int run_verb(struct cli_globals *globals, int argc, char **argv)

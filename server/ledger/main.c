@@ -70,7 +70,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->routes = true;
         return 0;
     case ARGP_KEY_END:
-        return server_keys_check_listens(&options->http) ? EINVAL : 0;
+        return server_keys_check_listens(&options->http) ? SERVER_OPTIONS_TOLD : 0;
     case ARGP_KEY_ARG:
         return server_options_error("takes options only, not '%s'", text);
     default:
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
         .db = "pawl-ledger.db",
     };
     server_options_streams();
-    if (argp_parse(&parser, argc, argv, 0, NULL, &options) != 0)
+    if (server_options_parse(&parser, argc, argv, 0, &options) != 0)
         return SERVER_EXIT_USAGE;
     (void)signal(SIGPIPE, SIG_IGN); /* a client that went away is an error of its socket */
 

@@ -142,7 +142,7 @@ error_t pawld_settings_of_file(const char *path, enum pawld_command command,
     if (reader.mistakes > PAWLD_MISTAKES_MAX)
         return server_options_error("%s: %d more mistakes", path,
                                     reader.mistakes - PAWLD_MISTAKES_MAX);
-    return result != 0 || reader.mistakes > 0 ? EINVAL : 0;
+    return result != 0 || reader.mistakes > 0 ? SERVER_OPTIONS_TOLD : 0;
 }
 
 /* ---- the environment ------------------------------------------------------------------------- */

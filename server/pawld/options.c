@@ -142,7 +142,7 @@ static error_t check_all(struct pawld_options *options)
     if (!error)
         error = check_trace(options);
     if (!error && server_keys_check_listens(&options->http))
-        error = EINVAL;
+        error = SERVER_OPTIONS_TOLD;
     if (!error)
         error = pawld_password_give(options);
     return error ? error : pawld_tls_give(options);
@@ -186,7 +186,7 @@ static error_t apply_all(const struct command_line *line)
     if (!error)
         error = apply_options(line);
     if (!error && line->stray)
-        error = server_options_error("does not know '%s'; see --help", line->stray);
+        error = server_options_error("does not know '%s'; see pawld --help", line->stray);
     if (!error && line->command == PAWLD_SERVE && options->masters_count == 0 && !options->data)
         options->data = default_data();
     if (options->deadline_ms == 0)
@@ -297,7 +297,7 @@ static int read_command(int argc, char **argv, const char *doc, enum pawld_comma
     struct command_line line = {.command = command, .options = options};
     const struct argp parser = {
         .options = options_of(command), .parser = parse_pawld_option, .doc = doc};
-    return argp_parse(&parser, argc, argv, 0, NULL, &line) == 0 ? 0 : SERVER_EXIT_USAGE;
+    return server_options_parse(&parser, argc, argv, 0, &line) == 0 ? 0 : SERVER_EXIT_USAGE;
 }
 
 int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_options)

@@ -191,7 +191,7 @@ static error_t set_of_kind(const struct pawld_setting *setting, struct pawld_opt
         return add_url(setting, options, label, text);
     }
     assert(false); /* a kind without a way to be set */
-    return EINVAL;
+    return SERVER_OPTIONS_TOLD;
 }
 
 error_t pawld_setting_set(const struct pawld_setting *setting, struct pawld_options *options,

@@ -46,7 +46,7 @@ error_t pawld_tls_give(struct pawld_options *options)
     if (check_master_file("--master-ca", files->ca) ||
         check_master_file("--master-cert", files->cert) ||
         check_master_file("--master-key", files->key))
-        return EINVAL;
+        return SERVER_OPTIONS_TOLD;
     const int error = storage_tls_new(files, &options->tls, why);
     if (error)
         return server_options_error("%s", why[0] ? why : fence_strerror(error));

@@ -39,6 +39,17 @@ bool server_options_number(const char *text, int64_t min, int64_t max, int64_t *
     return true;
 }
 
+error_t server_options_parse(const struct argp *parser, int argc, char **argv, unsigned flags,
+                             void *input)
+{
+    const char *slash = strrchr(argv[0], '/');
+    const char *name = slash != NULL ? slash + 1 : argv[0];
+    const error_t error = argp_parse(parser, argc, argv, flags, NULL, input);
+    if (error == EINVAL)
+        (void)fprintf(stderr, "%s: see '%s --help'\n", name, name);
+    return error;
+}
+
 error_t server_options_error(const char *format, ...)
 {
     char text[SENTENCE_MAX];
@@ -49,5 +60,5 @@ error_t server_options_error(const char *format, ...)
     va_end(args);
     (void)server_printable(text, printable, sizeof(printable));
     (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, printable);
-    return EINVAL;
+    return SERVER_OPTIONS_TOLD;
 }

@@ -1,5 +1,5 @@
 /* Command lines, for the programs' use of argp. Every mistake is one sentence on stderr and exit
- * status SERVER_EXIT_USAGE, without argp's hints around it.
+ * status SERVER_EXIT_USAGE. A mistake that getopt finds has a second sentence, which names --help.
  *
  *     static error_t parse_option(int key, char *text, struct argp_state *state)
  *     {
@@ -16,12 +16,13 @@
  *         }
  *     }
  *
- *     if (argp_parse(&parser, argc, argv, 0, NULL, &options) != 0)
+ *     if (server_options_parse(&parser, argc, argv, 0, &options) != 0)
  *         return SERVER_EXIT_USAGE; */
 #ifndef SERVER_SYSTEM_OPTIONS_H
 #define SERVER_SYSTEM_OPTIONS_H
 
 #include <argp.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,14 +41,22 @@ enum server_exit {
  * socket would take its number, and get what is written to stderr. */
 void server_options_streams(void);
 
-/* Silences what argp would add to a mistake; getopt's own sentence stays. */
+/* Silences argp's hints. getopt prints its sentence as before. */
 void server_options_init(struct argp_state *state);
 
 /* Reads a whole decimal number from @min to @max. False otherwise, and *@ret_number is untouched.
  */
 bool server_options_number(const char *text, int64_t min, int64_t max, int64_t *ret_number);
 
-/* Prints "<program>: <sentence>" to stderr and returns what ends argp_parse(). */
+/* What ends argp_parse() after a sentence on stderr. argp returns EINVAL for a mistake of getopt.
+ */
+#define SERVER_OPTIONS_TOLD ECANCELED
+
+/* argp_parse() with @flags of argp. Returns 0, or an error number after a sentence on stderr. */
+error_t server_options_parse(const struct argp *parser, int argc, char **argv, unsigned flags,
+                             void *input) __attribute__((warn_unused_result));
+
+/* Prints "<program>: <sentence>" to stderr and returns SERVER_OPTIONS_TOLD. */
 error_t server_options_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif
