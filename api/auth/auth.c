@@ -31,10 +31,9 @@ static uint64_t auth_now_us(void)
 static bool refuse_unknown(struct api_request *request, bool sent)
 {
     if (sent)
-        api_problem_answer_detail(
-            request, API_PROBLEM_KEY_REQUIRED,
-            "The key is not known here. Send it as Authorization: Bearer "
-            "pawl_...; if it was replaced, ask the operator for the new one.");
+        api_problem_answer_detail(request, API_PROBLEM_KEY_REQUIRED,
+                                  "The key is unknown. Send it as Authorization: Bearer "
+                                  "pawl_...; if it was rotated, ask the operator for the new key.");
     else
         api_problem_answer(request, API_PROBLEM_KEY_REQUIRED);
     return false;
@@ -60,18 +59,16 @@ static bool refuse_right(struct api_request *request, const struct api_key *key,
     if (name == NULL)
         (void)snprintf(detail, sizeof(detail),
                        "The call needs the right %s, and the key %s has the role %s. Use a key "
-                       "whose role has it.",
+                       "with that right.",
                        api_right_name(right), key->id, api_right_name(key->right));
     else if (name[0] == '\0')
-        (void)snprintf(detail, sizeof(detail),
-                       "The key %s is not for all names. Ask for names that begin with one of its "
-                       "prefixes, with ?prefix=.",
-                       key->id);
+        (void)snprintf(
+            detail, sizeof(detail),
+            "The key %s does not cover all names. Add ?prefix= with one of its prefixes.", key->id);
     else
         (void)snprintf(detail, sizeof(detail),
-                       "The key %s is for other names: none of its prefixes is the beginning of "
-                       "'%.255s'. Use a key with such a prefix.",
-                       key->id, name);
+                       "No prefix of the key %s covers '%.255s'. Use a key for this name.", key->id,
+                       name);
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
     api_problem_begin(&writer, body, API_PROBLEM_NOT_ALLOWED, detail);

@@ -44,18 +44,18 @@ bool api_key_prefix_valid(const char *prefix)
 static int read_digest(struct reading *reading, const char *value)
 {
     if (reading->has_hash)
-        return refuse_line(reading, "hash= is there twice; give it once");
+        return refuse_line(reading, "hash= is given twice; give it once");
     reading->has_hash = true;
     if (api_digest_read(value, &reading->key->digest) != 0)
-        return refuse_line(reading, "hash= takes what pawl key new prints: 22 and 43 characters of "
-                                    "base64url with a '.' between them");
+        return refuse_line(reading, "hash= takes the value that pawl key new prints: 22 and 43 "
+                                    "characters of base64url with a '.' between them");
     return 0;
 }
 
 static int read_role(struct reading *reading, const char *value)
 {
     if (reading->has_role)
-        return refuse_line(reading, "role= is there twice; give one role");
+        return refuse_line(reading, "role= is given twice; give one role");
     reading->has_role = true;
     if (!api_right_parse(value, &reading->key->right))
         return refuse_line(reading, "role= takes read, lock or admin, not '%.40s'", value);
@@ -66,7 +66,7 @@ static int read_prefix(struct reading *reading, const char *value)
 {
     struct api_key *key = reading->key;
     if (key->prefixes_count == API_KEY_PREFIXES_MAX)
-        return refuse_line(reading, "a key has at most %d prefixes; make a second key",
+        return refuse_line(reading, "a key has at most %d prefixes; create a second key",
                            API_KEY_PREFIXES_MAX);
     if (value[0] == '\0')
         return refuse_line(reading, "prefix= takes the beginning of names, or * for all names");
@@ -86,7 +86,7 @@ static int read_amount(struct reading *reading, const char *name, const char *va
 {
     uint64_t amount = 0;
     if (*ret_amount != 0)
-        return refuse_line(reading, "%s= is there twice; give it once", name);
+        return refuse_line(reading, "%s= is given twice; give it once", name);
     if (!fence_decimal_read(value, strlen(value), max, &amount) || amount == 0)
         return refuse_line(reading, "%s= takes a number from 1 to %u, not '%.40s'", name,
                            (unsigned)max, value);
@@ -109,10 +109,10 @@ static int read_key_member(struct reading *reading, const char *name, const char
         return read_amount(reading, name, value, API_KEY_RATE_MAX, &key->burst);
     if (strcmp(name, "held") == 0)
         return read_amount(reading, name, value, API_KEY_HELD_MAX, &key->held);
-    return refuse_line(reading,
-                       "'%.40s=' is not known; a line has hash=, role=, prefix=, rate=, "
-                       "burst=, held= and subject=",
-                       name);
+    return refuse_line(
+        reading,
+        "'%.40s=' is unknown; a line has hash=, role=, prefix=, rate=, burst=, held= and subject=",
+        name);
 }
 
 /* ---- the line -------------------------------------------------------------------------------- */

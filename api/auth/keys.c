@@ -127,11 +127,11 @@ static int keep_key(struct api_keys *keys, struct api_key *key,
     const unsigned slot = slot_of(keys, key->id);
     const char *what = NULL;
     if (keys->count == API_KEYS_MAX)
-        what = "the file has more keys than it may; remove unused keys";
+        what = "the file has too many keys; remove unused keys";
     else if (!is_free_slot(keys->slots[slot]))
         what = "the file already has this id; each line needs its own id";
     else if (key->subject != NULL && api_keys_of_subject(keys, key->subject) != NULL)
-        what = "this subject is in the file already; one certificate is one key";
+        what = "this subject is already in the file; a certificate counts as one key";
     if (what != NULL) {
         (void)snprintf(ret_why, API_KEY_WHY_MAX, "%s", what);
         return FENCE_EINVAL;
@@ -166,8 +166,8 @@ static bool has_key(const char *line, size_t len)
 
 /* A line that was cut may be valid and allow more: prefix=orders/ becomes prefix=o. */
 static const char half_written[] =
-    "the last line does not end: the file may be half written; write "
-    "a new file, end its last line, and rename it over this one";
+    "the last line has no line break: the file may be truncated; write a new file, end its last "
+    "line, and rename it over this one";
 
 static int add_lines(struct api_keys *keys, const char *name, const char *text, size_t size,
                      char ret_why[static API_KEYS_WHY_MAX])
@@ -238,18 +238,18 @@ static int check_file(const char *path, const struct stat *file,
     if (!S_ISREG(file->st_mode))
         return refuse_key_file(ret_why, path, "is not a regular file; name a key file");
     if (file->st_uid != 0 && file->st_uid != geteuid())
+        return refuse_key_file(ret_why, path,
+                               "belongs to another user, who could change it; chown the file to "
+                               "root or to the user of this program");
+    if (file->st_mode & (S_IWGRP | S_IWOTH))
         return refuse_key_file(
             ret_why, path,
-            "belongs to another user, who could change it; chown it to root or to "
-            "the user of this program");
-    if (file->st_mode & (S_IWGRP | S_IWOTH))
-        return refuse_key_file(ret_why, path,
-                               "can be written by others than its owner; chmod go-w it");
+            "can be written by other users than its owner; run chmod go-w on the file");
     if (file->st_mode & S_IROTH)
         return refuse_key_file(
             ret_why, path,
-            "can be read by everybody; chmod o-r it, and give it the group of this "
-            "program where that is not its owner");
+            "can be read by every user; run chmod o-r on the file, and set its group to the group "
+            "of this program, unless this program owns the file");
     if (file->st_size > API_KEYS_BYTES_MAX)
         return refuse_key_file(ret_why, path,
                                "is too long for a key file, which has at most 4 MiB");

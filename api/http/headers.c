@@ -104,7 +104,7 @@ const char *api_headers_fault(const struct api_headers *headers, const char *ver
     if (length != NULL && !is_number(length))
         return "Content-Length must be a plain decimal number.";
     if (coding != NULL && (!http_1_1 || strcasecmp(coding, "chunked") != 0))
-        return "The only transfer coding known here is chunked, in HTTP/1.1.";
+        return "The only supported transfer coding is chunked, in HTTP/1.1.";
     return NULL;
 }
 

@@ -18,7 +18,7 @@
       "Another holder has the lock; retry after retry_after_ms, or ask with wait_ms.")             \
     X(API_PROBLEM_WAIT_TIMEOUT, FENCE_EWAITTIMEOUT, 409, "wait-timeout", "The wait timed out",     \
       "The lock did not become free within wait_ms; retry, or wait longer.")                       \
-    X(API_PROBLEM_CONTENDED, FENCE_ECONTENDED, 409, "contended", "Nobody won",                     \
+    X(API_PROBLEM_CONTENDED, FENCE_ECONTENDED, 409, "contended", "No caller got a majority",       \
       "Several callers competed, and no caller got a majority. Retry after a short "               \
       "random delay.")                                                                             \
     X(API_PROBLEM_LOCK_LOST, FENCE_ELOCKLOST, 409, "lock-lost", "The lock is lost",                \

@@ -95,7 +95,7 @@ static int read_json_array(const struct api_json_member *member, const json_t *v
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);
         if (!is_item(member->type, item))
-            return refuse_json(error, "%s must have %s only; item %zu is something else.",
+            return refuse_json(error, "%s must have %s only; item %zu is of another type.",
                                member->name, plural, i + 1);
         const int result = take_item(member, item, error);
         if (result != 0)
@@ -210,12 +210,12 @@ static int refuse_huge(const char *text, size_t len, const json_error_t *why, ch
     {
         if (fabs(json_number_value(value)) < HUGE_NUMBER)
             continue;
-        int result = refuse_json(error, NAME_SHOWN " is a number far out of bounds.", name);
+        int result = refuse_json(error, NAME_SHOWN " is a number far out of range.", name);
         json_decref(root);
         return result;
     }
     json_decref(root);
-    return refuse_json(error, "A number in the body is far out of bounds, at byte %d.",
+    return refuse_json(error, "A number in the body is far out of range, at byte %d.",
                        why->position);
 }
 
@@ -231,7 +231,7 @@ static int refuse_text(const char *text, size_t len, const json_error_t *why, ch
     case json_error_numeric_overflow:
         return refuse_huge(text, len, why, error);
     case json_error_duplicate_key:
-        return refuse_json(error, "The body has a member twice, at byte %d: %s.", why->position,
+        return refuse_json(error, "The body has a duplicate member, at byte %d: %s.", why->position,
                            why->text);
     default:
         return refuse_json(error, "The body is not valid JSON, at byte %d: %s.", why->position,

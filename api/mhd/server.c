@@ -123,10 +123,10 @@ static void log_shortage(struct api_http *http, int error)
     http->short_of_space = true;
     if (error == ENOSPC)
         (void)snprintf(line, sizeof(line),
-                       "clients have to wait to be accepted: all %u connections are in use\n",
+                       "new clients wait to be accepted: all %u connections are in use\n",
                        http->capacity);
     else
-        (void)snprintf(line, sizeof(line), "clients have to wait to be accepted: %s\n",
+        (void)snprintf(line, sizeof(line), "new clients wait to be accepted: %s\n",
                        strerror(error));
     http->log(http->log_context, line);
 }

@@ -25,9 +25,9 @@ static const char *find_date_fault(gnutls_x509_crt_t cert)
 {
     const time_t now = time(NULL);
     if (gnutls_x509_crt_get_expiration_time(cert) < now)
-        return "the certificate has expired; a new one is needed";
+        return "the certificate has expired; create a new one";
     if (gnutls_x509_crt_get_activation_time(cert) > now)
-        return "the certificate is not valid yet; look at its dates, and at this machine's clock";
+        return "the certificate is not valid yet; check its dates and this machine's clock";
     return NULL;
 }
 
@@ -69,8 +69,8 @@ static const char *find_chain_fault(const struct api_tls_files *files,
     for (unsigned i = 0; i < files->chain_count && fault == NULL; i++)
         fault = find_date_fault(files->chain[i]);
     if (fault == NULL && lacks_issuer(files, before))
-        fault = "the authority between, which the file had before, is missing: the file may be "
-                "half written; write a new file and rename it over this one";
+        fault = "the intermediate CA, which the file had before, is missing: the file may be "
+                "truncated; write a new file and rename it over this one";
     return fault;
 }
 
@@ -82,14 +82,14 @@ static int load_chain(struct api_tls_files *files, const struct api_tls_config *
                                                    GNUTLS_X509_FMT_PEM, 0);
     if (error < 0 || files->chain_count == 0)
         return api_tls_tell(ret_why, "the certificate", config->cert,
-                            "it is no certificate in PEM");
+                            "it is not a certificate in PEM");
     const char *fault = find_chain_fault(files, before);
     if (fault != NULL)
         return api_tls_tell(ret_why, "the certificate", config->cert, fault);
     if (api_tls_may_sign(files->chain[0]))
         warn_of(config, "the certificate", config->cert,
-                "it may sign others (CA:TRUE), so its key can make a service that clients believe; "
-                "make it again with CA:FALSE, as server/TLS.md shows");
+                "it can sign other certificates (CA:TRUE), so its key can create a service that "
+                "clients trust; create it again with CA:FALSE, as server/TLS.md shows");
     return 0;
 }
 
@@ -99,7 +99,7 @@ static const char *key_fault(int error)
     case GNUTLS_E_CERTIFICATE_KEY_MISMATCH:
         return "the key does not match the certificate";
     case GNUTLS_E_DECRYPTION_FAILED:
-        return "the key is encrypted; give one that is not";
+        return "the key is encrypted; use a key that is not encrypted";
     default:
         return "it is not a usable key in PEM";
     }
@@ -140,9 +140,9 @@ static void check_authorities(const struct api_tls_config *config, const gnutls_
     }
     gnutls_free(certs);
     if (unbounded)
-        warn_of(config, "the authority of clients", config->client_ca,
-                "it has no path length, so a certificate that may sign is believed elsewhere; "
-                "renew it with pathlen:0, as server/TLS.md shows");
+        warn_of(config, "the client CA", config->client_ca,
+                "it has no path length, so other programs trust certificates that can sign; renew "
+                "it with pathlen:0, as server/TLS.md shows");
 }
 
 static int load_client_ca(struct api_tls_files *files, const struct api_tls_config *config,
@@ -152,10 +152,10 @@ static int load_client_ca(struct api_tls_files *files, const struct api_tls_conf
     assert(files->credentials != NULL && !files->asks);
     if (config->client_ca == NULL)
         return 0;
-    int result = api_tls_pem_read("the authority of clients", config->client_ca, &data, ret_why);
+    int result = api_tls_pem_read("the client CA", config->client_ca, &data, ret_why);
     if (result == 0 &&
         gnutls_certificate_set_x509_trust_mem(files->credentials, &data, GNUTLS_X509_FMT_PEM) < 1)
-        result = api_tls_tell(ret_why, "the authority of clients", config->client_ca,
+        result = api_tls_tell(ret_why, "the client CA", config->client_ca,
                               "it has no certificate in PEM");
     if (result == 0)
         check_authorities(config, &data);
@@ -188,7 +188,7 @@ static int load_priorities(struct api_tls_files *files, const char *text,
     if (gnutls_priority_init(&files->priorities, text, &at) < 0) {
         files->priorities = NULL;
         (void)snprintf(ret_why, API_TLS_WHY_MAX,
-                       "the priorities are none that GnuTLS knows, from '%.40s' on",
+                       "GnuTLS does not know the priorities, from '%.40s' on",
                        at != NULL ? at : text);
         return FENCE_EINVAL;
     }
@@ -196,7 +196,7 @@ static int load_priorities(struct api_tls_files *files, const char *text,
     if (weakness == NULL)
         return 0;
     (void)snprintf(ret_why, API_TLS_WHY_MAX,
-                   "the priorities allow %s; take that out, as with NORMAL:-VERS-ALL:+VERS-TLS1.3",
+                   "the priorities allow %s; remove that, as in NORMAL:-VERS-ALL:+VERS-TLS1.3",
                    weakness);
     return FENCE_EINVAL;
 }

@@ -10,7 +10,8 @@
 
 static int refuse_peer(char ret_why[static API_TLS_PEER_WHY_MAX], const char *why)
 {
-    (void)snprintf(ret_why, API_TLS_PEER_WHY_MAX, "a client's certificate is refused: %.200s", why);
+    (void)snprintf(ret_why, API_TLS_PEER_WHY_MAX, "a client's certificate was rejected: %.200s",
+                   why);
     return GNUTLS_E_CERTIFICATE_ERROR;
 }
 
@@ -50,8 +51,8 @@ static int verify_chain(gnutls_session_t session, const struct api_tls_files *fi
     if (error != 0 || status != 0)
         return refuse_status(ret_why, status);
     if (count > 1 && !is_signed_by_file(files, cert))
-        return refuse_peer(ret_why, "no authority of the CA file signed it itself; put the "
-                                    "authority that did into --tls-client-ca");
+        return refuse_peer(ret_why, "no CA of the CA file signed it directly; add the CA that "
+                                    "signed it to --tls-client-ca");
     return 0;
 }
 
@@ -62,8 +63,8 @@ static int check_signs_nothing(gnutls_x509_crt_t cert, const char *subject,
     if (!api_tls_may_sign(cert))
         return 0;
     (void)snprintf(why, sizeof(why),
-                   "'%s' may sign others (CA:TRUE); make it again with CA:FALSE, as server/TLS.md "
-                   "shows",
+                   "'%s' can sign other certificates (CA:TRUE); create it again with CA:FALSE, as "
+                   "server/TLS.md shows",
                    subject);
     return refuse_peer(ret_why, why);
 }
@@ -93,7 +94,8 @@ static int take_subject(gnutls_x509_crt_t cert, char ret_subject[static API_TLS_
     size_t size = sizeof(name), second_size = sizeof(second);
     ret_subject[0] = '\0';
     if (name_at(cert, 1, second, &second_size) != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
-        return refuse_peer(ret_why, "it has more than one common name; make one with one name");
+        return refuse_peer(ret_why,
+                           "it has more than one common name; create one with a single name");
     const int error = name_at(cert, 0, name, &size);
     if (error == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE || error == GNUTLS_E_SHORT_MEMORY_BUFFER)
         return 0;
@@ -119,7 +121,7 @@ int api_tls_peer_verify(gnutls_session_t session, const struct api_tls_files *fi
     if (count == 0 && files->optional)
         return 0;
     if (peers == NULL || count == 0) {
-        (void)snprintf(ret_why, API_TLS_PEER_WHY_MAX, "a client showed no certificate");
+        (void)snprintf(ret_why, API_TLS_PEER_WHY_MAX, "a client presented no certificate");
         return GNUTLS_E_NO_CERTIFICATE_FOUND;
     }
     int result = gnutls_x509_crt_init(&cert);

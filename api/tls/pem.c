@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define HALF_WRITTEN                                                                               \
-    "the file may be half written; write a new file, end its last line, and rename it over this "  \
+    "the file may be truncated; write a new file, end its last line, and rename it over this "     \
     "one"
 
 int api_tls_tell(char ret_why[static API_TLS_WHY_MAX], const char *what, const char *path,
@@ -47,7 +47,7 @@ static const char *find_cut(const char *text, size_t size)
     bool within = false; /* a block */
     bool behind = false; /* the last block: other text follows */
     if (size > 0 && text[size - 1] != '\n')
-        return "the last line does not end: " HALF_WRITTEN;
+        return "the last line has no line break: " HALF_WRITTEN;
     for (const char *line = text; line < text + size;) {
         const char *end = memchr(line, '\n', (size_t)(text + size - line));
         assert(end != NULL); /* the last line ends */
@@ -65,7 +65,7 @@ static const char *find_cut(const char *text, size_t size)
         line = end + 1;
     }
     if (within)
-        return "the last block does not end: " HALF_WRITTEN;
+        return "the last block has no end: " HALF_WRITTEN;
     return behind && blocks ? "text follows the last block: " HALF_WRITTEN : NULL;
 }
 

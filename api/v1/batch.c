@@ -74,7 +74,7 @@ static int take_call(struct api_json_objects *objects, const struct api_json_obj
         (void)snprintf(
             ret_error, API_JSON_ERROR_MAX,
             "path must begin with /v1/locks/ or /v1/counters/, or with /v1/semaphores/ or "
-            "/v1/rwlocks/ for a POST, and have no query. Send other calls by themselves.");
+            "/v1/rwlocks/ for a POST, and have no query. Send other calls separately.");
         result = FENCE_EINVAL;
     }
     if (token != 0)

@@ -102,22 +102,22 @@ static void explain_counter(const struct fence_answer *answer,
     switch (answer->error) {
     case FENCE_ECONTENDED:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "Several servers counted at once, and the masters did not come to one "
-                       "value; retry after a short random delay.");
+                       "Several servers counted at the same time, and no value got a majority. "
+                       "Retry after a short random delay.");
         break;
     case FENCE_ESPENT:
-        (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The field n:%s of " FENCE_FLEET_KEY ", which keeps this counter, is used "
-                       "up on the masters that refused. Use another name. If somebody set it by "
-                       "hand, set it to the last value that was given out.",
-                       name);
+        (void)snprintf(
+            ret_detail, API_DETAIL_MAX,
+            "The field n:%s of " FENCE_FLEET_KEY
+            ", which stores this counter, is used up on the masters that refused. Use another "
+            "name. If another program set the field, set it to the last value that was issued.",
+            name);
         break;
     case FENCE_EMISCOUNTED:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
                        "The field n:%s of " FENCE_FLEET_KEY
-                       ", which keeps this counter, is not a number that Pawl wrote, on the "
-                       "masters that refused. Set it to the last "
-                       "value that was given out, or higher.",
+                       ", which stores this counter, is not a number of Pawl on the masters that "
+                       "refused. Set the field to the last value that was issued, or higher.",
                        name);
         break;
     default:

@@ -57,13 +57,12 @@ bool api_events_begin(struct api_request *request, const struct api_stream_owner
 void api_events_refuse(struct api_request *request, int error)
 {
     if (error == FENCE_EBUSY)
-        api_problem_answer_detail(
-            request, API_PROBLEM_BUSY,
-            "As many clients as this server serves follow its events. Close a "
-            "stream, follow another server, or retry later.");
+        api_problem_answer_detail(request, API_PROBLEM_BUSY,
+                                  "The limit of clients that follow events is reached. Close a "
+                                  "stream, follow another server, or retry later.");
     else if (error == FENCE_ELEFT)
         api_problem_answer_detail(request, API_PROBLEM_STOPPING,
-                                  "This process is shutting down; follow another one.");
+                                  "This pawld is shutting down. Follow another pawld.");
     else
         api_problem_answer(request, api_problem_of(error));
 }

@@ -163,8 +163,8 @@ static const char *no_quorum_detail(const struct fence_listing_answer *listing)
     for (unsigned i = 0; i < listing->total; i++)
         if (listing->parts[i] == FENCE_PART_REFUSED)
             return kinds[listing->kind].refused;
-    return "A majority of the masters is needed, or one that began the listing to go on with it; "
-           "see masters, and retry later, or restart the listing without a cursor.";
+    return "Too few masters answered. See masters, and retry later, or restart the listing without "
+           "a cursor.";
 }
 
 /* With one word for each master, in the order of the fleet. */
@@ -187,10 +187,9 @@ void api_listing_answer(const struct fence_listing_answer *listing)
     else if (listing->error == FENCE_ENOQUORUM)
         answer_no_quorum(request, listing);
     else if (listing->error == FENCE_EINVAL)
-        api_problem_answer_detail(
-            request, API_PROBLEM_INVALID,
-            "The cursor is not one that was given for this prefix, or it is "
-            "outdated, as a master restarted; restart the listing without a cursor.");
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "The cursor belongs to another prefix, or a master has "
+                                  "restarted. Restart the listing without a cursor.");
     else
         api_problem_answer(request, api_problem_of(listing->error));
 }

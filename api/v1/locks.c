@@ -108,7 +108,7 @@ static bool refuse_while_draining(struct api_request *request, const struct api_
     if (!backend->draining)
         return false;
     api_problem_answer_detail(request, API_PROBLEM_STOPPING,
-                              "This process is shutting down: it grants no more locks. Nothing was "
+                              "This pawld is shutting down and grants no more locks. No lock was "
                               "acquired. Retry at another pawld.");
     return true;
 }
@@ -208,7 +208,7 @@ static int take_resource(struct api_json_strings *strings, const char *text, siz
     }
     if (fence_group_has(group, text)) {
         (void)snprintf(ret_error, API_JSON_ERROR_MAX,
-                       "Item %u of resources is there twice; name each resource once.",
+                       "Item %u of resources is a duplicate. Name each resource once.",
                        group->count + 1);
         return FENCE_EINVAL;
     }
@@ -431,8 +431,8 @@ static void give_free(struct api_request *request, void *context)
         release(request, context, (uint32_t)keep_ms);
     else if (keep_ms > 0)
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "keep_ms is for a release of your own lock: a break opens the "
-                                  "name at once. Leave out keep_ms, or force.");
+                                  "keep_ms is for a release of your own lock. A break opens the "
+                                  "name immediately. Leave out keep_ms, or force.");
     else if (strcmp(force, "true") == 0)
         break_grant(request, context);
     else
@@ -453,7 +453,7 @@ static int read_unless(struct api_request *request, const char *unless, int64_t 
         return 0;
     }
     api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                              "unless must be the token that you know of, such as 34, or free.");
+                              "unless must be the last token that you saw, such as 34, or free.");
     return FENCE_EINVAL;
 }
 
@@ -477,7 +477,7 @@ static int read_watch(struct api_request *request, struct fence_call *call)
     if (wait_ms > 0 && unless[0] == '\0') {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
                                   "unless is missing: wait_ms waits for a change of the lock. Send "
-                                  "unless with the token that you know, or free.");
+                                  "unless with the last token that you saw, or free.");
         return FENCE_EINVAL;
     }
     if (wait_ms > 0)

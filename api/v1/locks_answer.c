@@ -326,7 +326,7 @@ static void answer_long_ttl(struct api_request *request, const struct fence_answ
     assert(answer->error == FENCE_ETTL && answer->ttl_max_ms > 0);
     char detail[API_DETAIL_MAX];
     (void)snprintf(detail, sizeof(detail),
-                   "ttl_ms%s longer than the fleet allows; ask for at most %" PRIu32 ".",
+                   "ttl_ms%s longer than the fleet allows. Send at most %" PRIu32 ".",
                    answer->delay_ms > 0 ? " and delay_ms together are" : " is", answer->ttl_max_ms);
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
@@ -345,30 +345,33 @@ static void explain_obstacle(const struct fence_answer *answer,
     switch (answer->error) {
     case FENCE_EFOREIGN:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The key " FENCE_LOCK_KEY "%s holds what Pawl did not write, on the masters "
-                       "that refused. Find out who wrote it, and delete it there.",
+                       "The key " FENCE_LOCK_KEY
+                       "%s has a value that Pawl did not write, on the masters that refused. Find "
+                       "the program that wrote it, and delete the key there.",
                        name);
         break;
     case FENCE_EENDLESS:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The key " FENCE_LOCK_KEY "%s has no expiry on the masters that refused, so "
-                       "this lock does not end by itself. Release it with its Lock-Id, or give the "
-                       "key an expiry there (PEXPIRE), or delete it once its holder has stopped.",
+                       "The key " FENCE_LOCK_KEY
+                       "%s has no expiry on the masters that refused, so this lock never expires. "
+                       "Release it with its Lock-Id, or set an expiry there (PEXPIRE), or delete "
+                       "the key after its holder has stopped.",
                        name);
         break;
     case FENCE_ESPENT:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The field %u of " FENCE_FLEET_KEY ", which counts the tokens of this name, "
-                       "is used up on the masters that refused. Use another name. If somebody set "
-                       "the field by hand, set it to the highest token that a guard has seen.",
+                       "The field %u of " FENCE_FLEET_KEY
+                       ", which counts the tokens of this name, is used up on the masters that "
+                       "refused. Use another name. If another program set the field, set it to the "
+                       "highest token that a guard has seen.",
                        slot);
         break;
     default:
         (void)snprintf(
             ret_detail, API_DETAIL_MAX,
-            "The field %u of " FENCE_FLEET_KEY ", which counts the tokens of this name, "
-            "is not a number that Pawl wrote, on the masters that refused. Set it to the "
-            "highest token that a guard has seen, or higher.",
+            "The field %u of " FENCE_FLEET_KEY
+            ", which counts the tokens of this name, is not a number of Pawl on the masters that "
+            "refused. Set the field to the highest token that a guard has seen, or higher.",
             slot);
         break;
     }

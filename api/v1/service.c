@@ -205,13 +205,13 @@ static void answer_lost_memory(struct api_request *request, const struct fence_f
             request, API_PROBLEM_NOT_READY,
             "None of the %u masters is marked. If this fleet is new, run once: pawld init --new "
             "--master ... for each. If it ever granted a token, its masters lost their "
-            "memory. " FIND_T,
+            "data. " FIND_T,
             fleet->n);
     else
         api_problem_answer_detail(
             request, API_PROBLEM_NOT_READY,
-            "So many of the %u masters lost their memory (see /v1/fleet) that no majority knows "
-            "which tokens were granted; none is granted until you say where to go on. " FIND_T,
+            "A majority of the %u masters lost its data (see /v1/fleet), so the granted tokens are "
+            "unknown. pawld grants no lock until you set a token floor. " FIND_T,
             fleet->n);
 }
 
@@ -222,8 +222,8 @@ static void answer_full(struct api_request *request, const struct api_backend *b
     api_problem_answer_detail(
         request, API_PROBLEM_NOT_READY,
         "%u of %u masters are active and %u are needed, but %u have used up their maxmemory and "
-        "take no new locks. Raise it (CONFIG SET maxmemory), or release locks; see /v1/fleet for "
-        "which.",
+        "accept no new locks. Raise it (CONFIG SET maxmemory), or release locks. GET /v1/fleet "
+        "names the masters.",
         fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n),
         api_count_full(backend));
 }
@@ -239,8 +239,9 @@ static void answer_initialising(struct api_request *request, const struct fence_
         request, API_PROBLEM_NOT_READY,
         "A pawld init or pawld move is running on the masters. With --token-floor, and in a move, "
         "it "
-        "waits for leases, at most for the longest lease, %" PRIu32 " ms; then they vote, and this "
-        "pawld goes on by itself. If it was broken off, run it again with the same options.",
+        "waits for leases, at most for the longest lease, %" PRIu32
+        " ms; then the masters vote, and this pawld continues. If the command was interrupted, run "
+        "it again with the same options.",
         lease_ms);
 }
 
@@ -267,13 +268,13 @@ static void show_ready(struct api_request *request, void *context)
     const struct fence_fleet *fleet = backend->fleet;
     if (backend->leaving)
         api_problem_answer_detail(request, API_PROBLEM_STOPPING,
-                                  "This process is shutting down; send calls to another one.");
+                                  "This pawld is shutting down. Send calls to another pawld.");
     else if (api_is_ready(backend))
         answer_status(request, "ready");
     else if (!api_auth_is_known(request))
         api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
-                                  "The service cannot grant locks. Ask again with a key, or GET "
-                                  "/v1/fleet with one, for the reason.");
+                                  "The service cannot grant locks. For the reason, repeat the call "
+                                  "with a key, or call GET /v1/fleet with a key.");
     else if (fence_fleet_ready(fleet))
         answer_full(request, backend);
     else if (fence_fleet_initialising(fleet))
@@ -283,11 +284,11 @@ static void show_ready(struct api_request *request, void *context)
     else if (fence_fleet_lost_memory(fleet))
         answer_lost_memory(request, fleet);
     else
-        api_problem_answer_detail(
-            request, API_PROBLEM_NOT_READY,
-            "%u of %u masters are active and %u are needed; see /v1/fleet for what "
-            "each of the others lacks.",
-            fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n));
+        api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
+                                  "%u of %u masters are active and %u are needed; see /v1/fleet "
+                                  "for the problems of the other masters.",
+                                  fence_fleet_active_count(fleet), fleet->n,
+                                  fence_majority(fleet->n));
 }
 
 struct api_routes api_service_routes(struct api_backend *backend)

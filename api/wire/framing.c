@@ -59,20 +59,20 @@ static enum fate refuse_bytes(struct feeding *feeding, const struct api_fault *f
 #define FAULT(name, kind, detail) static const struct api_fault name = {kind, detail}
 
 FAULT(bad_control, API_FAULT_SYNTAX,
-      "The head has a NUL or another control character in it. Send none of these.");
+      "The head contains a NUL or another control character. Remove it.");
 FAULT(bad_line_end, API_FAULT_SYNTAX,
-      "The request has a CR without LF behind it. End each line with CR LF.");
+      "The request has a CR without a following LF. End each line with CR LF.");
 FAULT(bad_request_line, API_FAULT_SYNTAX,
-      "The request line must be a method, a target and HTTP/1.1, each one space apart.");
+      "The request line must be a method, a target and HTTP/1.1, with one space between them.");
 FAULT(bad_version, API_FAULT_SYNTAX, "Speak HTTP/1.1 or HTTP/1.0.");
 FAULT(bad_fold, API_FAULT_SYNTAX,
       "A header line continues on the next line. Send each header on one line.");
 FAULT(bad_name, API_FAULT_SYNTAX,
       "A header line has no name, no colon, or white space in the name or before the colon.");
 FAULT(bad_length, API_FAULT_SYNTAX, "Content-Length must be a plain decimal number.");
-FAULT(bad_coding, API_FAULT_SYNTAX, "The only transfer coding known here is chunked, in HTTP/1.1.");
+FAULT(bad_coding, API_FAULT_SYNTAX, "The only supported transfer coding is chunked, in HTTP/1.1.");
 FAULT(bad_chunk, API_FAULT_SYNTAX,
-      "The chunks of the body are not well-formed. A chunk is a length in hexadecimal, CR LF, as "
+      "The chunks of the body are not well-formed. A chunk is a length in hexadecimal, CR LF, that "
       "many bytes, and CR LF.");
 FAULT(long_chunk_lines, API_FAULT_SYNTAX,
       "The chunk-size lines of the body are too long. Send chunks without extensions.");

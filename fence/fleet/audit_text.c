@@ -9,9 +9,9 @@ static const struct fence_words own_findings[] = {
          "It has replicas. A promoted replica lacks the writes that it had not received. "
          "Detach the replicas, or make sure that nothing promotes them."},
     [FENCE_FINDING_CLOCK - FENCE_FINDINGS_OF_SERVER] =
-        {"clock", "Its wall clock, which ends locks, did not keep step with the boot clock of this "
-                  "machine. Let NTP slew the clock, never step it. If all masters show this at "
-                  "once, this machine stood still."},
+        {"clock", "Its wall clock, which expires locks, jumped or drifted against the boot clock "
+                  "of this machine. Let NTP slew the clock, never step it. If all masters show "
+                  "this at once, this machine was paused."},
     [FENCE_FINDING_SAME_HOST - FENCE_FINDINGS_OF_SERVER] =
         {"same-host", "Some masters are on one machine and fail together. In production, give each "
                       "master its own machine."},

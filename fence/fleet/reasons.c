@@ -27,10 +27,9 @@ static const struct fence_words reasons[] = {
     [FENCE_REASON_RESTARTED] = {"restarted",
                                 "This master restarted, or its data changed. It is rejoining."},
     [FENCE_REASON_UNFIT] = {"unfit", "This server is not fit to be a master."},
-    [FENCE_REASON_SAME_SERVER] =
-        {"same-server",
-         "Two --master addresses lead to this one server. A server may vote once at most. "
-         "Give each address its own server."},
+    [FENCE_REASON_SAME_SERVER] = {"same-server",
+                                  "Two --master addresses lead to this one server. A server has "
+                                  "one vote. Give each address its own server."},
     [FENCE_REASON_BLANK] =
         {"blank",
          "This master has no marker: it is new, was wiped, or lost its disk. If the whole "
@@ -46,34 +45,30 @@ static const struct fence_words reasons[] = {
                   "wipe it."},
     [FENCE_REASON_MALFORMED] =
         {"malformed",
-         "Somebody changed the marker of this master, the hash pawl:fleet, by hand, and it "
+         "The marker of this master (the hash pawl:fleet) was changed by another program and "
          "cannot be read. The master rejoins once a majority of the other masters is "
          "active. If no majority is left, delete that key on this master (redis-cli DEL "
          "pawl:fleet), and run pawld init --token-floor."},
-    [FENCE_REASON_OTHER_FLEET] =
-        {"other-fleet",
-         "This master belongs to another fleet. Check the --master addresses. If they are "
-         "right, somebody changed its marker by hand: wipe it (redis-cli FLUSHALL), and it "
-         "rejoins."},
+    [FENCE_REASON_OTHER_FLEET] = {"other-fleet",
+                                  "This master belongs to another fleet. Check the --master "
+                                  "addresses. If they are right, its marker was changed by another "
+                                  "program: wipe the master (redis-cli FLUSHALL), and it rejoins."},
     [FENCE_REASON_OTHER_MEMBER] =
-        {"other-member",
-         "This master is another member of the fleet than its place in the list says. Give "
-         "every pawld the --master addresses in the order that init was given. If it was a "
-         "replica of that member and holds a copy of its data, wipe it."},
+        {"other-member", "This master is at the wrong position in the --master list. Give every "
+                         "pawld the addresses in the order of pawld init. If the master was a "
+                         "replica of another member and has a copy of its data, wipe it."},
     [FENCE_REASON_LIST_ORDER] =
-        {"list-order",
-         "This master is empty, and this pawld does not let it rejoin: another master is "
-         "not the member that its place in the --master list says, so this place may be "
-         "wrong too. Give every pawld the --master addresses in the order that init was "
-         "given."},
+        {"list-order", "This master is empty, and pawld does not admit it: another master is at "
+                       "the wrong position in the --master list, so this position may be wrong "
+                       "too. Give every pawld the addresses in the order of pawld init."},
     [FENCE_REASON_OTHER_TTL] =
         {"other-ttl",
-         "The marker of this master names another maximum TTL than the majority. Somebody "
-         "changed it by hand. Wipe this master (redis-cli FLUSHALL), and it rejoins."},
+         "The marker of this master names another maximum TTL than the majority: another program "
+         "changed it. Wipe this master (redis-cli FLUSHALL), and it rejoins."},
     [FENCE_REASON_UNDURABLE] =
         {"undurable",
-         "The marker of this master says that it is durable, and its settings no longer "
-         "are. Restore the settings that its audit names. To run without them, stop it, "
+         "This master is marked as durable, and its settings have become weaker. Restore the "
+         "settings that its audit names. To run without them, stop it, "
          "remove its data folder, and start it empty: it then rejoins as a master that "
          "loses its data when it restarts."},
     [FENCE_REASON_FORGOT] =
@@ -81,18 +76,15 @@ static const struct fence_words reasons[] = {
                    "have lost data. It rejoins once a majority of the other masters is active."},
     [FENCE_REASON_ROLLED_BACK] =
         {"rolled-back",
-         "The data of this master is older than what it has answered: an older file was "
-         "put back, or the end of its append-only file was cut off. It rejoins once a "
-         "majority of the other masters is active: start those. If they are lost, run "
-         "pawld init --token-floor."},
-    [FENCE_REASON_SUPERSEDED] =
-        {"superseded",
-         "Another server has taken the place of this master in the fleet. Retire this one. "
-         "To use it again at this address, restart it empty."},
-    [FENCE_REASON_JOINING] =
-        {"joining",
-         "Another pawld has this master rejoin; it votes when that is done. If that pawld "
-         "died, another one starts again within seconds."},
+         "The data of this master is older than its answers: an older file was restored, or the "
+         "end of its append-only file was cut off. It rejoins once a majority of the other masters "
+         "is active: start those masters. If they are lost, run pawld init --token-floor."},
+    [FENCE_REASON_SUPERSEDED] = {"superseded",
+                                 "Another server has replaced this master in the fleet. Retire "
+                                 "this server. To use it again at this address, restart it empty."},
+    [FENCE_REASON_JOINING] = {"joining",
+                              "Another pawld is admitting this master, which then votes. If that "
+                              "pawld fails, another one starts again within seconds."},
     [FENCE_REASON_INIT] =
         {"init", "pawld init or pawld move is running on this master. With --token-floor, and in a "
                  "move, it waits until the longest lease has ended; then all masters vote. Keep "

@@ -95,8 +95,8 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
         .parser = parse_acquire,
         .args_doc = "NAME...",
         .doc = "Acquires the lock NAME, or all of several, and leaves it held for its lease.\v"
-               "Keep the lock id: pawl extend and pawl release need it. Exit code 124: another one "
-               "holds it.",
+               "Keep the lock id: pawl extend and pawl release need it. Exit code 124: another "
+               "caller holds the lock.",
         .children = cli_globals_children,
     };
     struct acquire_options options = {.globals = globals, .wait_ms = -1};

@@ -25,8 +25,7 @@ struct break_options {
 };
 
 static const struct argp_option break_described[] = {
-    {"token", OPTION_TOKEN, "TOKEN", 0,
-     "The token of the grant to break; else the one that holds it now", 0},
+    {"token", OPTION_TOKEN, "TOKEN", 0, "Break only the grant with this token", 0},
     {"yes", 'y', NULL, 0, "Do not ask for confirmation", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -105,7 +104,7 @@ static int choose_grant(struct break_options *options, const json_t *lock)
     assert(options->name != NULL && options->token >= 0);
     const json_t *token = json_object_get(lock, "token");
     if (!json_is_true(json_object_get(lock, "held"))) {
-        (void)cli_say("nobody holds %s", options->name);
+        (void)cli_say("%s is not held", options->name);
         return CLI_EXIT_LOST;
     }
     if (options->token == 0 && !json_is_integer(token))
@@ -130,7 +129,7 @@ static int break_chosen(const struct break_options *options)
     const int error = pawl_break(client, options->name, options->token, &broken);
     int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     if (error == 0 && !broken) {
-        (void)cli_say("nobody holds %s", options->name);
+        (void)cli_say("%s is not held", options->name);
         code = CLI_EXIT_LOST;
     }
     if (error == 0 && options->globals->json)
@@ -149,8 +148,8 @@ int cli_break(struct cli_globals *globals, int argc, char **argv)
         .parser = parse_break,
         .args_doc = "NAME",
         .doc = "Force-releases the lock NAME. Shows the holder, and asks for confirmation.\v"
-               "The holder learns of it at its next extension. The next holder has a higher token. "
-               "Exit code 123: the lock was not held. The command can be repeated.",
+               "The holder's next extension fails, and the next holder has a higher token. Exit "
+               "code 123: the lock was not held. The command can be repeated.",
         .children = cli_globals_children,
     };
     struct break_options options = {.globals = globals};

@@ -19,7 +19,7 @@ struct counter_options {
 };
 
 static const struct argp_option counter_described[] = {
-    {"count", 'c', "N", 0, "next: take N values (1); the first and the last are printed", 0},
+    {"count", 'c', "N", 0, "next: take N values (1), and print the first and the last", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -110,8 +110,9 @@ int cli_counter(struct cli_globals *globals, int argc, char **argv)
         .options = counter_described,
         .parser = parse_counter,
         .args_doc = "next NAME\nshow NAME\nlist [PREFIX]",
-        .doc = "Takes the next value of the counter NAME, shows the last one, or lists counters.\v"
-               "No value is given to two callers, and values only grow. Gaps are allowed.",
+        .doc =
+            "Takes the next value of the counter NAME, shows its last value, or lists counters.\v"
+            "Each value is unique, and values only increase. Gaps are possible.",
         .children = cli_globals_children,
     };
     struct counter_options options = {.globals = globals, .count = 1};

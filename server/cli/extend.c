@@ -87,7 +87,7 @@ int cli_extend(struct cli_globals *globals, int argc, char **argv)
         .doc =
             "Extends a held lock. Without NAME and options it uses the variables of pawl lock and "
             "pawl acquire --shell.\v"
-            "If the token of the answer is higher, the answer is a new grant. Exit code 123: "
+            "A higher token in the answer means a new grant. Exit code 123: "
             "the lock was lost.",
         .children = cli_globals_children,
     };

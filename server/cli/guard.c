@@ -67,20 +67,17 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv)
     static const struct argp parser = {
         .parser = parse_guard,
         .args_doc = "sql DATABASE\ncheck DATABASE",
-        .doc =
-            "Prints SQL: what installs the guard of a database, or the query that tells whether "
-            "the "
-            "guard and its protected tables are intact.\v"
-            "DATABASE is postgresql or mariadb, and for check also sqlite:\n\n"
-            "  pawl guard sql postgresql | psql orders\n"
-            "  pawl guard sql mariadb | mariadb orders\n"
-            "  pawl guard check postgresql | psql -q orders\n"
-            "  pawl guard check mariadb | mariadb --table orders\n"
-            "  pawl guard check sqlite | sqlite3 -readonly -header orders.db\n\n"
-            "Install the guard once in each database, as the role that is to own it. Installing it "
-            "again keeps what the guard has seen. The check prints a line for the guard and one "
-            "for "
-            "each protected table.",
+        .doc = "Prints SQL that installs the guard in a database, or a query that checks the guard "
+               "and its protected tables.\v"
+               "DATABASE is postgresql or mariadb, and for check also sqlite:\n\n"
+               "  pawl guard sql postgresql | psql orders\n"
+               "  pawl guard sql mariadb | mariadb orders\n"
+               "  pawl guard check postgresql | psql -q orders\n"
+               "  pawl guard check mariadb | mariadb --table orders\n"
+               "  pawl guard check sqlite | sqlite3 -readonly -header orders.db\n\n"
+               "Install the guard once in each database, as the role that owns it. A second "
+               "installation keeps its tokens. The check prints a line for the guard and one for "
+               "each protected table.",
         .children = cli_globals_children,
     };
     struct guard_options options = {.globals = globals};

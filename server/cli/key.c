@@ -32,7 +32,7 @@ struct key_options {
 
 static const struct argp_option key_described[] = {
     {"role", 'r', "ROLE", 0,
-     "read, to see locks; lock, also to take them and to count; admin, to do everything", 0},
+     "read: show locks; lock: also acquire locks and count; admin: everything", 0},
     {"prefix", 'p', "PREFIX", 0,
      "Prefix of the names that the key may use, or * for all; up to 16 times", 0},
     {"id", 'i', "ID", 0, "Name of the key in the file and in logs: 4 to 16 of a-z 0-9 - (random)",
@@ -128,7 +128,7 @@ static int make_line(const struct key_options *options, const struct api_key_tex
         fits = (size_t)snprintf(ret_line + len, API_KEY_LINE_MAX - len, " subject=%s",
                                 options->subject) < API_KEY_LINE_MAX - len;
     if (!fits)
-        return cli_say("only --subject may have blanks, and the line at most %d bytes",
+        return cli_say("only --subject may have spaces, and the line has at most %d bytes",
                        API_KEY_LINE_MAX - 1);
     if (api_key_parse(ret_line, strlen(ret_line), why, &read) != 0)
         return cli_say("%s", why[0] != '\0' ? why : "memory is out");
@@ -236,8 +236,8 @@ static int add_to_file(const char *path, const char *id, const char *line)
         return cli_say("the name of the file is too long");
     const int to = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (to < 0 && errno == EEXIST)
-        return cli_say("%s is there: another pawl key new is at work, or one was broken off. If "
-                       "none is, remove it",
+        return cli_say("%s exists: another pawl key new is running, or was interrupted. If none is "
+                       "running, remove the file",
                        copy);
     if (to < 0)
         return cli_say("cannot write %s: %s", copy, strerror(errno));
@@ -285,10 +285,10 @@ int cli_key(struct cli_globals *globals, int argc, char **argv)
         .options = key_described,
         .parser = parse_key,
         .args_doc = "new",
-        .doc = "Makes a key for callers of pawld and of the ledger.\v"
-               "The key goes to stdout, once: nothing keeps it. The line for the key file goes to "
-               "stderr, or with --file into the file. The line has no secret. pawld reads the file "
-               "when it starts, and again at SIGHUP.",
+        .doc = "Creates a key for callers of pawld and of the ledger.\v"
+               "The key is printed once to stdout, and stored nowhere. The line for the key file "
+               "goes to stderr, or with --file into the file. The line has no secret. pawld reads "
+               "the file at its start and at SIGHUP.",
         .children = cli_globals_children,
     };
     struct key_options options = {.globals = globals};

@@ -147,11 +147,10 @@ static error_t take_command(struct options *options, struct argp_state *state)
     if (state->quoted > 0 || command[count] == NULL || !may_be_names(command, count) ||
         strcmp(options->verb, "lock") != 0)
         return 0;
-    return server_options_error("'%s' stands between the name and '--'. Say pawl lock %s -- %s ... "
-                                "to run %s, or pawl lock --all %s %s ... -- COMMAND to lock "
-                                "several names",
-                                command[0], options->names[0], command[0], command[0],
-                                options->names[0], command[0]);
+    return server_options_error(
+        "unexpected '%s' between the name and '--'. Use pawl lock %s -- %s ... to run %s, or pawl "
+        "lock --all %s %s ... -- COMMAND to lock several names",
+        command[0], options->names[0], command[0], command[0], options->names[0], command[0]);
 }
 
 /* Without --all, the first word is the name. */
@@ -364,7 +363,7 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
     if (end == CLI_RUN_LOST)
         tell_lock_lost(globals, client, lock);
     if (end == CLI_RUN_EXHAUSTED)
-        (void)cli_say("ended the command: the lock was extended as often as is allowed");
+        (void)cli_say("ended the command: the lock has reached its extension limit");
     return end;
 }
 
@@ -416,11 +415,11 @@ static int parse_and_run(struct cli_globals *globals, const struct argp *parser,
     if (wrong != 0)
         return wrong;
     if (globals->json)
-        return cli_refuse_json("the standard output is the command's, which has the grant in "
+        return cli_refuse_json("standard output belongs to the command, which finds the grant in "
                                "PAWL_TOKENS and PAWL_LOCK_ID");
     if (!cli_descendants_visible())
-        return cli_say("cannot see in /proc what a command starts, and so could not end it: mount "
-                       "/proc, of a kernel with CONFIG_PROC_CHILDREN");
+        return cli_say("cannot read child processes in /proc, so pawl could not end the command: "
+                       "mount /proc, with a kernel that has CONFIG_PROC_CHILDREN");
     if (cli_signals_block(&options.signals) < 0)
         return cli_say("cannot wait for signals: %s", strerror(errno));
     pawl_client *client = cli_client(globals);
@@ -447,11 +446,10 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         .options = described,
         .parser = parse_lock,
         .args_doc = "NAME [--] COMMAND [ARG...]\n--all NAME... -- COMMAND [ARG...]",
-        .doc =
-            "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
-            "Write '--' before a COMMAND that has a '--'. COMMAND finds its fencing "
-            "token in PAWL_TOKEN, or all in PAWL_TOKENS, and is ended before the lock's validity "
-            "ends. " EXIT_CODES,
+        .doc = "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
+               "Write '--' before a COMMAND that has a '--'. COMMAND finds its fencing token in "
+               "PAWL_TOKEN, or all tokens in PAWL_TOKENS. pawl ends COMMAND before the lock's "
+               "validity ends. " EXIT_CODES,
         .children = cli_globals_children,
     };
     return parse_and_run(globals, &parser, "lock", argc, argv);
@@ -466,7 +464,7 @@ int cli_rwlock(struct cli_globals *globals, int argc, char **argv)
         .doc = "Runs COMMAND while it holds the read-write lock NAME, with other readers or as the "
                "only writer.\v"
                "COMMAND finds its fencing token in PAWL_TOKEN, and a reader the index of its seat "
-               "in PAWL_SEAT. It is ended before the lock's validity ends. " EXIT_CODES,
+               "in PAWL_SEAT. pawl ends COMMAND before the lock's validity ends. " EXIT_CODES,
         .children = cli_globals_children,
     };
     return parse_and_run(globals, &parser, "rwlock", argc, argv);
@@ -480,7 +478,7 @@ int cli_semaphore(struct cli_globals *globals, int argc, char **argv)
         .args_doc = "NAME --permits N [--] COMMAND [ARG...]",
         .doc = "Runs COMMAND while it holds one of the N seats of the semaphore NAME.\v"
                "COMMAND finds the index of its seat in PAWL_SEAT, from 0 up, and its fencing token "
-               "in PAWL_TOKEN. It is ended before the validity of its seat ends. " EXIT_CODES,
+               "in PAWL_TOKEN. pawl ends COMMAND before the validity of its seat ends. " EXIT_CODES,
         .children = cli_globals_children,
     };
     return parse_and_run(globals, &parser, "semaphore", argc, argv);

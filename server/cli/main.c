@@ -92,7 +92,7 @@ static int no_such_verb(const char *word)
     const char *meant = cli_guess(word, names, VERBS);
     if (meant == NULL)
         return cli_say("there is no verb '%s'; see 'pawl --help'", word);
-    return cli_say("there is no verb '%s'. Did you mean 'pawl %s'? See 'pawl --help'", word, meant);
+    return cli_say("there is no verb '%s'. Did you mean pawl %s? See 'pawl --help'", word, meant);
 }
 
 static int run_verb(struct cli_globals *globals, int argc, char **argv)

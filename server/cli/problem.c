@@ -32,8 +32,8 @@ static bool tell_key(const struct failure *failure, char *ret_reason)
                        "the server asks for a key: name its file with --key-file, or set PAWL_KEY");
     else
         (void)snprintf(ret_reason, CLI_REASON_MAX,
-                       "the server does not know the key %s; if it was replaced, ask the operator "
-                       "for the new one",
+                       "the server does not know the key %s; if it was rotated, ask the operator "
+                       "for the new key",
                        failure->key_source);
     return true;
 }
@@ -45,8 +45,8 @@ static bool tell_prefix(const struct failure *failure, char *ret_reason)
     if (prefix == NULL || prefix[0] != '\0')
         return false;
     (void)snprintf(ret_reason, CLI_REASON_MAX,
-                   "the key %s is not for all names: list names that begin with one of its "
-                   "prefixes, as in pawl list PREFIX or pawl counter list PREFIX",
+                   "the key %s does not cover all names: use pawl list PREFIX or pawl counter list "
+                   "PREFIX with one of its prefixes",
                    member_text(failure->problem, "key"));
     return true;
 }
@@ -60,7 +60,7 @@ static bool tell_lease(const struct failure *failure, char *ret_reason)
     char most[CLI_DURATION_BYTES];
     cli_duration_text(json_integer_value(longest), most, sizeof(most));
     (void)snprintf(ret_reason, CLI_REASON_MAX,
-                   "the lease is longer than the fleet allows: use --ttl %s, or less", most);
+                   "the lease is longer than the fleet allows: use --ttl %s or less", most);
     return true;
 }
 
@@ -95,33 +95,27 @@ static const struct known {
 } known[] = {
     {"key-required", NULL, tell_key},
     {"not-allowed", NULL, tell_prefix},
-    {"rate-limited", "the key has used up the calls that its rate allows: try again later", NULL},
+    {"rate-limited", "the key has used up its rate of calls: retry later", NULL},
     {"invalid", NULL, tell_lease},
     {"no-quorum", NULL, tell_masters},
-    {"not-ready", "the server knows no majority of its masters: pawl fleet shows the reason", NULL},
-    {"too-slow",
-     "the lease had run out before it could be handed over: try again, or with a longer --ttl",
+    {"not-ready", "the server has no majority of its masters: pawl fleet shows the reason", NULL},
+    {"too-slow", "the lease ended before the masters had answered: retry, or use a longer --ttl",
      NULL},
-    {"busy", "the server takes no more calls at the moment: try again later", NULL},
-    {"too-many-waiters", "the server lets no more calls wait: try again later, or with --nonblock",
-     NULL},
+    {"busy", "the server has reached its limit of calls: retry later", NULL},
+    {"too-many-waiters", "the queue of waiters is full: retry later, or use --nonblock", NULL},
     {"lock-lost",
      "the lock is no longer held under this lock id and token: stop the work, and acquire the lock "
      "again",
      NULL},
     {"token-mismatch",
-     "another grant has the lock by now, and nothing was changed: look at it again with pawl show",
-     NULL},
+     "another grant has the lock now, and nothing was changed: check with pawl show", NULL},
     {"no-such-counter",
-     "nothing was ever counted under this name: check its spelling, or begin with pawl counter "
-     "next",
-     NULL},
+     "this counter does not exist: check its spelling, or start it with pawl counter next", NULL},
     {"cross-site",
-     "the server is not known by the name in --server: say its IP address there, or start pawld "
-     "with --host and this name",
+     "the server does not accept the name in --server: use its IP address, or start pawld with "
+     "--host and this name",
      NULL},
-    {"not-found", "nothing is known there under this path: --server is the address of a pawld",
-     NULL},
+    {"not-found", "the server does not know this path: is --server the address of a pawld?", NULL},
 };
 
 /* False: the server's words are all there is. */

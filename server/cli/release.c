@@ -56,7 +56,7 @@ static int release_grant(const struct release_options *options)
         error = pawl_release(client, lock, &released);
     int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     if (error == 0 && !released) {
-        (void)cli_say("it was not held any more under this lock id");
+        (void)cli_say("the lock was no longer held under this lock id");
         code = CLI_EXIT_LOST;
     }
     if (error == 0 && options->globals->json)

@@ -96,7 +96,7 @@ static void take_stop(struct runner *runner, int signal)
  */
 static void take_gone(struct runner *runner)
 {
-    (void)cli_say("the process that kept the command was killed, and the command with it");
+    (void)cli_say("the keeper process was killed, and the command with it");
     while (cli_descendants_reap(0)) {
         cli_descendants_signal(SIGKILL, 0);
         (void)usleep(ORPHANS_AGAIN_US);

@@ -49,7 +49,7 @@ int cli_show(struct cli_globals *globals, int argc, char **argv)
     static const struct argp parser = {
         .parser = parse_show,
         .args_doc = "NAME",
-        .doc = "Shows who holds the lock NAME, under which token, and how long its lease lasts.",
+        .doc = "Shows the holder of the lock NAME, its token, and the rest of its lease.",
         .children = cli_globals_children,
     };
     struct show_options options = {.globals = globals};

@@ -226,12 +226,12 @@ int cli_top(struct cli_globals *globals, int argc, char **argv)
     static const struct argp parser = {
         .parser = parse_top,
         .args_doc = "[PREFIX]",
-        .doc = "Shows the fleet, its locks and what happens to them, live in a terminal: all "
-               "locks, or those whose names begin with PREFIX. It changes nothing.\v"
+        .doc = "Shows the fleet, its locks and their changes, live in a terminal: all locks, or "
+               "the locks whose names begin with PREFIX. Changes nothing.\v"
                "  q            quits\n"
                "  up, down     scroll the locks; also j, k and the page keys\n"
                "  s            next order: held longest, most waiters, next to expire\n"
-               "  e            all events, or what was lost, broken or refused\n\n"
+               "  e            all events, or only lost, broken and refused locks\n\n"
                "Without a terminal pawl top prints once. Exit code 1: no lock can be granted.",
         .children = cli_globals_children,
     };

@@ -301,7 +301,7 @@ static void print_events(struct printer *printer, const struct cli_top_model *mo
     end_row(printer);
     (void)snprintf(line, sizeof(line), "%s%s", all ? "EVENTS" : "LOST, BROKEN OR REFUSED",
                    !model->live ? ": pawl top receives no events now"
-                   : rows == 0  ? ": none since pawl top began"
+                   : rows == 0  ? ": none since pawl top started"
                                 : "");
     print_styled(printer, BOLD, line);
     for (size_t shown = 0; shown < rows; shown++)

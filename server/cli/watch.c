@@ -36,7 +36,7 @@ static error_t take_until(const char *text, enum until *ret_until)
     else if (strcmp(text, "held") == 0)
         *ret_until = UNTIL_HELD;
     else
-        return server_options_error("--until is free or held, and not '%s'", text);
+        return server_options_error("--until is free or held, not '%s'", text);
     return 0;
 }
 
@@ -105,9 +105,9 @@ int cli_watch(struct cli_globals *globals, int argc, char **argv)
         .options = watch_described,
         .parser = parse_watch,
         .args_doc = "NAME",
-        .doc = "Prints who holds the lock NAME, and a line for each change, until a signal. It "
-               "takes no lock.\vOnly the last of several changes is printed where they come within "
-               "half a second. While no server answers, pawl watch retries.",
+        .doc = "Prints the holder of the lock NAME, and a line for each change, until a signal. "
+               "Acquires no lock.\vIf several changes come within half a second, pawl watch may "
+               "print only the last. While no server answers, pawl watch retries.",
         .children = cli_globals_children,
     };
     struct watch_options options = {.globals = globals};

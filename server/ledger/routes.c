@@ -249,8 +249,8 @@ static void claim_account(struct api_request *request, void *context)
         answer_stale(request, token, highest_token);
     else if (err == FENCE_ENOENT)
         api_problem_answer_detail(request, API_PROBLEM_NOT_FOUND,
-                                  "There is no account with this id; the claim stands, so create "
-                                  "it with PUT and the same token.");
+                                  "There is no account with this id. The claim is stored: create "
+                                  "the account with PUT and the same token.");
     else if (err)
         answer_error(request, err);
     else

@@ -26,16 +26,15 @@ static void say_forgotten(const struct fence_bootstrap *bootstrap, char *why)
 {
     const unsigned n = bootstrap->params.n, count = bootstrap->outcome.count;
     if (bootstrap->params.closes)
-        add_words(
-            why,
-            "%u of %u masters remember all they voted for, and that is no majority. Wait until "
-            "pawld has taken the others back",
-            count, n);
+        add_words(why,
+                  "only %u of %u masters kept their data, which is no majority. Wait until pawld "
+                  "has admitted the other masters",
+                  count, n);
     else
         add_words(why,
                   "%u of %u masters know of the earlier move that closed the fleet %s. Give the "
-                  "--master addresses of that move. If these are they, they may have voted since, "
-                  "and have forgotten it",
+                  "--master addresses of that move. If these are the addresses, the masters may "
+                  "have voted since, and lost their data",
                   count, n, bootstrap->params.from);
     add_words(why, "; or give --token-floor T, the highest token that any guard has seen");
 }
@@ -47,8 +46,8 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
     switch (outcome->failure) {
     case FENCE_BOOTSTRAP_BAD_COUNT:
         add_words(why,
-                  "a fleet has 1, 3, 5, 7 or 9 masters, not %u: with an even number a majority is "
-                  "no easier to reach, and no more may fail",
+                  "a fleet has 1, 3, 5, 7 or 9 masters, not %u: an even number survives no more "
+                  "failures than one fewer",
                   bootstrap->params.n);
         return true;
     case FENCE_BOOTSTRAP_BAD_TTL:
@@ -60,27 +59,30 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
             why,
             "%s: %u of %u masters remember all they voted for, and that is a "
             "majority. Run pawld as usual; the others rejoin, and GET /v1/fleet shows the progress",
-            bootstrap->params.from[0] ? "they are a fleet already, and not of this move"
-                                      : "nothing was lost",
+            bootstrap->params.from[0]
+                ? "the masters already are a fleet, but not the fleet of this move"
+                : "nothing was lost",
             outcome->count, bootstrap->params.n);
         return true;
     case FENCE_BOOTSTRAP_INCARNATION:
         add_words(why,
-                  "a marker names the incarnation %" PRId64 " of master %u, which leaves no room "
-                  "for higher ones. Pawl did not write that: find out who did",
+                  "a marker names the incarnation %" PRId64
+                  " of master %u, which leaves no room for higher ones. Pawl did not write that "
+                  "marker: find the program that did",
                   bootstrap->known.incarnation[outcome->master], outcome->master + 1);
         return true;
     case FENCE_BOOTSTRAP_NO_FLEET:
-        add_words(why, "no master is of any fleet. Check the addresses; if all of them lost their "
-                       "memory, run pawld init --token-floor first");
+        add_words(why, "no master belongs to a fleet. Check the addresses; if all masters lost "
+                       "their data, first run pawld init --token-floor");
         return true;
     case FENCE_BOOTSTRAP_FORGOTTEN:
         say_forgotten(bootstrap, why);
         return true;
     case FENCE_BOOTSTRAP_FLOOR:
         add_words(why,
-                  "no floor fits above %" PRId64 ": too few tokens are left below 2^53. Make a new "
-                  "fleet of blank masters, for resources of other names",
+                  "no floor fits above %" PRId64
+                  ": too few tokens are left below 2^53. Create a new fleet on empty masters, for "
+                  "locks with other names",
                   outcome->seen);
         return true;
     default:
@@ -95,14 +97,14 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
     const struct fence_facts *facts = &bootstrap->seen[outcome->master];
     switch (outcome->failure) {
     case FENCE_BOOTSTRAP_CUT_SHORT:
-        add_words(why, "a pawld init --token-floor was cut short on it: this fleet has granted "
-                       "tokens, and a new one would begin below them. Run that again, with the "
-                       "same T");
+        add_words(why, "pawld init --token-floor was interrupted on this master. The fleet has "
+                       "granted tokens, and a new fleet would start below them. Run that command "
+                       "again, with the same T");
         break;
     case FENCE_BOOTSTRAP_MARKED:
         add_words(why,
                   "it is already marked as member %u of the fleet %s. If that fleet is still in "
-                  "use, do not make a new one; if a majority of its masters lost their memory, run "
+                  "use, do not make a new one; if a majority of its masters lost their data, run "
                   "pawld init --token-floor; if you are certain that you no longer need any token "
                   "of it, delete " SERVER_MASTERS_MARKER " on it and run init again",
                   (unsigned)facts->member, facts->fleet_id);
@@ -115,8 +117,8 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
         break;
     case FENCE_BOOTSTRAP_MOVED:
         add_words(why,
-                  "it was a master of the fleet %s, which was moved to others. If that move was "
-                  "broken off, run it again; else wipe this one (FLUSHALL)",
+                  "it was a master of the fleet %s, which was moved to other masters. If that move "
+                  "was interrupted, run it again; otherwise wipe this master (FLUSHALL)",
                   facts->closed_fleet_id);
         break;
     case FENCE_BOOTSTRAP_OTHER_MOVE:
@@ -126,7 +128,7 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
     case FENCE_BOOTSTRAP_OTHER_SIZE:
         add_words(why,
                   "it is a master of the fleet %s, which has %u masters and not %u. If a fleet was "
-                  "moved here, start pawld with all masters that it has now",
+                  "moved here, start pawld with all of its current masters",
                   facts->fleet_id, (unsigned)facts->other_members, bootstrap->params.n);
         break;
     case FENCE_BOOTSTRAP_OTHER_FLEET:
@@ -158,8 +160,8 @@ static void say_of_master(const struct fence_bootstrap *bootstrap, const char *d
         add_words(why, "%s", detail);
         break;
     case FENCE_BOOTSTRAP_CHANGED:
-        add_words(why, SERVER_MASTERS_MARKER " changed on it just now: pawld taking it back, or "
-                                             "another pawld init, was faster");
+        add_words(why, SERVER_MASTERS_MARKER " has just changed on it: a pawld admitted the "
+                                             "master, or another pawld init was faster");
         break;
     case FENCE_BOOTSTRAP_TAKEN_OVER:
         add_words(why, "it is no longer claimed for this run of init: it was wiped, or another run "
@@ -178,26 +180,27 @@ static void advise_new(const struct fence_bootstrap *bootstrap, char *why)
     if (bootstrap->outcome.state == FENCE_BOOTSTRAP_CLAIMING)
         add_words(why, ". Nothing can be granted yet. Repair the master, then run init again");
     else if (bootstrap->outcome.admitted >= fence_majority(bootstrap->params.n))
-        add_words(why, ". The others are a majority: the fleet exists, and pawld admits this "
-                       "master later. Do not run init again");
+        add_words(why,
+                  ". The other masters are a majority: the fleet exists, and pawld admits this "
+                  "master later. Do not run init again");
     else
-        add_words(why, ". Others may be active already, and may have granted tokens: repair the "
-                       "master, then run pawld init --token-floor 0");
+        add_words(why, ". Other masters may be active already, and may have granted tokens: repair "
+                       "the master, then run pawld init --token-floor 0");
 }
 
 static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
 {
     if (bootstrap->outcome.state != FENCE_BOOTSTRAP_ADMITTING)
-        add_words(why, ". Nothing is granted until then. Repair the master, then run this again "
-                       "with the same T");
+        add_words(why, ". No lock is granted until then. Repair the master, then run this command "
+                       "again with the same T");
     else if (bootstrap->outcome.admitted >= fence_majority(bootstrap->params.n))
         add_words(why,
-                  ". The others are a majority and go on above %" PRId64 ": pawld takes this one "
-                  "back by itself. Do not run init again",
+                  ". The other masters are a majority and continue above %" PRId64
+                  ": pawld admits this master later. Do not run init again",
                   bootstrap->floor);
     else
         add_words(why,
-                  ". Others may be active already, with tokens above %" PRId64
+                  ". Other masters may be active already, with tokens above %" PRId64
                   ": repair the master, then run pawld init --token-floor %" PRId64,
                   bootstrap->floor, bootstrap->floor);
 }
@@ -205,7 +208,8 @@ static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
 static void advise_move(const struct fence_bootstrap *bootstrap, char *why)
 {
     if (bootstrap->outcome.state == FENCE_BOOTSTRAP_ADMITTING && !bootstrap->params.closes)
-        add_words(why, ". Others vote already, with tokens above %" PRId64, bootstrap->floor);
+        add_words(why, ". Other masters vote already, with tokens above %" PRId64,
+                  bootstrap->floor);
     add_words(why, ". Repair the master, then run pawld move again with the same options");
 }
 

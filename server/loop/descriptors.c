@@ -44,7 +44,8 @@ void server_descriptors_check(unsigned loops, unsigned clients)
         return;
     server_log(SERVER_LOG_WARNING,
                "the limit of open files is %u: %u clients can be connected at a time instead of "
-               "%u, and more have to wait. Raise it to %u: ulimit -n %u, or LimitNOFILE=%u in the "
+               "%u, and further clients wait to be accepted. Raise it to %u: ulimit -n %u, or "
+               "LimitNOFILE=%u in the "
                "unit of systemd",
                raise_limit(most), fit, clients, most, most, most);
 }

@@ -72,9 +72,9 @@ static error_t add_metrics_listen(struct server_http_options *options, const cha
 {
     struct server_listens *listens = &options->listens;
     if (listens->metrics_count == SERVER_LISTENS_MAX)
-        return server_options_error("a program shows metrics at at most %d addresses: "
-                                    "--metrics-listen",
-                                    SERVER_LISTENS_MAX);
+        return server_options_error(
+            "metrics are served at no more than %d addresses: --metrics-listen",
+            SERVER_LISTENS_MAX);
     listens->metrics[listens->metrics_count++] = text;
     return 0;
 }
@@ -147,32 +147,32 @@ static error_t parse_http_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_option list[] = {
     {"listen", OPTION_LISTEN, "ADDRESS", 0,
-     "Where to serve HTTP, up to 8 times: HOST:PORT with an IP address, localhost or a name, of "
-     "which all addresses are taken as they are at the start; :PORT for all addresses of the "
-     "machine; or unix:/PATH. Port 0 takes a free one (default 127.0.0.1, port 7380 for pawld, "
+     "Address to serve HTTP on, up to 8 times: HOST:PORT with an IP address, localhost or a name "
+     "(all addresses that the name has at the start); :PORT for all addresses of the machine; or "
+     "unix:/PATH. Port 0 picks a free port (default 127.0.0.1, port 7380 for pawld, "
      "7381 "
      "for pawl-ledger)",
      0},
     {"metrics-listen", OPTION_METRICS_LISTEN, "ADDRESS", 0,
-     "Where to serve /metrics, /livez and /readyz and nothing else, up to 8 times. They are served "
-     "at --listen too",
+     "Address to serve only /metrics, /livez and /readyz on, up to 8 times. --listen serves them "
+     "too",
      0},
     {"host", OPTION_HOST, "NAME", 0,
-     "A name under which clients reach the service, without port; up to 16 times. Requests with "
-     "an IP address or localhost as Host are always served, those with any other name are refused",
+     "A name of this service in the Host header, without port; up to 16 times. The service always "
+     "serves requests with an IP address or localhost as Host, and refuses other names",
      0},
     {"keys", OPTION_KEYS, "FILE", 0,
-     "The key file: a line for each key that clients may call with, as pawl key new prints it. "
-     "Without it everybody who reaches the service may call everything",
+     "Key file: one line for each key that clients may use, as pawl key new prints it. Without "
+     "this setting every caller that reaches the service has all rights",
      0},
     {"open", OPTION_OPEN, NULL, 0,
-     "Without --keys: allow addresses that other machines can reach. Every caller may then make "
-     "every call",
+     "Without --keys: also listen on addresses that other machines can reach. Every caller then "
+     "has all rights",
      0},
     {"head-timeout-ms", OPTION_HEAD, "MS", 0,
-     "The time for a request's line and headers to arrive, 100 to 3600000 (default 10000)", 0},
+     "Maximum time for the request line and headers to arrive, 100 to 3600000 (default 10000)", 0},
     {"body-timeout-ms", OPTION_BODY, "MS", 0,
-     "The time for a request's body to arrive, 100 to 3600000 (default 10000)", 0},
+     "Maximum time for the request body to arrive, 100 to 3600000 (default 10000)", 0},
     {"cors-origin", OPTION_CORS_ORIGIN, "ORIGIN", 0, SERVER_CORS_HELP, 0},
     {"tls-cert", OPTION_TLS_CERT, "FILE", 0, SERVER_TLS_CERT_HELP, 0},
     {"tls-key", OPTION_TLS_KEY, "FILE", 0, SERVER_TLS_KEY_HELP, 0},

@@ -49,6 +49,6 @@ bool server_http_tls_reload(struct api_tls *tls)
     char why[API_TLS_WHY_MAX];
     const int error = tls != NULL ? api_tls_reload(tls, why) : 0;
     if (error != 0)
-        server_log(SERVER_LOG_ERROR, "the certificates stay as they are: %s", why_or(why, error));
+        server_log(SERVER_LOG_ERROR, "the certificates were not reloaded: %s", why_or(why, error));
     return error == 0;
 }

@@ -78,10 +78,11 @@ bool server_keys_reload(const struct server_http_options *options, struct api_ke
     if (ring == NULL)
         return true;
     if (api_keys_load(options->keys, why, &keys) != 0) {
-        server_log(SERVER_LOG_ERROR, "the keys stay as they were: %s", why);
+        server_log(SERVER_LOG_ERROR, "the keys were not reloaded: %s", why);
         return false;
     }
-    server_log(SERVER_LOG_INFO, "%u keys are in force, of %s", api_keys_count(keys), options->keys);
+    server_log(SERVER_LOG_INFO, "%u keys are in force, from %s", api_keys_count(keys),
+               options->keys);
     api_keyring_swap(ring, keys);
     return true;
 }

@@ -23,16 +23,17 @@ static void print_wait(void *context, const struct fence_bootstrap *run, uint64_
     (void)context;
     (void)run;
     printf("all masters are claimed and their locks removed; waiting %" PRIu64 ".%03" PRIu64
-           " s, the longest lease and its drift, since a holder may still count on one. If this is "
-           "broken off, nothing is granted, and it can be run again\n",
+           " s, the longest lease and its drift, because a holder may still use one. If this "
+           "command is interrupted, no lock is granted, and it can be run again\n",
            wait_ms / 1000, wait_ms % 1000);
     (void)fflush(stdout); /* now, not when the wait is over */
 }
 
 static void print_floor(const struct fence_bootstrap *made)
 {
-    printf("fleet %s goes on: %u %s, %u of which remembered it, longest lease %" PRIu32 " ms, "
-           "tokens above %" PRId64 ". Guards need nothing; a running pawld notices it\n",
+    printf("fleet %s continues: %u %s, %u of which had its data, longest lease %" PRIu32 " ms, "
+           "tokens above %" PRId64
+           ". Guards need no change; a running pawld detects the new fleet\n",
            made->fleet_id, made->params.n, masters_word(made->params.n), made->survivors,
            made->ttl_max_ms, made->floor);
 }
@@ -80,7 +81,7 @@ int pawld_init(const struct pawld_options *options)
         return status;
     if (options->is_new && config.addresses.store &&
         storage_sqlite_store_file(config.addresses.store)->needs_floor) {
-        (void)server_options_error("init: %s was a fleet's: its tokens must not start again. "
+        (void)server_options_error("init: %s belongs to a fleet: its tokens must not restart. "
                                    "Continue it with --token-floor T instead of --new",
                                    options->data);
         status = SERVER_EXIT_FAILED;

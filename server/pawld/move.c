@@ -48,8 +48,8 @@ static void print_move_wait(void *context, const struct fence_bootstrap *run, ui
     struct fleet_move *move = context;
     (void)run;
     move->waited = true;
-    printf("4. waiting %" PRIu64 ".%03" PRIu64 " s, until its leases have run out\n",
-           wait_ms / 1000, wait_ms % 1000);
+    printf("4. waiting %" PRIu64 ".%03" PRIu64 " s, until its leases have ended\n", wait_ms / 1000,
+           wait_ms % 1000);
     (void)fflush(stdout);
 }
 
@@ -95,10 +95,9 @@ static int look_at_both(struct fleet_move *move)
         status = run_to(move, FENCE_BOOTSTRAP_ALL_LOOKED_AT);
     if (status)
         return status;
-    printf("1. fleet %s: %u masters, %u of which remember it, longest lease %" PRIu32 " ms%s\n",
+    printf("1. fleet %s: %u masters, %u of which have its data, longest lease %" PRIu32 " ms%s\n",
            move->from.fleet_id, move->from.params.n, move->from.outcome.count + move->from.closed,
-           move->from.ttl_max_ms,
-           move->from.closed > 0 ? "; a move of it was broken off, and goes on" : "");
+           move->from.ttl_max_ms, move->from.closed > 0 ? "; continuing its interrupted move" : "");
     return SERVER_EXIT_DONE;
 }
 
@@ -107,7 +106,7 @@ static int claim_new(struct fleet_move *move)
     int status = run_to(move, FENCE_BOOTSTRAP_ALL_CLAIMED);
     memcpy(move->follower, move->to.fleet_id, sizeof(move->follower));
     if (!status)
-        printf("2. claimed the masters that it is to have\n");
+        printf("2. claimed the new masters\n");
     (void)fflush(stdout);
     return status;
 }
@@ -116,8 +115,8 @@ static int close_old(struct fleet_move *move)
 {
     int status = run_from(move, FENCE_BOOTSTRAP_ALL_DONE);
     if (!status)
-        printf("3. fleet %s is closed for ever: no token of it is above %" PRId64
-               ", and it grants nothing any more\n",
+        printf("3. fleet %s is closed permanently: none of its tokens is above %" PRId64
+               ", and it grants no more locks\n",
                move->from.fleet_id, move->from.floor);
     (void)fflush(stdout);
     return status;
@@ -128,9 +127,9 @@ static int make_new(struct fleet_move *move)
     int status = run_to(move, FENCE_BOOTSTRAP_ALL_DONE);
     const struct fence_bootstrap *made = &move->to;
     if (!status && !move->waited)
-        printf("4. no lease of it was left to wait for\n");
+        printf("4. all its leases had ended\n");
     if (!status)
-        printf("5. fleet %s goes on: %u masters, longest lease %" PRIu32
+        printf("5. fleet %s continues: %u masters, longest lease %" PRIu32
                " ms, tokens above %" PRId64 ". Start pawld with these masters\n",
                made->fleet_id, made->params.n, made->ttl_max_ms, made->floor);
     return status;

@@ -24,13 +24,14 @@ static void close_file(void *context, const struct fence_bootstrap *run, uint64_
 {
     struct move *move = context;
     if (storage_file_retire(&move->file, run->fleet_id) != 0) {
-        (void)server_options_error("move: %s: %s. Nothing was moved, and pawld may serve from it",
-                                   move->file.path, sqlite3_errmsg(move->file.db));
+        (void)server_options_error(
+            "move: %s: %s. Nothing was moved, and pawld can still serve from it", move->file.path,
+            sqlite3_errmsg(move->file.db));
         exit(SERVER_EXIT_FAILED);
     }
     move->closed = true;
-    printf("2. %s is closed for ever; waiting %" PRIu64 ".%03" PRIu64
-           " s, until its leases have run out\n",
+    printf("2. %s is closed permanently; waiting %" PRIu64 ".%03" PRIu64
+           " s, until its leases have ended\n",
            move->file.path, wait_ms / 1000, wait_ms % 1000);
     (void)fflush(stdout);
 }
@@ -63,8 +64,7 @@ static int check_source(struct move *move)
             move->options->data);
     else if (wanted_ms != 0 && wanted_ms < has_ms)
         (void)server_options_error(
-            "move: --max-ttl-ms has to be %u at the least, the longest lease "
-            "of the fleet in %s",
+            "move: --max-ttl-ms must be at least %u, the longest lease of the fleet in %s",
             (unsigned)has_ms, move->options->data);
     else
         return SERVER_EXIT_DONE;
@@ -103,16 +103,16 @@ static int make_target(struct move *move)
     int error = server_bootstrap(&config, &made, why);
     if (made.outcome.failure == FENCE_BOOTSTRAP_FORGOTTEN)
         (void)server_options_error(
-            "move: the fleet in %s was moved before, and %u of these %u masters know of that. Give "
-            "the --master addresses of that move. If these are they, and have forgotten it, run "
-            "pawld init --token-floor over them",
+            "move: the fleet in %s was moved before, and %u of these %u masters know that move. "
+            "Give the --master addresses of that move. If these are the addresses, and the masters "
+            "lost their data, run pawld init --token-floor on them",
             options->data, made.outcome.count, options->masters_count);
     else if (error)
         (void)server_options_error("move: %s", why[0] ? why : fence_strerror(error));
     if (error)
         return SERVER_EXIT_FAILED;
     assert(move->closed); /* a bootstrap that goes on always waits */
-    printf("3. fleet %s goes on: %u masters, longest lease %" PRIu32 " ms, tokens above %" PRId64
+    printf("3. fleet %s continues: %u masters, longest lease %" PRIu32 " ms, tokens above %" PRId64
            ". Start pawld with these masters\n",
            made.fleet_id, made.params.n, made.ttl_max_ms, made.floor);
     return SERVER_EXIT_DONE;

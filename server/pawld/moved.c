@@ -65,8 +65,8 @@ static bool is_followed_by(const struct fence_bootstrap *from, const struct fenc
 
 static void say_done(const struct fence_bootstrap *made)
 {
-    printf("the move was done before, and nothing is left to do: fleet %s has these %u masters, "
-           "longest lease %" PRIu32 " ms. Start pawld with them (--master)\n",
+    printf("the move is already complete: fleet %s has these %u masters, longest lease %" PRIu32
+           " ms. Start pawld with them (--master)\n",
            made->fleet_id, made->params.n, made->ttl_max_ms);
     (void)fflush(stdout);
 }

@@ -86,8 +86,8 @@ static error_t check_move(const struct pawld_options *options)
     if (!has_source || options->masters_count == 0)
         return server_options_error(
             "move needs the fleet, --data FOLDER or --from redis://HOST:PORT "
-            "for each of its masters, and the masters that it is to have, "
-            "--master redis://HOST:PORT for each, 1, 3, 5, 7 or 9");
+            "for each of its masters, and its new masters, --master redis://HOST:PORT for each, 1, "
+            "3, 5, 7 or 9");
     if (options->data && options->from_count > 0)
         return server_options_error("--data is the folder of a fleet that has no other masters: "
                                     "give --from or --data, not both");
@@ -96,7 +96,7 @@ static error_t check_move(const struct pawld_options *options)
                                     "of them, in the order that it was made with",
                                     options->from_count);
     if (options->data && options->token_floor >= 0)
-        return server_options_error("--token-floor is for --from: a file tells its highest token");
+        return server_options_error("--token-floor is for --from: a file has its highest token");
     return 0;
 }
 
@@ -336,7 +336,7 @@ static error_t check_way(const struct pawld_options *options)
                                     "never issued a token needs no floor");
     if (!options->is_new && !is_floor)
         return server_options_error("init needs --new for a fleet that never issued a token, or "
-                                    "--token-floor T for a fleet that lost its memory");
+                                    "--token-floor T for a fleet that lost its data");
     return 0;
 }
 

@@ -33,7 +33,8 @@ static bool take_line(char *line, char password[static STORAGE_SECRET_MAX + 1],
     line[strcspn(line, "\r\n")] = '\0';
     size_t len = strlen(line);
     if (len == 0)
-        (void)snprintf(why, WHY_MAX, "the password is empty; write it there, or leave that out");
+        (void)snprintf(why, WHY_MAX,
+                       "the password is empty; set a password, or remove the setting");
     else if (len > STORAGE_SECRET_MAX)
         (void)snprintf(why, WHY_MAX, "the password has more than %d bytes", STORAGE_SECRET_MAX);
     else
@@ -149,7 +150,7 @@ bool pawld_password_reload(struct pawld_password *password, const char *path)
     if (taken)
         copy_text(password, password->text, text);
     else
-        server_log(SERVER_LOG_ERROR, "the password of the masters stays as it was: %s: %s", path,
+        server_log(SERVER_LOG_ERROR, "the password of the masters was not reloaded: %s: %s", path,
                    why);
     explicit_bzero(text, sizeof(text));
     return taken;

@@ -125,13 +125,13 @@ static const char *words_of(int error)
 {
     switch (error) {
     case FENCE_ENOENT:
-        return "it ended, or another one takes its place already";
+        return "it has ended, or another pawld already replaces it";
     case FENCE_EINVAL:
-        return "it speaks another language: stop it, then start this one";
+        return "its version of the hand-over differs: stop it, then start this pawld";
     case FENCE_ECONFLICT:
-        return "it speaks TLS: start this one with --tls-cert and --tls-key";
+        return "it uses TLS: start this pawld with --tls-cert and --tls-key";
     case FENCE_EBUSY:
-        return "it has more sockets than fit: start this one with as many --workers as that has";
+        return "it has too many sockets: start this pawld with the same --workers";
     default:
         return strerror(errno);
     }
@@ -161,8 +161,7 @@ int pawld_predecessor_find(const char *path, unsigned workers, struct api_tls *t
         *ret_predecessor = (struct pawld_predecessor){.fd = fd, .most_ms = most_ms};
         return SERVER_EXIT_DONE;
     }
-    server_log(SERVER_LOG_ERROR, "cannot take the place of the pawld behind %s: %s", path,
-               words_of(error));
+    server_log(SERVER_LOG_ERROR, "cannot replace the pawld at %s: %s", path, words_of(error));
     for (unsigned i = 0; i < ret_listeners->count; i++)
         ret_listeners->listener[i].is_file = false; /* it goes on, with its files */
     server_listeners_close(ret_listeners);
@@ -175,8 +174,7 @@ bool pawld_predecessor_dismiss(const struct pawld_predecessor *predecessor)
 {
     if (send_text(predecessor->fd, PAWLD_HANDOVER_LEAVE) == 0)
         return true;
-    server_log(SERVER_LOG_WARNING, "the pawld whose place this one takes does not listen: %s",
-               strerror(errno));
+    server_log(SERVER_LOG_WARNING, "the pawld to replace does not listen: %s", strerror(errno));
     return false;
 }
 
@@ -185,7 +183,7 @@ bool pawld_predecessor_wait(const struct pawld_predecessor *predecessor)
     struct pollfd ends = {.fd = predecessor->fd, .events = POLLIN};
     if (poll(&ends, 1, (int)predecessor->most_ms + PAWLD_PREDECESSOR_MS) > 0)
         return true;
-    server_log(SERVER_LOG_ERROR, "the pawld whose place this one takes has not ended in %u ms",
+    server_log(SERVER_LOG_ERROR, "the pawld to replace has not ended within %u ms",
                predecessor->most_ms + PAWLD_PREDECESSOR_MS);
     return false;
 }

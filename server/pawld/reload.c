@@ -49,7 +49,7 @@ bool pawld_reload_all(struct pawld_reloads *reloads)
     if (failed == 0)
         server_log(SERVER_LOG_INFO, "reloaded: %s", done);
     else
-        server_log(SERVER_LOG_ERROR, "reloaded: %s; not reloaded, and as before: %s", done, kept);
+        server_log(SERVER_LOG_ERROR, "reloaded: %s; not reloaded: %s", done, kept);
     return failed == 0;
 }
 

@@ -116,7 +116,7 @@ static void close_listeners_of(struct service *service)
 static void on_successor(void *context, int pid)
 {
     struct service *service = context;
-    server_log(SERVER_LOG_INFO, "process %d takes the place of this one", pid);
+    server_log(SERVER_LOG_INFO, "process %d replaces this pawld", pid);
     disown_files(&service->listeners);
     for (unsigned i = 0; i < service->made; i++)
         server_worker_hand_over(service->workers[i]);
@@ -153,11 +153,9 @@ static bool on_serving_look(void *context, bool ready)
     }
     if (server_clock_us() < service->ready_till_us)
         return false;
-    server_log(
-        SERVER_LOG_ERROR,
-        "not ready after %d ms: the pawld whose place this one was to take goes on, and this "
-        "one ends",
-        PAWLD_READY_MS);
+    server_log(SERVER_LOG_ERROR,
+               "not ready after %d ms: this pawld exits, and the pawld to replace continues",
+               PAWLD_READY_MS);
     pawld_predecessor_close(&service->predecessor);
     service->status = SERVER_EXIT_FAILED;
     for (unsigned i = 0; i < service->made; i++) {
@@ -350,7 +348,8 @@ static void join_other(struct service *service, unsigned i)
     until.tv_sec += STUCK_S;
     if (pthread_timedjoin_np(service->others_run[i].thread, NULL, &until) == 0)
         return;
-    server_log(SERVER_LOG_ERROR, "worker %u does not end; the process ends without it", i + 1);
+    server_log(SERVER_LOG_ERROR, "worker %u is stuck; the process exits without waiting for it",
+               i + 1);
     _exit(SERVER_EXIT_FAILED);
 }
 
@@ -389,14 +388,13 @@ static int check_terms(const struct pawld_options *options,
     if (has == 0)
         has = FENCE_EXTENSIONS_MAX;
     if (options->ttl_max_ms != 0 && options->ttl_max_ms != has_ms)
-        (void)server_options_error(
-            "--max-ttl-ms %u: the longest lease of the fleet in %s is %u ms, and "
-            "was set when it was made. Leave the option out",
-            (unsigned)options->ttl_max_ms, options->data, (unsigned)has_ms);
+        (void)server_options_error("--max-ttl-ms %u: the longest lease of the fleet in %s is %u "
+                                   "ms, set when the fleet was created. Remove the option",
+                                   (unsigned)options->ttl_max_ms, options->data, (unsigned)has_ms);
     else if (options->extensions_max != 0 && options->extensions_max != has)
         (void)server_options_error(
-            "--max-extensions %u: a grant of the fleet in %s may be extended "
-            "%u times, which was set when it was made. Leave the option out",
+            "--max-extensions %u: a grant of the fleet in %s can be extended %u times, set when "
+            "the fleet was created. Remove the option",
             (unsigned)options->extensions_max, options->data, (unsigned)has);
     else
         return SERVER_EXIT_DONE;
@@ -512,7 +510,7 @@ static int find_predecessor(struct service *service)
                                         predecessor, &service->listeners);
     if (status || predecessor->fd < 0)
         return status;
-    server_log(SERVER_LOG_INFO, "taking the place of the pawld behind %s", options->hand_over);
+    server_log(SERVER_LOG_INFO, "replacing the pawld at %s", options->hand_over);
     service->supervisor.took_place = true;
     service->listeners_are_lent = true;
     if (!options->data)

@@ -202,8 +202,7 @@ error_t pawld_setting_set(const struct pawld_setting *setting, struct pawld_opti
     const bool is_list = setting->kind == PAWLD_TEXTS || setting->kind == PAWLD_URLS;
     assert(index < pawld_settings_count && pawld_settings_count <= PAWLD_SETTINGS_MAX);
     if (given->layer == PAWLD_BY_FILE && layer == PAWLD_BY_FILE && !is_list)
-        return server_options_error("%s is there a second time; the first is %s", label,
-                                    given->label);
+        return server_options_error("%s is given twice; the first is %s", label, given->label);
     if (is_list && given->layer != (int)layer)
         *(unsigned *)member_at(options, setting->count_at) = 0;
     error_t error = set_of_kind(setting, options, label, text);

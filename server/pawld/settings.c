@@ -335,9 +335,9 @@ const struct pawld_setting pawld_settings[] = {
      AT(connections_max),
      FROM_TO(1, API_HTTP_CONNECTIONS_MAX),
      .usual = "16384",
-     .help = "How many clients may be connected at a time; others wait to be accepted. Fewer where "
-             "the limit of descriptors (ulimit -n) is lower. The workers have equal shares, "
-             "rounded up"},
+     .help =
+         "Maximum number of connected clients; further clients wait to be accepted. A lower limit "
+         "of open files (ulimit -n) lowers this limit. Each worker has an equal share, rounded up"},
     {.name = "idle-timeout-s",
      .argument = "S",
      .kind = PAWLD_NUMBER,

@@ -87,8 +87,8 @@ static void on_speaks_closed(uv_handle_t *handle)
 static void forget_successor(struct pawld_successor *successor, const char *why)
 {
     server_log(SERVER_LOG_WARNING,
-               "process %d wanted to take the place of this one, and does not: %s. Nothing changed",
-               successor->pid, why);
+               "process %d did not replace this pawld: %s. This pawld continues", successor->pid,
+               why);
     uv_close((uv_handle_t *)&successor->speaks, on_speaks_closed);
     (void)close(successor->fd);
     successor->fd = -1;
@@ -122,7 +122,7 @@ static void on_speaks(uv_poll_t *poll, int status, int events)
     } else if (successor->asked && strcmp(message.text, PAWLD_HANDOVER_LEAVE) == 0)
         begin_to_leave(successor);
     else
-        forget_successor(successor, "it speaks another language");
+        forget_successor(successor, "its version of the hand-over differs");
 }
 
 /* One at a time: another one is sent away. */
@@ -159,9 +159,7 @@ void pawld_successor_await(struct pawld_successor *successor,
         error = FENCE_EIO;
     }
     if (error) {
-        server_log(SERVER_LOG_ERROR,
-                   "no other pawld can take the place of this one: --hand-over "
-                   "%s: %s",
+        server_log(SERVER_LOG_ERROR, "no other pawld can replace this one: --hand-over %s: %s",
                    config->path, error == FENCE_EIO ? strerror(errno) : "the path is too long");
         return;
     }
@@ -171,8 +169,7 @@ void pawld_successor_await(struct pawld_successor *successor,
     successor->inode = file.st_ino;
     successor->knocks.data = successor;
     (void)uv_poll_start(&successor->knocks, UV_READABLE, on_knocks);
-    server_log(SERVER_LOG_INFO, "another pawld can take the place of this one: --hand-over %s",
-               config->path);
+    server_log(SERVER_LOG_INFO, "another pawld can replace this one: --hand-over %s", config->path);
 }
 
 static bool is_ours(const struct pawld_successor *successor)

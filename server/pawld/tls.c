@@ -39,8 +39,8 @@ error_t pawld_tls_give(struct pawld_options *options)
     if (!need_tls(options->masters, options->masters_count) &&
         !need_tls(options->from, options->from_count)) {
         if (files->ca || files->cert)
-            return server_options_error("--master-ca and --master-cert are for masters that are "
-                                        "written rediss://, and there is none");
+            return server_options_error(
+                "--master-ca and --master-cert are for rediss:// masters, and there is none");
         return 0;
     }
     if (check_master_file("--master-ca", files->ca) ||

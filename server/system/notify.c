@@ -49,8 +49,8 @@ void server_notify_open(struct server_notify *notify)
     if (read_notify_address(address, notify))
         notify->fd = open_socket();
     if (notify->fd < 0)
-        server_log(SERVER_LOG_WARNING, "the service manager is told nothing: NOTIFY_SOCKET is %s",
-                   address);
+        server_log(SERVER_LOG_WARNING,
+                   "pawld does not notify the service manager: NOTIFY_SOCKET is %s", address);
     (void)unsetenv("NOTIFY_SOCKET");
 }
 
@@ -67,7 +67,7 @@ void server_notify_send(const struct server_notify *notify, const char *format, 
     const size_t size = (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1;
     if (sendto(notify->fd, text, size, MSG_NOSIGNAL, (const struct sockaddr *)&notify->to,
                notify->to_len) < 0)
-        server_log_few(SERVER_LOG_WARNING, 0, "the service manager could not be told %.*s: %s",
+        server_log_few(SERVER_LOG_WARNING, 0, "cannot notify the service manager of %.*s: %s",
                        (int)strcspn(text, "\n"), text, strerror(errno));
 }
 

@@ -28,7 +28,7 @@
 
 /* The message about a file whose last line does not end. */
 #define SERVER_HALF_WRITTEN                                                                        \
-    "the last line does not end: the file may be half written; write a new file, end its last "    \
+    "the last line has no line break: the file may be truncated; write a new file, end its last "  \
     "line, and rename it over this one"
 
 enum server_exit {

@@ -82,10 +82,10 @@ int server_passed_sockets(struct server_passed *ret_passed)
     forget_variables();
     for (int fd = SERVER_PASSED_FIRST; fd < SERVER_PASSED_FIRST + (int)count; fd++) {
         if (!is_listening(fd)) {
-            (void)server_options_error("descriptor %d, which the service manager passed, is no "
-                                       "socket that streams are accepted from: give the socket "
-                                       "unit ListenStream= and Accept=no",
-                                       fd);
+            (void)server_options_error(
+                "descriptor %d, which the service manager passed, is not a listening stream "
+                "socket: give the socket unit ListenStream= and Accept=no",
+                fd);
             return FENCE_EINVAL;
         }
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -400,8 +400,8 @@ const char *storage_reply_words(const redisReply *reply)
     if (strncmp(reply->str, wrong_type, sizeof(wrong_type) - 1) != 0)
         return reply->str;
     return "its key " STORAGE_FLEET_KEY
-           " is no hash: somebody overwrote it. Delete that key on this "
-           "master (redis-cli DEL " STORAGE_FLEET_KEY "), and it is taken back";
+           " is not a hash: another program overwrote it. Delete that key on this "
+           "master (redis-cli DEL " STORAGE_FLEET_KEY "); the master then rejoins";
 }
 
 bool storage_reply_changed(const redisReply *reply, const char **ret_why)

@@ -31,7 +31,7 @@ const struct fence_words *storage_redis_unfit(const struct storage_server *serve
 
 static const struct fence_words undurable = {
     "undurable",
-    "The marker of this master says that it is durable, and its settings no longer are. Restore "
+    "This master is marked as durable, and its settings have become weaker. Restore "
     "appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, and allow CONFIG GET to "
     "pawld's user. To run without them, stop the master, remove its data folder, and start it "
     "empty: it then rejoins as a master that loses its data when it restarts."};

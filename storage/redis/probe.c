@@ -57,9 +57,9 @@ static const char *find_change_of_marker(const struct storage_probe *probe)
     const struct fence_facts *is = &probe->reading.facts;
     unsigned me = probe->session->index;
     if (strcmp(was->malformed, is->malformed) != 0)
-        return "Its marker was changed by hand.";
+        return "Its marker was changed by another program.";
     if (was->marked && !is->marked)
-        return "Its marker is gone.";
+        return "Its marker was removed.";
     if (was->marked_durable != is->marked_durable || was->ttl_max_ms != is->ttl_max_ms ||
         was->view.incarnation[me] != is->view.incarnation[me])
         return "Its marker was rewritten.";
@@ -90,7 +90,7 @@ static const char *find_change(const struct storage_probe *probe)
     if (probe->session->reading.server.evicts != probe->reading.server.evicts)
         return "Its maxmemory-policy changed.";
     if (fence_facts_lost_writes(is, me) && !fence_facts_lost_writes(was, me))
-        return "It lost writes: a pawld told it a later position than it has.";
+        return "It lost writes: a pawld reported a later position.";
     if (was->marked_durable && was->durable != is->durable)
         return "Its persistence changed.";
     return NULL;

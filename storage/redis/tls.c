@@ -27,7 +27,7 @@ static bool refuse_file(const char *path, const char *what,
 {
     const unsigned long error = ERR_peek_last_error();
     const char *reason = ERR_SYSTEM_ERROR(error) ? NULL : ERR_reason_error_string(error);
-    snprintf(ret_why, STORAGE_TLS_WHY_MAX, "%s is no %s in PEM that can be read%s%s", path, what,
+    snprintf(ret_why, STORAGE_TLS_WHY_MAX, "%s is not a readable %s in PEM%s%s", path, what,
              reason ? ": " : "", reason ? reason : "");
     return false;
 }
@@ -107,7 +107,7 @@ static bool was_wrong(const SSL *ssl, char *ret_text, size_t cap)
     const unsigned long error = ERR_peek_last_error();
     const char *reason = ERR_SYSTEM_ERROR(error) ? NULL : ERR_reason_error_string(error);
     if (verified != X509_V_OK)
-        snprintf(ret_text, cap, "its certificate is not believed: %s",
+        snprintf(ret_text, cap, "its certificate is not trusted: %s",
                  X509_verify_cert_error_string(verified));
     else if (reason)
         snprintf(ret_text, cap, "TLS: %s", reason);
@@ -128,7 +128,7 @@ int storage_tls_start(const struct storage_tls *tls, const char *host, redisCont
     }
     if (!ssl || !was_wrong(ssl, ret_why, STORAGE_TLS_WHY_MAX))
         snprintf(ret_why, STORAGE_TLS_WHY_MAX, "%s",
-                 context->err ? context->errstr : "TLS could not be begun");
+                 context->err ? context->errstr : "TLS could not be started");
     SSL_free(ssl);
     return FENCE_EIO;
 }

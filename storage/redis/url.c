@@ -39,7 +39,7 @@ static const char *parse_credentials(const char *text, size_t len, struct storag
 {
     const char *colon = memchr(text, ':', len);
     if (!colon)
-        return "credentials are written user:password@ or :password@";
+        return "write credentials as user:password@ or :password@";
     size_t user_len = (size_t)(colon - text);
     if (!decode(url->user, sizeof(url->user), text, user_len) ||
         !decode(url->password, sizeof(url->password), colon + 1, len - user_len - 1))
@@ -52,7 +52,7 @@ static const char *parse_port(const char *text, struct storage_redis_url *url)
     uint64_t port = 0;
     const char *slash = strchr(text, '/');
     if (slash && slash != text)
-        return "nothing may follow the port: database 0 is used, and no other can be";
+        return "nothing may follow the port: pawld always uses database 0";
     if (!fence_decimal_read(text, strlen(text), UINT16_MAX, &port) || port == 0)
         return "the port must be a number from 1 to 65535";
     url->port = (uint16_t)port;
@@ -98,9 +98,8 @@ static const char *parse_tls(const char *text, struct storage_redis_url *url)
     url->is_tls = true;
     if (!storage_tls_is_built())
         return "rediss:// needs a pawld that was built with hiredis 1.0 or later and its "
-               "hiredis_ssl, and this one was not. Have stunnel bring TLS to the masters, and "
-               "write "
-               "redis:// (RUN.md, \"Encrypted connections to masters\")";
+               "hiredis_ssl, and this one was not. Use stunnel, and write redis:// (RUN.md, "
+               "\"Encrypted connections to masters\")";
     return parse_tcp(text, url);
 }
 
@@ -111,9 +110,8 @@ static const char *parse_parts(const char *text, struct storage_redis_url *url)
     if (strncmp(text, "rediss://", strlen("rediss://")) == 0)
         return parse_tls(text + strlen("rediss://"), url);
     if (strncmp(text, "unix://", strlen("unix://")) != 0)
-        return "a master is written redis://[user:password@]host:port, rediss:// in its place for "
-               "TLS, "
-               "or unix:///path";
+        return "write a master as redis://[user:password@]host:port, rediss:// for TLS, or "
+               "unix:///path";
     const char *path = text + strlen("unix://");
     if (path[0] != '/' || !storage_text_copy(url->path, sizeof(url->path), path, strlen(path)))
         return "a socket's path must be absolute and at most 107 bytes";

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const struct fence_words in_memory = {
-    "in-memory", "Its folder is in memory (tmpfs), and ends with the machine's next start: the "
-                 "fleet is gone then. Give pawld a folder on a disk (--data)."};
+    "in-memory", "Its folder is in memory (tmpfs), so the next start of the machine deletes the "
+                 "fleet. Give pawld a folder on a disk (--data)."};
 
 void storage_facts_tell(const struct storage_state *state, struct fence_facts *ret_facts)
 {

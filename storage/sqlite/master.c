@@ -202,7 +202,7 @@ static const char *find_change_of_file(const struct storage_sqlite_master *maste
     if (master->leads)
         return NULL;
     if (was->marked && !is->marked)
-        return "its marker is gone";
+        return "its marker was removed";
     if (was->view.incarnation[me] != is->view.incarnation[me])
         return "its marker was rewritten";
     return NULL;
@@ -243,7 +243,7 @@ static const char *explain_refusal(enum fence_refusal refusal)
 {
     return refusal == FENCE_REFUSAL_FORGOT
                ? "another program has written to its file, or the file was moved"
-               : "its marker is gone, or was changed";
+               : "its marker was removed or changed";
 }
 
 static void take_requests(struct storage_sqlite_master *master, struct storage_job *job)

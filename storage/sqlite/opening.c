@@ -58,7 +58,7 @@ static int cannot_use(char ret_why[static STORAGE_WHY_MAX], const char *path)
 {
     (void)snprintf(
         ret_why, STORAGE_WHY_MAX,
-        "%s: %s. Name a folder that pawld may write to, or make the one above it (--data)", path,
+        "%s: %s. Name a folder that pawld may write to, or create its parent folder (--data)", path,
         strerror(errno));
     return FENCE_EIO;
 }
@@ -206,7 +206,7 @@ static int refuse_retired(const char *folder, char ret_why[static STORAGE_WHY_MA
 {
     (void)snprintf(ret_why, STORAGE_WHY_MAX,
                    "%s: its fleet was moved to other masters (pawld move). Serve from those, with "
-                   "--master. If the move was broken off, run it again",
+                   "--master. If the move was interrupted, run it again",
                    folder);
     return FENCE_ECONFLICT;
 }

@@ -182,12 +182,11 @@ int storage_trust_explain(enum storage_trust trust, const char *folder,
         [STORAGE_TRUST_NO_LOG] = "the log of pawl.db (pawl.db-wal) or pawl.db itself is gone",
         [STORAGE_TRUST_OTHER] = "pawl.db is another database than the one of pawl.witness",
         [STORAGE_TRUST_COPIED] = "pawl.db is a copy, or pawl.witness was removed",
-        [STORAGE_TRUST_OLDER] =
-            "pawl.db was put back from a copy, or its log was: commits are lost",
-        [STORAGE_TRUST_PUT_BACK] = "pawl.witness was put back, or its owner, mode or links changed",
-        [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: it was put back",
-        [STORAGE_TRUST_WRITTEN] = "something else than pawld has written to pawl.db",
-        [STORAGE_TRUST_REPLACED] = "pawl.db was put back from before a pawld init --token-floor",
+        [STORAGE_TRUST_OLDER] = "pawl.db or its log was restored from a copy: commits are lost",
+        [STORAGE_TRUST_PUT_BACK] = "pawl.witness was restored, or its owner, mode or links changed",
+        [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: it was restored",
+        [STORAGE_TRUST_WRITTEN] = "another program than pawld has written to pawl.db",
+        [STORAGE_TRUST_REPLACED] = "pawl.db was restored from before a pawld init --token-floor",
         [STORAGE_TRUST_UNREADABLE] = "a newer pawld wrote pawl.witness, or it is damaged",
     };
     assert(trust != STORAGE_TRUST_NEW && trust != STORAGE_TRUST_KEPT && whats[trust] != NULL);

@@ -325,8 +325,7 @@ Section Protocol.
 
   (* ---- what machines suffer --------------------------------------------------------------------- *)
 
-  (* A machine loses anything: it is in any state, be it blank, an older one of its own, or nonsense. But its marker is
-     gone, or its lineage is not that of its marker. This is the one thing that Pawl asks of Redis. *)
+  (* A machine loses anything: it is in any state, be it blank, an older one of its own, or nonsense. But its marker was removed, or its lineage is not that of its marker. This is the one thing that Pawl asks of Redis. *)
   | Fall : forall M h m k x,
       state_of x = out \/ lineage_of x = changed ->
       step (State M h) (State (put M m k x) h)

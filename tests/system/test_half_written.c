@@ -73,7 +73,7 @@ static void expect_cuts_refused(const char *name, const char *command, bool with
         while (cut > 1 && text[cut - 1] == '\n' && (!within || text[cut - 2] == '-'))
             cut--;
         write_bytes(name, text, cut);
-        if (run(command) == 0 || strstr(printed, "half written") == NULL)
+        if (run(command) == 0 || strstr(printed, "truncated") == NULL)
             fail_msg("%s, %zu of %zu bytes: %s", name, cut, len, printed);
     }
     write_bytes(name, text, len);
@@ -96,7 +96,7 @@ static void key_file_that_is_cut_gets_no_further_key(void **state)
     char *text = read_text("keys");
     write_bytes("keys", text, strlen(text) - strlen("rders/\n"));
     assert_int_not_equal(run("$PAWL key new --role lock --prefix jobs/ --file keys"), 0);
-    assert_non_null(strstr(printed, "half written"));
+    assert_non_null(strstr(printed, "truncated"));
     free(text);
 }
 

@@ -48,13 +48,13 @@ static struct process *serve(const char *const options[])
     struct process *process = handing_start(options);
     process_wait_line(process, "listening on ", TIMEOUT_MS, NULL, 0);
     assert_true(wait_until(is_ready, NULL, TIMEOUT_MS));
-    process_wait_line(process, "another pawld can take the place of this one", TIMEOUT_MS, NULL, 0);
+    process_wait_line(process, "another pawld can replace this one", TIMEOUT_MS, NULL, 0);
     return process;
 }
 
 static void wait_replaced(struct process *old)
 {
-    process_wait_line(old, "takes the place of this one", TIMEOUT_MS, NULL, 0);
+    process_wait_line(old, "replaces this pawld", TIMEOUT_MS, NULL, 0);
     assert_int_equal(process_wait(old, TIMEOUT_MS), 0);
 }
 
@@ -107,7 +107,7 @@ static void lock_and_its_waiter_outlive_a_replacement(void **state)
         call_begin(handing.port, "POST", "/v1/locks/kept", "{\"wait_ms\": 300000}");
     assert_true(line_becomes(handing.port, "kept", 1, TIMEOUT_MS));
     struct process *new = handing_start(NULL);
-    process_wait_line(old, "takes the place of this one", TIMEOUT_MS, NULL, 0);
+    process_wait_line(old, "replaces this pawld", TIMEOUT_MS, NULL, 0);
     (void)call_keep(handing.port, "kept", &holder, NULL);
     EXPECT_PROBLEM(call_end(waiter), 503, "stopping", 0); /* when the drain is over */
     assert_int_equal(process_wait(old, TIMEOUT_MS), 0);
@@ -155,13 +155,12 @@ static void successor_that_is_not_ready_changes_nothing(void **state)
         (const char *const[]){program, "--hand-over", handing.path, "--master", url, NULL},
         workdir.log);
     free(program);
-    process_wait_line(wrong, "taking the place", TIMEOUT_MS, NULL, 0);
+    process_wait_line(wrong, "replacing the pawld", TIMEOUT_MS, NULL, 0);
     do /* all the time, no client is let in by the other one */
         assert_true(is_ready(NULL));
     while (!process_wrote(wrong, "not ready after 10000 ms"));
     assert_int_equal(process_wait(wrong, TIMEOUT_MS), 1);
-    process_wait_line(old, "wanted to take the place of this one, and does not: it ended",
-                      TIMEOUT_MS, NULL, 0);
+    process_wait_line(old, "did not replace this pawld: it ended", TIMEOUT_MS, NULL, 0);
     assert_true(is_ready(NULL));
     assert_int_equal(access(at_file + strlen("unix:"), F_OK), 0);
     struct process *new = handing_start(NULL); /* and the next one can */
@@ -198,7 +197,7 @@ static void reload_while_one_waits_for_the_other_ends_neither(void **state)
     struct process *old = serve(NULL);
     struct http *idle = http_connect(handing.port); /* for which the old one stays a while */
     struct process *new = handing_start(NULL);
-    process_wait_line(new, "taking the place", TIMEOUT_MS, NULL, 0);
+    process_wait_line(new, "replacing the pawld", TIMEOUT_MS, NULL, 0);
     process_signal(new, SIGHUP);
     wait_replaced(old);
     http_close(idle);

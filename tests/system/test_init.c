@@ -218,7 +218,7 @@ static void number_of_readers_outlives_masters_and_a_floor(void **state)
     masters_wait_all_active(service.port, MASTERS);
     flush(0);
     flush(2);
-    expect_done("--token-floor 100", "1 of which remembered it");
+    expect_done("--token-floor 100", "1 of which had its data");
     wait_ready(service.port);
     assert_int_equal(readers_of(service.port), 5);
 }
@@ -344,12 +344,12 @@ static void fleet_whose_majority_was_wiped_goes_on_as_readyz_says(void **state)
     flush(2);
     assert_int_equal(call_acquire_once(port, "accounts/anna", SHORT)->status, 503);
     assert_true(wait_until(is_lost, &port, TIMEOUT_MS));
-    assert_non_null(strstr(not_ready(port), "lost their memory"));
+    assert_non_null(strstr(not_ready(port), "lost its data"));
     assert_int_equal(call_acquire_once(port, "accounts/anna", SHORT)->status, 503);
 
     int64_t seen = ask_guard(db, not_ready(port));
     assert_int_equal(seen, token);
-    expect_done(floor_of(seen), "1 of which remembered it");
+    expect_done(floor_of(seen), "1 of which had its data");
     wait_ready(port); /* the pawld that ran all the while */
     int64_t next = call_grant(port, "accounts/anna", SHORT).token;
     assert_true(next > seen + FLOOR_MARGIN);
@@ -363,7 +363,7 @@ static void fleet_that_was_wiped_wholly_goes_on_above_the_floor(void **state)
     call_grant(running, "all", NULL);
     for (unsigned i = 0; i < MASTERS; i++)
         flush(i);
-    expect_done("--token-floor 7 --max-ttl-ms 1000", "0 of which remembered it");
+    expect_done("--token-floor 7 --max-ttl-ms 1000", "0 of which had its data");
     uint16_t started = fleet_serve_early().port;
     wait_ready(started);
     wait_ready(running);
@@ -379,7 +379,7 @@ static void counter_that_every_master_forgot_is_read_as_the_floor(void **state)
     const int64_t value = call_value(call_count(port, "orders", NULL));
     for (unsigned i = 0; i < MASTERS; i++)
         flush(i);
-    expect_done("--token-floor 7 --max-ttl-ms 1000", "0 of which remembered it");
+    expect_done("--token-floor 7 --max-ttl-ms 1000", "0 of which had its data");
     wait_ready(port);
     const int64_t read = call_value(call_read_counter(port, "orders"));
     assert_true(read >= value);
@@ -393,7 +393,7 @@ static void tokens_go_on_above_what_a_survivor_counted(void **state)
     int64_t token = use_up(port, "busy", 20);
     flush(1);
     flush(2);
-    expect_done("--token-floor 3", "goes on");
+    expect_done("--token-floor 3", "continues:");
     wait_ready(port);
     assert_true(call_grant(port, "busy", SHORT).token > token + FLOOR_MARGIN);
 }
@@ -410,7 +410,7 @@ static void fleet_that_lost_nothing_is_left_alone(void **state)
 
 static void second_run_finds_nothing_lost(void **state)
 {
-    expect_done("--token-floor 7 --max-ttl-ms 1000", "goes on");
+    expect_done("--token-floor 7 --max-ttl-ms 1000", "continues:");
     expect_refused("--token-floor 7", "nothing was lost");
 }
 
@@ -452,7 +452,7 @@ static void run_that_was_killed_while_it_waited_grants_nothing_and_is_run_again(
     assert_true(wait_until(is_lost, &port, TIMEOUT_MS));
     assert_int_equal(call_acquire_once(port, "killed", SHORT)->status, 503);
 
-    expect_done("--token-floor 9", "3 of which remembered it");
+    expect_done("--token-floor 9", "3 of which had its data");
     wait_ready(port);
     assert_true(call_grant(port, "killed", SHORT).token > 9 + FLOOR_MARGIN);
 }

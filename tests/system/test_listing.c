@@ -222,14 +222,14 @@ static void cursor_that_was_not_given_is_refused(void **state)
     assert_int_equal(listed_page(port, query)->status, 200); /* it is as good a second time */
     assert_int_equal(listed_page(port, query)->status, 200);
     snprintf(query, sizeof(query), "?prefix=curs&cursor=%s", cursor);
-    expect_invalid(query, "restart the listing");
+    expect_invalid(query, "Restart the listing");
     snprintf(query, sizeof(query), "?prefix=cursor&cursor=%s0", cursor);
-    expect_invalid(query, "restart the listing");
+    expect_invalid(query, "Restart the listing");
     cursor[20] = cursor[20] == '1' ? '2' : '1';
     snprintf(query, sizeof(query), "?prefix=cursor&cursor=%s", cursor);
-    expect_invalid(query, "restart the listing");
-    expect_invalid("?cursor=0", "restart the listing");
-    expect_invalid("?cursor=%25s%25n", "restart the listing");
+    expect_invalid(query, "Restart the listing");
+    expect_invalid("?cursor=0", "Restart the listing");
+    expect_invalid("?cursor=%25s%25n", "Restart the listing");
     expect_invalid("?cursor=", "cursor has 0 bytes");
 }
 

@@ -86,7 +86,7 @@ static void cursor_is_outdated_when_its_master_restarted(void **state)
     masters_wait(port, 0, "active", NULL);
     const struct http_response *response = listed_page(port, query);
     EXPECT_PROBLEM(response, 400, "invalid", 0);
-    assert_non_null(strstr(http_string(response, "detail"), "restart the listing"));
+    assert_non_null(strstr(http_string(response, "detail"), "Restart the listing"));
     assert_complete(port);
 }
 

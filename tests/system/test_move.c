@@ -166,7 +166,7 @@ static void move_that_was_broken_off_grants_nothing_and_can_be_run_again(void **
     const struct pawl_service service = pawld_start(fleet, NULL);
     pawl_wait_ready(service);
     expect_tokens_above(service.port);
-    expect_move(0, "the move was done before"); /* that fleet serves */
+    expect_move(0, "the move is already complete"); /* that fleet serves */
     expect_tokens_above(service.port);
 }
 

@@ -95,7 +95,7 @@ static void expect_done_before(const struct moving_masters *from, const struct m
                                const char *const options[])
 {
     assert_int_equal(moving_run(from, to, options), 0);
-    moving_expect_said("the move was done before");
+    moving_expect_said("the move is already complete");
     moving_expect_said("Start pawld with them");
 }
 
@@ -131,10 +131,10 @@ static void fleet_goes_on_with_other_masters_and_its_own_are_closed(void **state
     serve_and_expect_higher_tokens(&others);
     expect_done_before(&three, &others, NULL);
     assert_int_equal(moving_run_init(&three, (const char *const[]){"--new", NULL}), 1);
-    moving_expect_said("was moved to others");
+    moving_expect_said("was moved to other masters");
     assert_int_equal(moving_run_init(&three, (const char *const[]){"--token-floor", "1000", NULL}),
                      1);
-    moving_expect_said("was moved to others");
+    moving_expect_said("was moved to other masters");
     assert_int_equal(moving_run(&three, &distant, NULL), 1);
     moving_expect_said("Give the --master addresses of that move");
     expect_nothing_granted(before.port);
@@ -232,7 +232,7 @@ static void file_is_moved_to_one_fleet_alone(void **state)
     assert_int_equal(process_stop(service.process), 0);
     assert_int_equal(moving_run_from_file(folder, &three), 0);
     assert_int_equal(moving_run_from_file(folder, &three), 0);
-    moving_expect_said("the move was done before");
+    moving_expect_said("the move is already complete");
     assert_int_equal(moving_run_from_file(folder, &others), 1);
     moving_expect_said("Give the --master addresses of that move");
     moving_init(&distant, "1000");
@@ -262,7 +262,7 @@ static bool break_off_at_any_moment(const struct moving_masters *to, unsigned af
     }
     assert_int_equal(process_stop(before.process), 0);
     assert_int_equal(moving_run(&three, to, NULL), 0);
-    const bool was_done = moving_said("the move was done before");
+    const bool was_done = moving_said("the move is already complete");
     serve_and_expect_higher_tokens(to);
     wipe(&(struct moving_masters){0, ALL_MASTERS});
     return !was_done;
@@ -299,7 +299,7 @@ static void fleet_in_another_order_or_without_all_masters_is_not_moved(void **st
     assert_int_equal(moving_run(&(struct moving_masters){0, 1}, &distant, NULL), 1);
     moving_expect_said("has 3 masters and not 1");
     assert_int_equal(moving_run(&distant, &others, NULL), 1);
-    moving_expect_said("no master is of any fleet");
+    moving_expect_said("no master belongs to a fleet");
     expect_higher_tokens(before.port);
 }
 

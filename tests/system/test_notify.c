@@ -154,8 +154,8 @@ static void manager_that_cannot_be_told_holds_up_nothing(void **state)
 
     assert_int_equal(setenv("NOTIFY_SOCKET", "/nobody/is/here", 1), 0);
     service = pawld_start_at(workdir.data, NULL);
-    process_wait_line(service.process, "could not be told READY=1: No such file", TIMEOUT_MS, NULL,
-                      0);
+    process_wait_line(service.process, "cannot notify the service manager of READY=1: No such file",
+                      TIMEOUT_MS, NULL, 0);
     assert_int_equal(call(service.port, "GET", "/livez", NULL, NULL)->status, 200);
     assert_int_equal(process_stop(service.process), 0);
 }

@@ -263,7 +263,7 @@ static void expect_snapshot_refused(enum ending ending)
     machine_disk_unmount(&disk);
     machine_disk_put_back(&disk);
     machine_disk_mount(&disk);
-    expect_refused("pawl.db was put back");
+    expect_refused("pawl.db or its log was restored");
     machine_disk_unmount(&disk);
 }
 
@@ -292,7 +292,7 @@ static void database_that_is_put_back_while_it_serves_grants_nothing_more(void *
         wait_ms(50);
     }
     end_it(STOPPED);
-    expect_refused("something else than pawld");
+    expect_refused("another program than pawld");
 }
 
 /* The original files, inodes and all, moved aside by a rename before the floor. */
@@ -309,7 +309,7 @@ static void file_from_before_a_floor_is_refused(void **state)
     run_script("rm \"$0\"/pawl.* && mv \"$1\"/pawl.* \"$0\"");
     expect_refused("from before a pawld init");
     forget_record();
-    expect_refused("pawl.witness was put back");
+    expect_refused("pawl.witness was restored");
 }
 
 static void expect_kept(const char *script, enum ending ending)
@@ -425,53 +425,54 @@ static void records_of_folders_that_are_gone_are_removed(void **state)
     }
 
 static const struct CMUnitTest cases[] = {
-    ROW(whole_folder_killed, .words = "pawl.witness was put back", .ending = KILLED,
+    ROW(whole_folder_killed, .words = "pawl.witness was restored", .ending = KILLED,
         .back = "rm -f \"$0\"/pawl.db-*; " IN_PLACE("*")),
-    ROW(whole_folder_stopped, .words = "pawl.witness was put back", .ending = STOPPED,
+    ROW(whole_folder_stopped, .words = "pawl.witness was restored", .ending = STOPPED,
         .stops_first = true, .back = IN_PLACE("pawl.db pawl.witness")),
-    ROW(whole_folder_on_the_same_boot, .words = "pawl.db was put back", .ending = STOPPED,
-        .stops_first = true, .keeps_record = true, .back = IN_PLACE("pawl.db pawl.witness")),
-    ROW(whole_folder_by_tar, .words = "pawl.witness was put back", .ending = STOPPED,
+    ROW(whole_folder_on_the_same_boot, .words = "pawl.db or its log was restored",
+        .ending = STOPPED, .stops_first = true, .keeps_record = true,
+        .back = IN_PLACE("pawl.db pawl.witness")),
+    ROW(whole_folder_by_tar, .words = "pawl.witness was restored", .ending = STOPPED,
         .stops_first = true,
         .back = "tar -C \"$1\" -cf \"$1.tar\" . && tar -C \"$0\" -xpf \"$1.tar\" --overwrite"),
     ROW(whole_folder_by_rename, .words = "is a copy", .ending = STOPPED, .stops_first = true,
         .back = "cd \"$1\" && mv -f pawl.db pawl.witness \"$0\""),
-    ROW(database_in_place, .words = "pawl.db was put back", .ending = STOPPED, .stops_first = true,
-        .back = IN_PLACE("pawl.db")),
+    ROW(database_in_place, .words = "pawl.db or its log was restored", .ending = STOPPED,
+        .stops_first = true, .back = IN_PLACE("pawl.db")),
     ROW(database_by_rename, .words = "is a copy", .ending = STOPPED, .stops_first = true,
         .back = "mv -f \"$1/pawl.db\" \"$0/pawl.db\""),
-    ROW(database_under_a_newer_log, .words = "something else than pawld", .ending = KILLED,
+    ROW(database_under_a_newer_log, .words = "another program than pawld", .ending = KILLED,
         .stops_first = true, .back = IN_PLACE("pawl.db")),
     /* A page that the log lacks is lost then, and a change of mode hides the ctime. */
-    ROW(database_under_the_log_of_a_later_checkpoint, .words = "pawl.db was put back",
+    ROW(database_under_the_log_of_a_later_checkpoint, .words = "pawl.db or its log was restored",
         .ending = KILLED, .stops_first = true, .keeps_record = true, .restarts = true,
         .back = IN_PLACE("pawl.db") " && chmod g+r \"$0/pawl.db\""),
-    ROW(database_with_its_log, .words = "pawl.db was put back", .ending = KILLED,
+    ROW(database_with_its_log, .words = "pawl.db or its log was restored", .ending = KILLED,
         .back = IN_PLACE("pawl.db pawl.db-wal")),
-    ROW(database_with_its_witness, .words = "pawl.db was put back", .ending = KILLED,
+    ROW(database_with_its_witness, .words = "pawl.db or its log was restored", .ending = KILLED,
         .back = IN_PLACE("pawl.db pawl.witness") " && rm \"$0/pawl.db-wal\""),
-    ROW(log_alone, .words = "pawl.db was put back", .ending = KILLED,
+    ROW(log_alone, .words = "pawl.db or its log was restored", .ending = KILLED,
         .back = IN_PLACE("pawl.db-wal")),
-    ROW(log_with_its_witness, .words = "pawl.witness was put back", .ending = KILLED,
+    ROW(log_with_its_witness, .words = "pawl.witness was restored", .ending = KILLED,
         .back = IN_PLACE("pawl.db-wal pawl.witness")),
     ROW(witness_alone, .words = "pawl.witness is older", .ending = KILLED,
         .back = IN_PLACE("pawl.witness")),
-    ROW(log_removed, .words = "pawl.db was put back", .ending = KILLED,
+    ROW(log_removed, .words = "pawl.db or its log was restored", .ending = KILLED,
         .back = "rm \"$0\"/pawl.db-*"),
     ROW(log_and_witness_removed, .words = "is a copy", .ending = KILLED,
         .back = "rm \"$0\"/pawl.db-* \"$0/pawl.witness\""),
     ROW(database_and_witness_removed, .words = "is gone", .ending = KILLED,
         .back = "rm \"$0/pawl.db\" \"$0/pawl.witness\""),
-    ROW(page_of_the_database, .words = "something else than pawld", .ending = KILLED,
+    ROW(page_of_the_database, .words = "another program than pawld", .ending = KILLED,
         .stops_first = true,
         .back =
             "touch -r \"$0/pawl.db\" \"$1/time\" && "
             "dd if=\"$1/pawl.db\" of=\"$0/pawl.db\" bs=4096 skip=1 seek=1 count=1 conv=notrunc && "
             "touch -r \"$1/time\" \"$0/pawl.db\""),
-    ROW(page_of_the_log, .words = "pawl.db was put back", .ending = KILLED,
+    ROW(page_of_the_log, .words = "pawl.db or its log was restored", .ending = KILLED,
         .back = "dd if=\"$1/pawl.db-wal\" of=\"$0/pawl.db-wal\" bs=4096 count=2 conv=notrunc && "
                 "truncate -r \"$1/pawl.db-wal\" \"$0/pawl.db-wal\""),
-    ROW(reflink_clone_in_place, .words = "pawl.witness was put back", .ending = STOPPED,
+    ROW(reflink_clone_in_place, .words = "pawl.witness was restored", .ending = STOPPED,
         .stops_first = true, .reflinks = true,
         .back = "cd \"$1\" && for f in pawl.db pawl.witness; do cp -p --reflink=always $f "
                 "\"$0/$f\"; done"),

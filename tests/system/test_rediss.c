@@ -277,7 +277,7 @@ static void rediss_master_of_a_stranger_stays_out(void **state)
     init_over_tls();
     certify("theirs", "stranger");
     secure(0, "stranger", "127.0.0.1", "no");
-    expect_out("its certificate is not believed");
+    expect_out("its certificate is not trusted");
 }
 
 static void rediss_master_of_another_name_stays_out(void **state)
@@ -285,7 +285,7 @@ static void rediss_master_of_another_name_stays_out(void **state)
     secure_all("127.0.0.1", "no");
     init_over_tls();
     secure(0, "pawld", "127.0.0.1", "no");
-    expect_out("its certificate is not believed: IP address mismatch");
+    expect_out("its certificate is not trusted: IP address mismatch");
 }
 
 static void rediss_master_without_tls_stays_out(void **state)

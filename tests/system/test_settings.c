@@ -112,7 +112,7 @@ static void each_mistake_of_a_file_is_told_with_its_line(void **state)
     assert_printed("pawld.conf:1: max-waiters takes a number from 0 to ");
     assert_printed("pawld.conf:3: nonsense: no such setting");
     assert_printed("pawld.conf:4: workers takes a number from 1 to 64, not '65'");
-    assert_printed("pawld.conf:6: max-counters is there a second time");
+    assert_printed("pawld.conf:6: max-counters is given twice");
     assert_printed("pawld.conf:8: host: the file has no sections");
     assert_not_printed(" = "); /* the present settings */
 }

@@ -96,7 +96,7 @@ static void clients_wait_while_descriptors_are_out(void **state)
         crowd[i] = http_connect(service.port);
         assert_true(http_send(crowd[i], request, strlen(request)));
     }
-    process_wait_line(service.process, "clients have to wait to be accepted: Too many open files",
+    process_wait_line(service.process, "new clients wait to be accepted: Too many open files",
                       TIMEOUT_MS, NULL, 0);
     for (; served < CROWD && answers(crowd[served], 500); served++)
         ;
@@ -113,7 +113,7 @@ static void clients_wait_while_descriptors_are_out(void **state)
         http_close(crowd[i]);
     grant = call_acquire(service.port, "after", NULL);
     assert_int_equal(grant->status, 201);
-    assert_int_equal(lines_with("clients have to wait to be accepted"), 1);
+    assert_int_equal(lines_with("new clients wait to be accepted"), 1);
     assert_int_equal(process_stop(service.process), 0);
 }
 

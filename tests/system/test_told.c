@@ -84,7 +84,7 @@ static void a_service_says_that_an_init_is_running_and_what_it_waits_for(void **
         fail_msg("/readyz says %s", call(port, "GET", "/readyz", NULL, NULL)->body);
     for (unsigned i = 0; i < MASTERS; i++)
         masters_wait(port, i, "refused", "init");
-    process_wait_line(init, "goes on", 10000, NULL, 0);
+    process_wait_line(init, "continues:", 10000, NULL, 0);
     masters_wait_all_active(port, MASTERS);
     expect_logged("master 3 (", true);
     expect_logged("pawld init or pawld move is running on this master", true);
@@ -97,7 +97,7 @@ static void no_survivor_of_a_short_init_is_called_replaced(void **state)
     lose_a_majority(100);
     for (int times = 0; times < 3; times++) {
         struct process *init = begin_token_floor();
-        process_wait_line(init, "goes on", 10000, NULL, 0);
+        process_wait_line(init, "continues:", 10000, NULL, 0);
         masters_wait_all_active(port, MASTERS);
         fleet_command(0, "FLUSHALL");
         fleet_command(1, "FLUSHALL");

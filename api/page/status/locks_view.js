@@ -49,7 +49,7 @@ function extent() {
 export const locksProblem = () =>
     locks.problem && h('p', { class: 'fault', role: 'alert' },
         locks.problem.type === 'not-allowed' && locks.prefix === ''
-            ? 'This key is not for all names. Search on the page Locks, with a prefix that the key reaches.'
+            ? 'This key does not cover all names. Search on the page Locks, with a prefix of the key.'
             : locks.problem.message);
 
 const ranking = (title, rows, words, none) =>

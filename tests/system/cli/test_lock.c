@@ -87,7 +87,7 @@ static void readers_run_side_by_side_and_a_writer_alone(void **state)
 /* A command that was not meant never runs: "0" is its exit code here. */
 static void dashes_belong_to_the_command_behind_the_name(void **state)
 {
-    static const char refused[] = "stands between the name and '--'. Say pawl lock ";
+    static const char refused[] = "between the name and '--'. Use pawl lock ";
     static const struct {
         const char *words;
         const char *out; /* NULL: refused */

@@ -161,8 +161,8 @@ static void break_that_is_agreed_to_too_late_breaks_nothing(void **state)
     call_give_back(locking.service.port, "a", &shown_one);
     struct grant next = call_grant(locking.service.port, "a", NULL);
     type_text("yes\n");
-    expect_shown("pawl: another grant has the lock by now, and nothing was changed: look at it "
-                 "again with pawl show");
+    expect_shown(
+        "pawl: another grant has the lock now, and nothing was changed: check with pawl show");
     expect_shown("code 125");
     call_expect_held(locking.service.port, "a", &next);
 }

@@ -34,8 +34,8 @@ static void command_is_started_anew_under_a_fresh_token_at_the_cap(void **state)
     assert_int_equal(locking_shell("\"$PAWL\" --server $FEW lock --ttl 600ms a -- " WORK), 4);
     locking_expect_text("tokens", "1\n2\n3\n");
     locking_expect_text("asked", "1\n2\n");
-    locking_expect_words("err", "pawl: ended the command: the lock was extended as often as is "
-                                "allowed\npawl: got a: token 2\n");
+    locking_expect_words("err", "pawl: ended the command: the lock has reached its extension "
+                                "limit\npawl: got a: token 2\n");
 }
 
 /* Another one waits for the lock, and has it in between. */

@@ -139,7 +139,7 @@ class WhatIsShown(Case):
         before = self.acquire(pawld, "reports/daily", owner="cron@db-3", ttl_ms=200000)
         top = self.top(pawld.url, rows=40, columns=120)
         top.shows(rf"live: \S+:{pawld.port}", rf"^reports/daily +{before['token']} +over .* cron@db-3$")
-        self.assertEqual(top.lines()[0], "grants locks: 3 of 3 masters vote, 2 are a majority")
+        self.assertEqual(top.lines()[0], "grants locks: 3 of 3 masters vote, 2 are needed")
         top.shows(rf"^redis://127.0.0.1:{fleet.ports[2]} +active ")
         grant = self.acquire(pawld, "orders/42", owner="worker-7", ttl_ms=200000)
         top.shows(rf"^orders/42 +{grant['token']} +(just now|[1-9]\S* s|\d+ min) .* worker-7$")
@@ -156,7 +156,7 @@ class WhatIsShown(Case):
         top.press(b"e")
         top.shows(f"  granted   {held} worker-7$")
         fleet.processes[0].kill()
-        top.shows(r"^grants locks: 2 of 3 masters vote, 2 are a majority; if one more fails, no lock can ", rf"^  redis://127.0.0.1:{fleet.ports[0]}: ")
+        top.shows(r"^grants locks: 2 of 3 masters vote, 2 are needed; if one more fails, no lock can ", rf"^  redis://127.0.0.1:{fleet.ports[0]}: ")
         fleet.processes[1].kill()
         top.shows(r"^grants no lock: 1 of 3 masters vote")
 
@@ -256,7 +256,7 @@ class ServerThatGoes(Case):
         top.shows(r"^orders/42 +\d+ .* worker-7$")
         refused = self.top(url, *options)
         self.assertEqual(refused.wait(), 125)
-        self.assertIn(b"the key watcher is not for all names", refused.output)
+        self.assertIn(b"the key watcher does not cover all names", refused.output)
         self.assertNotIn(OPENS, refused.output)
 
 
@@ -328,7 +328,7 @@ class WithoutTerminal(Case):
         done = self.once(pawld)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.split("\n")
-        self.assertEqual(lines[0], "grants locks: 3 of 3 masters vote, 2 are a majority")
+        self.assertEqual(lines[0], "grants locks: 3 of 3 masters vote, 2 are needed")
         self.assertIn("30 LOCKS held, held longest first", lines)
         self.assertEqual(sum(line.startswith("orders/") for line in lines), 30)
         self.assertNotIn("\x1b", done.stdout)

@@ -116,7 +116,7 @@ static void lock_that_is_not_held_any_more_is_lost(void **state)
                                "PAWL_LOCK_ID=not-the-id-of-any-lock-of-mine; ";
     char script[LOCKING_SCRIPT_BYTES];
     snprintf(script, sizeof(script), "%s\"$PAWL\" release", gone);
-    expect_error(script, EXIT_LOST, "not held any more");
+    expect_error(script, EXIT_LOST, "no longer held under this lock id");
     snprintf(script, sizeof(script), "%s\"$PAWL\" extend", gone);
     expect_error(script, EXIT_LOST, "no longer held under this lock id and token: stop");
 }
@@ -129,7 +129,7 @@ static void lock_id_of_another_lock_is_not_taken_from_the_environment(void **sta
     snprintf(script, sizeof(script), "%s\"$PAWL\" acquire b >/dev/null; \"$PAWL\" release b",
              has_a);
     expect_error(script, EXIT_ERROR,
-                 "pawl: PAWL_LOCK_ID is of another lock than b: give its own with --lock-id");
+                 "pawl: PAWL_LOCK_ID belongs to another lock than b: use --lock-id");
     expect_refused("lock --quiet c \"$PAWL\" extend d", "another lock than d");
     expect_exit("\"$PAWL\" lock --all e f -- sh -c '\"$PAWL\" release e f'", 0);
     snprintf(script, sizeof(script), "%s\"$PAWL\" release a",
@@ -143,7 +143,7 @@ static void lock_of_somebody_else_is_broken(void **state)
     expect_output("\"$PAWL\" break --yes a", "broke a, token 1\n");
     expect_output("\"$PAWL\" --json break -y b", "{\"released\":true,\"token\":1}\n");
     expect_exit("\"$PAWL\" lock -n a sh -c '[ $PAWL_TOKEN -gt 1 ]'", 0);
-    expect_error("\"$PAWL\" break --yes a", EXIT_LOST, "pawl: nobody holds a\n");
+    expect_error("\"$PAWL\" break --yes a", EXIT_LOST, "pawl: a is not held\n");
 }
 
 static void break_without_a_terminal_has_to_say_yes(void **state)
@@ -205,7 +205,7 @@ static void watch_ends_as_soon_as_the_lock_is_as_asked(void **state)
     expect_output("\"$PAWL\" acquire --ttl 300ms --why me a >grant; "
                   "\"$PAWL\" watch --until free a",
                   "a: held under token 1 by me\na: free\n");
-    expect_refused("watch --until gone a", "pawl: --until is free or held, and not 'gone'\n");
+    expect_refused("watch --until gone a", "pawl: --until is free or held, not 'gone'\n");
     expect_refused("watch a 3>/dev/full >&3", "pawl: cannot write to standard output");
 }
 
@@ -232,12 +232,12 @@ static void counter_gives_each_value_once(void **state)
     expect_output("\"$PAWL\" counter next --json x",
                   "{\"name\":\"x\",\"value\":102,\"count\":1}\n");
     expect_output("\"$PAWL\" counter list", "NAME  VALUE\nx     102\n");
-    expect_refused("counter show y", "begin with pawl counter next\n");
+    expect_refused("counter show y", "start it with pawl counter next\n");
 }
 
 static void fleet_is_shown_with_its_masters(void **state)
 {
-    expect_line("\"$PAWL\" fleet", "grants locks: 1 of 1 masters vote, 1 are a majority\n");
+    expect_line("\"$PAWL\" fleet", "grants locks: the only master votes\n");
     expect_line("\"$PAWL\" fleet", "active");
     expect_line("\"$PAWL\" fleet --json", "\"ready\":true");
 }
@@ -256,11 +256,11 @@ static void finding_of_a_master_has_its_name(void **state)
 static void refusals_are_told_in_words_of_the_command_line(void **state)
 {
     expect_refused("acquire --ttl 2h a",
-                   "pawl: the lease is longer than the fleet allows: use --ttl 5m, or less\n");
+                   "pawl: the lease is longer than the fleet allows: use --ttl 5m or less\n");
     expect_refused("lock --ttl 2h a true", "use --ttl 5m");
-    expect_refused("--server $PAWL_SERVER/x show a", "--server is the address of a pawld\n");
+    expect_refused("--server $PAWL_SERVER/x show a", "is --server the address of a pawld?\n");
     expect_refused("--server http://pawl.localhost:${PAWL_SERVER##*:} show a",
-                   "pawl: the server is not known by the name in --server: ");
+                   "pawl: the server does not accept the name in --server: ");
 }
 
 static void names_that_none_can_have_are_called_names(void **state)
@@ -304,7 +304,16 @@ static void verb_that_is_not_there_is_guessed(void **state)
         snprintf(sentence, sizeof(sentence), "Did you mean pawl %s", rows[i][1]);
         expect_refused(rows[i][0], sentence);
     }
-    expect_refused("frob", "pawl: there is no verb 'frob'; see pawl --help\n");
+    expect_refused("frob", "pawl: there is no verb 'frob'; see 'pawl --help'\n");
+}
+
+/* Also an option without its value. getopt names the option; pawl names the help. */
+static void wrong_option_names_the_help_of_its_verb(void **state)
+{
+    expect_refused("--frob show a", "pawl: see 'pawl --help'\n");
+    expect_refused("lock --frob a true", "pawl lock: see 'pawl lock --help'\n");
+    expect_refused("acquire a --ttl", "pawl acquire: see 'pawl acquire --help'\n");
+    expect_refused("show", "pawl: the lock name is missing; see 'pawl show --help'\n");
 }
 
 static void acquire_runs_no_command(void **state)
@@ -333,7 +342,7 @@ static void masters_that_are_missing_are_a_matter_of_pawl_fleet(void **state)
     fleet_start(1, REDIS_VOLATILE); /* never made a fleet */
     expect_error_of(
         pawld_start(fleet, NULL), "show a",
-        "pawl: the server knows no majority of its masters: pawl fleet shows the reason\n");
+        "pawl: the server has no majority of its masters: pawl fleet shows the reason\n");
     assert_int_equal(fleet_teardown(state), 0);
 }
 
@@ -469,6 +478,7 @@ static const struct CMUnitTest cases[] = {
     CASE(names_that_none_can_have_are_called_names),
     CASE(json_is_refused_where_it_would_mean_nothing),
     CASE(verb_that_is_not_there_is_guessed),
+    CASE(wrong_option_names_the_help_of_its_verb),
     CASE(acquire_runs_no_command),
     CASE(refusals_are_told_in_words_of_the_command_line),
     CASE(refusal_that_pawl_does_not_know_is_told_as_it_is),

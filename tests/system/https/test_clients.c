@@ -30,10 +30,10 @@ static void client_has_to_show_a_certificate_of_the_authority(void **state)
                 fail_msg("%s was served (%s)", refused[i] ? refused[i] : "none", protocols[p]);
         if (p > 0)
             break; /* the log tells only a few of a kind in a second */
-        process_wait_line(https.pawld, "certificate is refused: .*expired", TIMEOUT_MS, NULL, 0);
-        process_wait_line(https.pawld, "certificate is refused: .*not yet valid", TIMEOUT_MS, NULL,
+        process_wait_line(https.pawld, "certificate was rejected: .*expired", TIMEOUT_MS, NULL, 0);
+        process_wait_line(https.pawld, "certificate was rejected: .*not yet valid", TIMEOUT_MS, NULL,
                           0);
-        process_wait_line(https.pawld, "certificate is refused: .*issuer is unknown", TIMEOUT_MS,
+        process_wait_line(https.pawld, "certificate was rejected: .*issuer is unknown", TIMEOUT_MS,
                           NULL, 0);
     }
 }

@@ -101,7 +101,7 @@ static void bad_files_leave_the_old_ones(void **state)
     https_shell(https.folder, command);
     https_serve((const char *const[]){"--tls-client-ca", ca, "--tls-client", "optional", NULL});
     https_install("second", "first");
-    reload("the certificates stay as they are: the key ");
+    reload("the certificates were not reloaded: the key ");
     expect_shown("first");
     https_install("old-service", "old-service");
     reload("has expired");
@@ -111,10 +111,10 @@ static void bad_files_leave_the_old_ones(void **state)
     reload("No such file");
     expect_shown("first");
     https_shell(https.folder, "echo nonsense > cert.pem");
-    reload("it is no certificate");
+    reload("it is not a certificate");
     https_install("second", "second");
     https_shell(https.folder, "echo nonsense > clients.pem");
-    reload("the authority of clients");
+    reload("the client CA");
     expect_shown("first");
     assert_int_equal(https_ask(https_connect("app", NULL)), 200);
     https_shell(https.folder, command);
@@ -139,7 +139,7 @@ static void chain_that_lost_its_authority_leaves_the_old_one(void **state)
     https_shell(https.folder, command);
     https_serve(NULL);
     https_install("next", "next");
-    reload("the authority between, which the file had before, is missing");
+    reload("the intermediate CA, which the file had before, is missing");
     (void)snprintf(command, sizeof(command), "cat %s/between.pem >>cert.pem", https.certs);
     https_shell(https.folder, command);
     reload("reloaded: certificates");

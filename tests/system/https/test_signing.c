@@ -84,8 +84,7 @@ static void client_cannot_make_itself_another_one(void **state)
     serve_clients_of("root");
     expect_served("honest", true);
     expect_served("forged", false);
-    process_wait_line(https.pawld, "no authority of the CA file signed it itself", TIMEOUT_MS, NULL,
-                      0);
+    process_wait_line(https.pawld, "no CA of the CA file signed it directly", TIMEOUT_MS, NULL, 0);
 }
 
 static void client_that_may_sign_is_refused_by_its_name(void **state)
@@ -93,7 +92,8 @@ static void client_that_may_sign_is_refused_by_its_name(void **state)
     serve_clients_of("root");
     expect_served("old-client", false);
     expect_served("only-signs", false);
-    process_wait_line(https.pawld, "'orders' may sign others .CA:TRUE.; make it again", TIMEOUT_MS,
+    process_wait_line(https.pawld,
+                      "'orders' can sign other certificates .CA:TRUE.; create it again", TIMEOUT_MS,
                       NULL, 0);
 }
 
@@ -202,7 +202,8 @@ static void service_that_may_sign_is_warned_of_and_serves(void **state)
     (void)snprintf(ca, sizeof(ca), "%s/root.pem", https.certs);
     https_install("old-service-ca", "old-service-ca");
     https_serve((const char *const[]){"--tls-client-ca", ca, "--tls-client", "optional", NULL});
-    assert_true(process_wrote(https.pawld, "warning .*cert.pem: it may sign others .CA:TRUE."));
+    assert_true(
+        process_wrote(https.pawld, "warning .*cert.pem: it can sign other certificates .CA:TRUE."));
     assert_true(process_wrote(https.pawld, "warning .*root.pem: it has no path length"));
     https_stop();
     https_install("first", "first");

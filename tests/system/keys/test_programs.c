@@ -37,8 +37,7 @@ static void pawl_takes_its_key_from_the_environment_or_a_file(void **state)
 
 static void pawl_says_what_the_key_may_not(void **state)
 {
-    keys_expect_said("$PAWL acquire jobs/1", keys.owner, 125,
-                     "none of its prefixes is the beginning of");
+    keys_expect_said("$PAWL acquire jobs/1", keys.owner, 125, "No prefix of the key");
     keys_expect_said("$PAWL acquire orders/1", keys.slow, 125, "the key slow has the role read");
     keys_expect_said("$PAWL list", "pawl_owner_wrong", 125,
                      "pawl: the server does not know the key in PAWL_KEY");
@@ -46,7 +45,7 @@ static void pawl_says_what_the_key_may_not(void **state)
                      "$DIR/wrong",
                      keys.owner, 125, "does not know the key in the file of --key-file");
     keys_expect_said("$PAWL list", keys.owner, 125,
-                     "pawl: the key owner is not for all names: list names that begin with one");
+                     "pawl: the key owner does not cover all names: use pawl list PREFIX");
     keys_expect_said("$PAWL counter list", keys.owner, 125, "pawl counter list PREFIX");
     keys_expect_said("$PAWL list orders/", keys.owner, 0, "NAME");
 }
@@ -138,8 +137,7 @@ static void python_client_sends_its_key(void **state)
         "token 1\nnot-allowed cannot acquire jobs/1: The key owner is for other names");
     char *said = text_read(workdir.said, 0);
     assert_non_null(strstr(said, "key-required cannot acquire orders/6: Send the key"));
-    assert_non_null(
-        strstr(said, "key-required cannot acquire orders/6: The key is not known here"));
+    assert_non_null(strstr(said, "key-required cannot acquire orders/6: The key is unknown"));
     assert_non_null(strstr(said, "a key is one word"));
     free(said);
 }
@@ -166,7 +164,7 @@ static void node_client_sends_its_key(void **state)
         fail_msg("ended with %d and said: %s", status, said);
     assert_non_null(strstr(said, "Refused key-required cannot acquire orders/8: Send the key"));
     assert_non_null(
-        strstr(said, "Refused key-required cannot acquire orders/8: The key is not known here"));
+        strstr(said, "Refused key-required cannot acquire orders/8: The key is unknown"));
     assert_non_null(strstr(said, "a key is one word"));
     free(said);
 }

@@ -126,7 +126,7 @@ describe('page', { concurrency: 3 }, () => {
         await accessible(page, 'sign-in');
         await page.getByLabel('Key', { exact: true }).fill('pawl_reader_wrong');
         await page.keyboard.press('Enter');
-        await seen(page, /The key is not known here/);
+        await seen(page, /The key is unknown/);
         await accessible(page, 'sign-in with a wrong key');
         await page.getByLabel('Key', { exact: true }).fill(key);
         await page.keyboard.press('Enter');
@@ -207,7 +207,7 @@ describe('page', { concurrency: 3 }, () => {
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByLabel('Key', { exact: true }).fill(key);
         await page.keyboard.press('Enter');
-        await seen(page, /This key is not for all names/);
+        await seen(page, /This key does not cover all names/);
         await page.getByLabel('Names that begin with').fill('orders/');
         await seen(page, 'worker-7');
         await page.clean();

@@ -120,7 +120,7 @@ static void expect_change(struct master_fixture *fixture, const char *commands, 
 
 static void probe_notices_that_the_marker_is_gone(void **state)
 {
-    expect_change(*state, "DEL pawl:fleet", "Its marker is gone.");
+    expect_change(*state, "DEL pawl:fleet", "Its marker was removed.");
 }
 
 static void probe_notices_a_replica_and_its_end(void **state)
@@ -196,7 +196,7 @@ static void probe_notices_that_the_master_was_admitted_anew(void **state)
 static void probe_leaves_a_master_alone_that_this_server_takes_back(void **state)
 {
     struct master_fixture *fixture = *state;
-    expect_change(fixture, "DEL pawl:fleet", "Its marker is gone.");
+    expect_change(fixture, "DEL pawl:fleet", "Its marker was removed.");
     const struct fence_view view = {{3}};
     const struct fence_rejoin_request mark = {
         .step = FENCE_REJOIN_MARK,

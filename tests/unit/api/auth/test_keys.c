@@ -111,7 +111,7 @@ static void what_is_wrong_with_a_line_is_said(void **state)
     refuse("deploy", "role=lock prefix=* burst=5", "rate=");
     refuse("deploy", "role=lock prefix=* held=10001", "1 to 10000");
     refuse("deploy", "role=lock prefix=* subject=", "common name");
-    refuse("deploy", "role=lock prefix=* lease=5", "not known");
+    refuse("deploy", "role=lock prefix=* lease=5", "is unknown");
     refuse("deploy", "role=lock prefix=* orders/", "no '='");
     refuse("deploy", "hash=x role=lock prefix=*", "twice");
 }
@@ -164,7 +164,7 @@ static void line_that_does_not_end_refuses_the_file(void **state)
     char text[512];
     (void)snprintf(text, sizeof(text), "deploy hash=%s role=lock prefix=o", hash);
     assert_int_equal(parse(text), FENCE_EINVAL);
-    assert_non_null(strstr(why, "keys:1: the last line does not end"));
+    assert_non_null(strstr(why, "keys:1: the last line has no line break"));
     assert_int_equal(parse("# no keys"), FENCE_EINVAL);
     assert_int_equal(parse(""), 0);
 }

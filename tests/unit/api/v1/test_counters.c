@@ -142,10 +142,10 @@ static void detail_with_the_longest_name_is_whole(void **state)
     memset(name, 'x', FENCE_RESOURCE_MAX);
     next.error = FENCE_ESPENT;
     assert_int_equal(ask("POST", name, ""), 409);
-    assert_said("last value that was given out.\"");
+    assert_said("last value that was issued.\"");
     next.error = FENCE_EMISCOUNTED;
     assert_int_equal(ask("POST", name, ""), 409);
-    assert_said("last value that was given out, or higher.\"");
+    assert_said("last value that was issued, or higher.\"");
 }
 
 static void failures_of_the_service_speak_of_no_lock(void **state)
@@ -153,7 +153,8 @@ static void failures_of_the_service_speak_of_no_lock(void **state)
     expect_problem(FENCE_ENOQUORUM, 503, "urn:pawl:no-quorum",
                    "\"masters\":[\"granted\",\"down\",\"timeout\"]");
     assert_null(strstr(loop.response, " lock"));
-    expect_problem(FENCE_ECONTENDED, 409, "urn:pawl:contended", "Several servers counted at once");
+    expect_problem(FENCE_ECONTENDED, 409, "urn:pawl:contended",
+                   "Several servers counted at the same time");
     assert_null(strstr(loop.response, " lock"));
     expect_problem(FENCE_EBUSY, 429, "urn:pawl:busy", "Retry-After: 1\r\n");
     expect_problem(FENCE_ENOTREADY, 503, "urn:pawl:not-ready", "Retry-After: 1\r\n");

@@ -217,7 +217,7 @@ static void wrong_cursor_is_told_to_start_anew(void **state)
     next.error = FENCE_EINVAL;
     assert_int_equal(ask("?cursor=x"), 400);
     assert_said("urn:pawl:invalid");
-    assert_said("restart the listing without a cursor");
+    assert_said("Restart the listing without a cursor");
 }
 
 static void no_quorum_names_each_masters_part(void **state)

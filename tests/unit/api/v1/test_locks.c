@@ -123,7 +123,7 @@ static void release_passes_on_how_long_it_keeps_the_name_closed(void **state)
     assert_int_equal(locks.seen.keep_ms, 0);
     assert_int_equal(loop_ask(locks_request("DELETE", "x?keep_ms=86400001", ID_LINE, "")), 400);
     assert_int_equal(loop_ask(locks_request("DELETE", "x?keep_ms=1&force=true", ID_LINE, "")), 400);
-    assert_said("a break opens the name at once");
+    assert_said("A break opens the name immediately");
 }
 
 static void lock_id_of_kept_locks_is_nobodys(void **state)

@@ -158,11 +158,11 @@ static void ttl_beyond_the_fleets_names_its_bound(void **state)
 {
     locks.next.error = FENCE_ETTL;
     assert_int_equal(loop_ask(locks_request("POST", "x", "", "")), 400);
-    assert_said("ttl_ms is longer than the fleet allows; ask for at most 300000.");
+    assert_said("ttl_ms is longer than the fleet allows. Send at most 300000.");
     assert_said("\"ttl_max_ms\":300000");
     locks.next.delay_ms = 5000;
     assert_int_equal(loop_ask(locks_request("POST", "x", "", "")), 400);
-    assert_said("ttl_ms and delay_ms together are longer than the fleet allows; ask for at most "
+    assert_said("ttl_ms and delay_ms together are longer than the fleet allows. Send at most "
                 "300000.");
 }
 

@@ -46,26 +46,25 @@ static void each_problem_that_pawl_knows_says_what_to_type(void **state)
     } rows[] = {
         {API_PROBLEM_KEY_REQUIRED,
          "the server asks for a key: name its file with --key-file, or set PAWL_KEY"},
-        {API_PROBLEM_RATE, "the key has used up the calls that its rate allows: try again later"},
+        {API_PROBLEM_RATE, "the key has used up its rate of calls: retry later"},
         {API_PROBLEM_NO_QUORUM,
          "too few masters took part: retry later; pawl fleet shows their problems"},
         {API_PROBLEM_NOT_READY,
-         "the server knows no majority of its masters: pawl fleet shows the reason"},
-        {API_PROBLEM_TOO_SLOW, "the lease had run out before it could be handed over: try again, "
-                               "or with a longer --ttl"},
-        {API_PROBLEM_BUSY, "the server takes no more calls at the moment: try again later"},
-        {API_PROBLEM_WAITERS,
-         "the server lets no more calls wait: try again later, or with --nonblock"},
+         "the server has no majority of its masters: pawl fleet shows the reason"},
+        {API_PROBLEM_TOO_SLOW,
+         "the lease ended before the masters had answered: retry, or use a longer --ttl"},
+        {API_PROBLEM_BUSY, "the server has reached its limit of calls: retry later"},
+        {API_PROBLEM_WAITERS, "the queue of waiters is full: retry later, or use --nonblock"},
         {API_PROBLEM_LOCK_LOST, "the lock is no longer held under this lock id and token: stop the "
                                 "work, and acquire the lock again"},
-        {API_PROBLEM_TOKEN_MISMATCH, "another grant has the lock by now, and nothing was changed: "
-                                     "look at it again with pawl show"},
-        {API_PROBLEM_NO_COUNTER, "nothing was ever counted under this name: check its spelling, or "
-                                 "begin with pawl counter next"},
-        {API_PROBLEM_CROSS_SITE, "the server is not known by the name in --server: say its IP "
-                                 "address there, or start pawld with --host and this name"},
+        {API_PROBLEM_TOKEN_MISMATCH,
+         "another grant has the lock now, and nothing was changed: check with pawl show"},
+        {API_PROBLEM_NO_COUNTER,
+         "this counter does not exist: check its spelling, or start it with pawl counter next"},
+        {API_PROBLEM_CROSS_SITE, "the server does not accept the name in --server: use its IP "
+                                 "address, or start pawld with --host and this name"},
         {API_PROBLEM_NOT_FOUND,
-         "nothing is known there under this path: --server is the address of a pawld"},
+         "the server does not know this path: is --server the address of a pawld?"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         fail_with(rows[i].problem);
