@@ -1,5 +1,5 @@
-/* Callers and their keys, for an HTTP server: finds the key of each request, and says what it may
- * do. Each worker has one of its own; they share the keyring.
+/* Callers and their keys, for an HTTP server: finds the key of each request, and its rights. Each
+ * worker has its own; all workers share the keyring.
  *
  *     two Authorization headers    400 invalid             on each path and method alike
  *     no key                       401 key-required        the same
@@ -34,14 +34,13 @@ const struct api_access *api_auth_access(const struct api_auth *auth);
 
 /* ---- what a handler asks ------------------------------------------------------------------ */
 
-/* Reports whether the caller has @right on @name, which is a resource, or the beginning of those
- * that a listing shows. The route's own right on a name of the path is looked at before its
- * handler, by api_input_resource(). FENCE_EINVAL: not allowed, answered. */
+/* Reports whether the caller has @right on @name: a resource, or the prefix of a listing. The
+ * route's own right on a name of the path is looked at before its handler, by api_input_resource().
+ * FENCE_EINVAL: not allowed, answered. */
 FENCE_CHECKED int api_auth_require(struct api_request *request, enum api_right right,
                                    const char *name);
 
-/* Reports whether the caller may read @name at all: for lists that leave out what it may not see.
- */
+/* Reports whether the caller may read @name: for lists that leave out other names. */
 bool api_auth_may_read(struct api_request *request, const char *name);
 
 /* Reports whether the caller is known: always, where the server has no keys. */
@@ -59,12 +58,12 @@ bool api_auth_sees_key(struct api_request *request, const char *key_id);
 FENCE_CHECKED int api_auth_reserve(struct api_request *request, const char *lock_id,
                                    const char *const resources[], unsigned count);
 
-/* The same for one of the first @seats seats of @name, whichever it will be. A seat of those that
- * @lock_id holds already is the one that the call will return. */
+/* The same for one of the first @seats seats of @name, whichever it will be. If @lock_id already
+ * holds one of these seats, the call returns that seat. */
 FENCE_CHECKED int api_auth_reserve_seat(struct api_request *request, const char *lock_id,
                                         const char *name, unsigned seats);
 
-/* One of those was granted for @ttl_ms. What is not is given back with the request. */
+/* One of those was granted for @ttl_ms. The other reservations end with the request. */
 void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
                       uint32_t ttl_ms);
 

@@ -132,7 +132,7 @@ static int read_key_id(struct reading *reading, const char *id)
     return 0;
 }
 
-/* What reaches to the end of the line. */
+/* The rest of the line. */
 static int read_subject(struct reading *reading, const char *subject)
 {
     const size_t len = strlen(subject);

@@ -30,7 +30,7 @@ enum {
 
 struct api_key {
     atomic_uint refs;
-    char id[FENCE_KEY_ID_MAX + 1]; /* what stands behind the id is zero */
+    char id[FENCE_KEY_ID_MAX + 1]; /* padded with zeros */
     struct api_digest digest;
     enum api_right right; /* its role */
     unsigned prefixes_count;
@@ -39,8 +39,8 @@ struct api_key {
     uint32_t burst;                             /* calls at once; not 0 where rate is not */
     uint32_t held;                              /* locks at once; 0: no cap */
     const char *subject;                        /* subject of a client certificate; NULL: none */
-    struct api_usage *usage; /* what it used up; shared with its successor of the same id */
-    char line[];             /* what the pointers point into */
+    struct api_usage *usage; /* its usage; shared with its successor of the same id */
+    char line[];             /* the text that the pointers point into */
 };
 
 /* Reads a line that is neither blank nor a comment. The caller has the one reference. FENCE_EINVAL:

@@ -21,7 +21,8 @@ enum {
 struct api_keys {
     atomic_uint refs;
     unsigned count;
-    unsigned char seed[crypto_shorthash_KEYBYTES]; /* of the hash of ids: callers send any */
+    unsigned char
+        seed[crypto_shorthash_KEYBYTES]; /* seed of the hash of ids, because callers choose ids */
     struct api_key *keys[API_KEYS_MAX];
     uint16_t slots[SLOTS]; /* number of a key plus 1; 0, or FREE: free */
 };

@@ -15,10 +15,11 @@ enum {
 struct api_keys;
 
 /* Reads the file @path. A line that begins with # is a comment. The file must be a regular one that
- * belongs to root or to the user of this process. Nobody but its owner may write it. Its owner and
- * its group may read it, and others may not: who reads it learns who may do what, but no secret.
+ * belongs to root or to the user of this process. Only its owner may write it. Only its owner and
+ * its group may read it: a reader learns the rights of keys, but no secret.
  *
- * The last line must end: what is half written may be valid, and allow more than was meant.
+ * The last line must end with a line break: a truncated line may be valid, and allow more than was
+ * meant.
  *
  * FENCE_EINVAL: the file is wrong; FENCE_EIO: it cannot be read. @ret_why is a sentence then that
  * says where and what to do. FENCE_ENOMEM. */

@@ -29,7 +29,7 @@ enum {
 
 /* A key, taken apart. Wipe it with sodium_memzero() after use. */
 struct api_key_text {
-    char id[FENCE_KEY_ID_MAX + 1]; /* what stands behind the id is zero */
+    char id[FENCE_KEY_ID_MAX + 1]; /* padded with zeros */
     char secret[API_SECRET_LEN + 1];
 };
 

@@ -11,7 +11,7 @@
 #include <sodium.h>
 
 enum {
-    LISTS = 256,    /* of held locks, by their hash */
+    LISTS = 256,    /* lists of held locks, by their hash */
     CALL = 1000000, /* one call in a bucket: what a call a second adds in as many microseconds */
 };
 
@@ -19,15 +19,15 @@ struct held_lock {
     struct held_lock *next;
     struct api_usage_mark mark;
     uint64_t until_us;
-    uint64_t seats; /* of a writer: bits of the seats that it holds; 0: one lock */
+    uint64_t seats; /* a writer's seats, as bits; 0: one lock */
 };
 
 struct api_usage {
     pthread_mutex_t mutex;
     unsigned refs;
     bool begun;     /* the bucket was looked at before */
-    uint64_t level; /* of the bucket; CALL is one call */
-    uint64_t owed;  /* of calls that took more than there was */
+    uint64_t level; /* level of the bucket; CALL is one call */
+    uint64_t owed;  /* debt of calls that took more than the level */
     uint64_t level_at_us;
     unsigned reserved;
     unsigned held;
@@ -242,8 +242,8 @@ static unsigned count_held(struct api_usage *usage, const struct api_usage_mark 
     return held;
 }
 
-/* What a call asks for: @count locks. As many as have one of these marks are held already, but no
- * more than @count. */
+/* The locks that a call asks for: @count. The held ones are those with these marks, at most @count.
+ */
 struct wanted {
     unsigned count;
     const struct api_usage_mark *marks;

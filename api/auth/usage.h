@@ -1,10 +1,10 @@
-/* What a key has used up of its limits: calls of its rate, and locks that it holds. It is of one
- * process, and shared by its workers. A mutex guards it, which is held for a few instructions. A
- * key that is loaded again goes on with the usage of the one before it.
+/* The usage of a key: calls of its rate, and locks that it holds. A usage belongs to one process,
+ * and its workers share it. A mutex guards it, which is held for a few instructions. A key that is
+ * loaded again goes on with the usage of the one before it.
  *
  * A lock counts from the call that asks for it, so that calls at a time cannot pass the cap
- * together. It counts until it is released here, or until its lease is over. What other processes
- * grant, extend and release is not known here.
+ * together. It counts until it is released here, or until its lease is over. Grants,
+ * extensions and releases of other processes are not known here.
  *
  *     reserve --> grant --> release, or the lease is over
  *        '------> cancel
@@ -27,7 +27,7 @@ struct api_usage_mark {
 };
 
 /* The mark of the lock @resource under @lock_id. Callers choose both, so it is SipHash of 128 bits
- * under a random key of this process: nobody can find two grants that count as one. Among 10,000
+ * under a random key of this process: no caller can find two grants that count as one. Among 10,000
  * held locks, two share a mark once in 10^30 times. After sodium_init(). */
 struct api_usage_mark api_usage_mark(const char *lock_id, const char *resource);
 
@@ -59,9 +59,9 @@ FENCE_CHECKED int api_usage_reserve_one_of(struct api_usage *usage,
 /* Gives reserved places back. */
 void api_usage_cancel(struct api_usage *usage, unsigned count);
 
-/* Uses one reserved place for the lock of @mark, until @until_us. No lease becomes
- * shorter by it. One that is there already keeps its own place, and the reserved one is given
- * back. @seats: of a writer, bits of all that it has; 0: it is one lock. */
+/* Uses one reserved place for the lock of @mark, until @until_us. Never shortens a
+ * lease. A known lock keeps its place, and the reserved place is freed. @seats: the seats of a
+ * writer, as bits; 0: one lock. */
 void api_usage_grant(struct api_usage *usage, struct api_usage_mark mark, uint64_t seats,
                      uint64_t until_us);
 
@@ -71,8 +71,8 @@ void api_usage_grant(struct api_usage *usage, struct api_usage_mark mark, uint64
 void api_usage_extend(struct api_usage *usage, struct api_usage_mark mark, uint64_t until_us);
 void api_usage_release(struct api_usage *usage, struct api_usage_mark mark, uint64_t seats);
 
-/* The lock is released, and its name stays closed: it counts until @until_us, and no longer than
- * its lease. */
+/* The lock is released, and its name stays closed: it counts until @until_us, at most until
+ * the end of its lease. */
 void api_usage_keep(struct api_usage *usage, struct api_usage_mark mark, uint64_t until_us);
 
 /* How many are held or reserved. */

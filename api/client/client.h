@@ -1,5 +1,5 @@
-/* What the files of the client share: one HTTP call to one of the servers, its answer, and the lock
- * that others read while it is extended. */
+/* Shared by the files of the client: one HTTP call to one of the servers, its answer, and the lock
+ * that other threads read while it is extended. */
 #ifndef API_CLIENT_CLIENT_H
 #define API_CLIENT_CLIENT_H
 
@@ -31,7 +31,7 @@ enum {
 
 #define CLIENT_TOKEN_MAX ((INT64_C(1) << 53) - 1) /* a pawld gives no higher one */
 
-/* Of https://; "": none. */
+/* For https://; "": none. */
 struct client_tls {
     char ca_file[CLIENT_FILE_MAX];
     char cert[CLIENT_FILE_MAX];
@@ -60,7 +60,7 @@ struct pawl_client {
     char reason[CLIENT_REASON_MAX];
     bool is_named;                     /* @reason has the name of the lock */
     char problem[CLIENT_PROBLEM_MAX];  /* that @reason is of, as JSON; "": of none */
-    char curl_reason[CURL_ERROR_SIZE]; /* of the last request; "": libcurl gave none */
+    char curl_reason[CURL_ERROR_SIZE]; /* reason of the last failure; "": libcurl gave none */
 };
 
 /* ---- forks ----------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ struct client_request {
     int64_t token;                  /* the header; 0: none */
     int64_t if_match;               /* the same */
     int64_t waited_ms;              /* the same */
-    int64_t timeout_ms;             /* of a stream: of its connection */
+    int64_t timeout_ms;             /* for a stream: timeout of its connection */
     const struct client_sink *sink; /* NULL: the answer is taken whole */
 };
 
@@ -97,7 +97,7 @@ struct client_answer {
     int64_t came_ms; /* the same, when all of it was there */
     long status;
     json_t *json;               /* the body; NULL: it is no JSON */
-    char type[CLIENT_TYPE_MAX]; /* of a problem: "held", say; empty: it is none */
+    char type[CLIENT_TYPE_MAX]; /* type of a problem, such as "held"; empty: no problem */
 };
 
 /* Asks the current server once. PAWL_EUNAVAILABLE: no answer came; @client->reached says whether
@@ -266,7 +266,8 @@ struct pawl_lock {
     bool is_lost;             /* an extension found it lost: nothing is left of its validity */
     struct client_held *held; /* NULL: none has the lock */
     pawl_lock *next_held;
-    bool new_grant; /* of a name, by an extension that failed for another one: still to be told */
+    bool new_grant; /* an extension made a new grant of one name and failed for another: not
+                       reported yet */
     size_t count;
     char written[PAWL_NAME_MAX + 1]; /* a writer's name, whose seats and gate are @names; "": it is
                                       * no writer */

@@ -8,7 +8,7 @@
 
 enum {
     LINE_MAX_BYTES = 16384, /* terminated; a pawld writes below 4 KiB */
-    NAME_MAX_BYTES = 32,    /* of an event, terminated */
+    NAME_MAX_BYTES = 32,    /* name of an event, terminated */
     ID_MAX_BYTES = 64,      /* the same */
 };
 
@@ -17,7 +17,7 @@ struct stream {
     void *user;
     bool begun;                /* the answer is a stream */
     bool wrong;                /* it is none of a pawld, or memory is short */
-    char name[NAME_MAX_BYTES]; /* of the event that is read; "": not told yet */
+    char name[NAME_MAX_BYTES]; /* name of the current event; "": not read yet */
     char id[ID_MAX_BYTES];     /* the same */
     char *json;                /* the same; NULL: not told yet */
     size_t len;                /* of @line */

@@ -67,7 +67,7 @@ enum {
 /* How long an acquisition or a watch waits, beside a number of milliseconds. */
 enum {
     PAWL_WAIT = 0,     /* without end. The default, as in all clients. -1 is the same */
-    PAWL_NO_WAIT = -2, /* not at all */
+    PAWL_NO_WAIT = -2, /* does not wait */
 };
 
 enum pawl_error {
@@ -78,7 +78,7 @@ enum pawl_error {
     PAWL_EUNAVAILABLE = -5, /* no server answered, or none has a majority: try later. A lock that
                              * is held stays so until its deadline */
     PAWL_EREFUSED = -6,     /* refused for a reason that waiting does not mend: read the reason */
-    PAWL_EEXHAUSTED = -7,   /* extended as often as is allowed: acquire anew */
+    PAWL_EEXHAUSTED = -7,   /* the extension limit is reached: acquire again */
     PAWL_EPROTOCOL = -8,    /* the answer is not one of a pawld: check the address */
     PAWL_ECANCELLED = -9,   /* pawl_cancel() ended the wait */
     PAWL_EFORKED = -10, /* the client or the lock belongs to the process that this one was forked
@@ -120,8 +120,8 @@ struct pawl_options {
 
     /* For https://. Files in PEM; copied. NULL: the file that PAWL_CA_FILE, PAWL_CERT or
      * PAWL_CERT_KEY names, if that is set */
-    const char *ca_file;  /* whose certificates are believed; none: those of the system */
-    const char *cert;     /* what the client shows; none: nothing */
+    const char *ca_file;  /* CA certificates to trust; default: those of the system */
+    const char *cert;     /* client certificate to present; default: none */
     const char *cert_key; /* its key; none: it is in the file of @cert */
 };
 
@@ -139,7 +139,7 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_options_check(const struct pawl_options *optio
 /* NULL is allowed. */
 PAWL_PUBLIC void pawl_client_free(pawl_client *client);
 
-/* What went wrong with the last call, a sentence; "" if nothing did. Valid until the next call. */
+/* The failure of the last call as a sentence; "" if it succeeded. Valid until the next call. */
 PAWL_PUBLIC const char *pawl_client_reason(const pawl_client *client);
 
 /* The problem (RFC 9457) that a server refused the last call with, as JSON: its "type" is
@@ -151,7 +151,7 @@ PAWL_PUBLIC const char *pawl_client_problem(const pawl_client *client);
 
 typedef struct pawl_lock pawl_lock;
 
-/* Who is in the way of an acquisition. */
+/* The holder that blocks an acquisition. */
 struct pawl_holder {
     const char *name;       /* the lock's; NULL: not known */
     const char *owner;      /* the holder's label; NULL: not known */
@@ -169,12 +169,12 @@ struct pawl_request {
     const char *const *names; /* several are acquired all or none */
     size_t name_count;        /* 1 to PAWL_NAMES_MAX */
     int64_t ttl_ms;           /* 0: the fleet's default */
-    int64_t wait_ms;          /* how long to wait where another one holds it. PAWL_WAIT (0, so the
-                               * default): without end. PAWL_NO_WAIT: not at all */
+    int64_t wait_ms;          /* maximum wait for a held lock. PAWL_WAIT (0, so the default):
+                               * forever. PAWL_NO_WAIT: does not wait */
     const char *owner;        /* a label that others see; NULL: none */
 
-    /* Called at most once, before the wait begins. NULL: nobody wants to know. @holder is valid
-     * during the call. */
+    /* Called at most once, before the wait begins. NULL: not called. @holder is valid during the
+     * call. */
     void (*waiting)(void *user, const struct pawl_holder *holder);
     void *user;
 
@@ -188,13 +188,12 @@ struct pawl_request {
                        * together are at most the fleet's longest lease */
 };
 
-/* Acquires. Repeats where an answer is lost, under the same lock id, so that no lock is left behind
- * that nobody knows of. Where no server answers at all, it gives up after the call timeout. What a
- * gateway answers in place of a pawld (502, 503, 504, 408, a page of HTML), and a connection that
- * it cuts, ends no wait. A wait for a lock that @client itself holds would have no end:
- * PAWL_EREFUSED.
- * PAWL_EHELD, PAWL_EUNAVAILABLE, PAWL_EREFUSED, PAWL_EINVAL, PAWL_ENOMEM,
- * PAWL_EPROTOCOL, PAWL_ECANCELLED. The lock is the caller's: pawl_lock_free(). */
+/* Acquires. If an answer is lost, the call repeats under the same lock id, so that no unknown lock
+ * is left behind. If no server answers, it fails after the call timeout. An answer of a gateway
+ * (502, 503, 504, 408, HTML) or a connection that a gateway closes does not end a wait.
+ * PAWL_EREFUSED: an unlimited wait for a lock that @client itself holds. PAWL_EHELD,
+ * PAWL_EUNAVAILABLE, PAWL_EREFUSED, PAWL_EINVAL, PAWL_ENOMEM, PAWL_EPROTOCOL, PAWL_ECANCELLED. The
+ * lock is the caller's: pawl_lock_free(). */
 PAWL_PUBLIC PAWL_CHECKED int pawl_acquire(pawl_client *client, const struct pawl_request *request,
                                           pawl_lock **ret_lock);
 
@@ -219,11 +218,11 @@ struct pawl_grant {
 PAWL_PUBLIC PAWL_CHECKED int pawl_lock_resume(pawl_client *client, const struct pawl_grant *grant,
                                               pawl_lock **ret_lock);
 
-/* Extends all names of @lock by @ttl_ms from now on (0: as acquired). Takes no longer than the
- * client's call timeout, and not past the deadline. PAWL_ELOST: the lock is lost, or its deadline
- * has passed; nothing is left of it then. 0, PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EUNAVAILABLE (the
- * deadline stands; a new grant of one of several names is told by the next call that succeeds),
- * PAWL_EEXHAUSTED (the deadline stands), PAWL_EREFUSED, PAWL_EPROTOCOL. */
+/* Extends all names of @lock by @ttl_ms from now on (0: as acquired). Takes at most the
+ * client's call timeout, and ends at the deadline. PAWL_ELOST: the lock is lost, or its deadline
+ * has passed. 0, PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EUNAVAILABLE (the deadline stands; the next
+ * successful call reports a new grant of one of several names), PAWL_EEXHAUSTED (the deadline
+ * stands), PAWL_EREFUSED, PAWL_EPROTOCOL. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms);
 
 /* Releases all names of @lock; its deadline is now. @ret_released, if not NULL: it was held until
@@ -231,9 +230,9 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_extend(pawl_client *client, pawl_lock *lock, i
  * timeout at the most, and half a second where the deadline has passed. */
 PAWL_PUBLIC int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released);
 
-/* The same, and others stay out of all names for @keep_ms more, but no longer than the lock had
- * left. So a job that was quick keeps its slot. 0: as pawl_release(). Call it again only where it
- * failed: the lock is over, and nothing but time or an operator opens the names. PAWL_EINVAL:
+/* The same, and all names stay closed to other callers for @keep_ms, at most for the rest of the
+ * lease. So a quick job keeps its time slot. 0: as pawl_release(). Call it again only after a
+ * failure: the lock is released, and only time or an operator opens the names. PAWL_EINVAL:
  * @keep_ms is below 0, or longer than any lease. */
 PAWL_PUBLIC int pawl_release_and_keep(pawl_client *client, pawl_lock *lock, int64_t keep_ms,
                                       bool *ret_released);
@@ -242,7 +241,8 @@ PAWL_PUBLIC int pawl_release_and_keep(pawl_client *client, pawl_lock *lock, int6
 PAWL_PUBLIC void pawl_lock_free(pawl_lock *lock);
 
 /* Any thread may ask these, also while another one extends @lock. */
-PAWL_PUBLIC int64_t pawl_lock_token(const pawl_lock *lock, size_t index); /* of that name */
+PAWL_PUBLIC int64_t pawl_lock_token(const pawl_lock *lock,
+                                    size_t index);                /* the token of that name */
 PAWL_PUBLIC int64_t pawl_lock_deadline_ms(const pawl_lock *lock); /* the earliest of its names */
 PAWL_PUBLIC int64_t pawl_lock_left_ms(const pawl_lock *lock); /* until then; 0 when it passed, or
                                                                * an extension found it lost */
@@ -258,7 +258,7 @@ PAWL_PUBLIC int pawl_lock_seat(const pawl_lock *lock); /* the index; -1: it is n
 struct pawl_state {
     bool known;
     bool held;
-    int64_t token;                   /* of the grant that has the lock; 0: no grant has */
+    int64_t token;                   /* token of the grant that holds the lock; 0: no grant does */
     char owner[PAWL_HOLDER_MAX + 1]; /* the holder's label; "": none */
 };
 
@@ -287,8 +287,8 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_watch(pawl_client *client, const char *name, i
 /* ---- counters, and what a server shows ------------------------------------------------------- */
 
 /* Takes the next @count values of the counter @name: *@ret_last is the last of them, and the others
- * are right below it. Where an answer is lost it asks again, and the values of the lost one are
- * nobody's. PAWL_EUNAVAILABLE, PAWL_EREFUSED, PAWL_EINVAL, PAWL_EPROTOCOL, PAWL_ENOMEM. */
+ * are right below it. If an answer is lost the call repeats, and the values of the lost answer stay
+ * unused. PAWL_EUNAVAILABLE, PAWL_EREFUSED, PAWL_EINVAL, PAWL_EPROTOCOL, PAWL_ENOMEM. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_counter_next(pawl_client *client, const char *name, int64_t count,
                                                int64_t *ret_last);
 
@@ -322,9 +322,9 @@ pawl_follow(pawl_client *client, const char *prefix, const char *after,
 
 /* ---- for operators --------------------------------------------------------------------------- */
 
-/* Breaks the grant of @name with @token, whoever holds it, and no other grant. Its holder is told
- * with the next extension. The next grant has a higher token. *@ret_broken (NULL: not of interest):
- * somebody held the lock under that token until now. PAWL_EREFUSED (another token has the lock),
+/* Breaks the grant of @name with @token, for any holder, and no other grant. The holder's next
+ * extension fails. The next grant has a higher token. *@ret_broken (NULL: not of interest):
+ * the grant held the lock until now. PAWL_EREFUSED (another token has the lock),
  * PAWL_EUNAVAILABLE (not known; safe to repeat), PAWL_EINVAL, PAWL_EPROTOCOL. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_break(pawl_client *client, const char *name, int64_t token,
                                         bool *ret_broken);
@@ -333,8 +333,8 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_break(pawl_client *client, const char *name, i
 
 typedef struct pawl_renewer pawl_renewer;
 
-/* Extends @lock from a thread of its own, each time a third of the lease has passed. Ends by itself
- * when the lock is lost or cannot be extended any more. @client and @lock are borrowed until
+/* Extends @lock in a separate thread, each time a third of the lease has passed. The thread ends
+ * when the lock is lost or cannot be extended again. @client and @lock are borrowed until
  * pawl_renewer_stop(): ask @lock for its deadline and tokens, and call nothing else with the two.
  * PAWL_ENOMEM (threads and descriptors count too). */
 PAWL_PUBLIC PAWL_CHECKED int pawl_renewer_start(pawl_client *client, pawl_lock *lock,

@@ -246,7 +246,8 @@ static bool may_have_reached(CURL *curl, CURLcode code)
            !is_wrong_setting(curl, code);
 }
 
-/* A peer that took the request closed the connection. A client that gave up closed it itself. */
+/* A peer that took the request closed the connection. After a timeout the client itself closed it.
+ */
 static bool was_cut(CURLcode code)
 {
     return code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
@@ -362,11 +363,11 @@ static int problem_error(const struct client_answer *answer)
     return answer->status == 400 ? PAWL_EINVAL : PAWL_EREFUSED;
 }
 
-/* Who is in the way, where the server says it. False: it does not. */
+/* Reads the holder that blocks the call. False: the server does not name it. */
 static bool say_holder(pawl_client *client, const struct client_answer *answer)
 {
     if (strcmp(answer->type, "contended") == 0)
-        return false; /* nobody may hold the lock */
+        return false; /* the lock may be free */
     const char *name = client_text(answer->json, "resource");
     const char *owner = client_text(answer->json, "owner");
     const int64_t left_ms = client_integer(answer->json, "retry_after_ms");
@@ -383,7 +384,7 @@ static bool say_holder(pawl_client *client, const struct client_answer *answer)
     return true;
 }
 
-/* Who broke the lock; without keys the server does not know. False: it was not broken. */
+/* The key that broke the lock; without keys the server does not know. False: it was not broken. */
 static bool say_breaker(pawl_client *client, const struct client_answer *answer)
 {
     const char *name = client_text(answer->json, "resource");

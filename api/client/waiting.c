@@ -38,8 +38,8 @@ int64_t client_wait_left_ms(const struct client_wait *wait, int64_t most_ms)
     return left_ms < most_ms ? left_ms : most_ms;
 }
 
-/* Reports whether the last attempt waited at a pawld. What ends such a wait is a gateway that cuts
- * it. */
+/* Reports whether the last attempt waited at a pawld. Such a wait ends early if a gateway cuts it.
+ */
 static bool did_wait(const struct client_wait *wait)
 {
     return wait->step_ms > 0 && pawl_now_ms() - wait->asked_ms >= CLIENT_CUT_LEAST_MS;

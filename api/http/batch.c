@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The answer of a call whose own answer found no memory. Nobody knows what the call did. */
+/* The answer of a call whose own answer found no memory. The outcome of the call is unknown. */
 #define NO_ANSWER                                                                                  \
     "{\"status\":503,\"body\":{\"type\":\"urn:pawl:no-memory\",\"title\":\"Out of "                \
     "memory\",\"status\":503}}"
@@ -19,9 +19,9 @@
 struct call {
     struct api_batch *batch;
     struct api_request *request;
-    char keep_ms[API_DIGITS_MAX]; /* of its query; "": it is not there */
+    char keep_ms[API_DIGITS_MAX]; /* keep_ms of its query; "": none */
     bool force;                   /* the same */
-    unsigned status;              /* where @answer is its body, */
+    unsigned status;              /* status, if @answer is the body */
     char retry[API_DIGITS_MAX];   /* and its Retry-After; "": it has none */
     char *answer;                 /* as it stands in the body; NULL: none yet, or memory is out */
 };
@@ -270,8 +270,8 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
     return 0;
 }
 
-/* @left: the client left before the batch began. A release is done all the same, as it is where it
- * comes alone: perhaps nobody else knows of the lock. */
+/* @left: the client left before the batch began. A release runs nevertheless, as a single
+ * release does: perhaps only this client knows the lock. */
 static void begin_one(struct api_request *request, bool left)
 {
     if (!left || request->method == API_DELETE) {

@@ -1,5 +1,5 @@
-/* A batch: one request with several calls. Each call becomes a request of its own, and passes the
- * same checks as a call that comes alone: key, limits, metrics, audit log. The batch is answered
+/* A batch: one request with several calls. Each call becomes a separate request, and passes the
+ * same checks as a single call: key, limits, metrics, audit log. The batch is answered
  * when its last call is.
  *
  * A call of a batch has the key, the certificate, the request id and the trace of the batch. The
@@ -38,7 +38,7 @@ FENCE_CHECKED int api_batch_new(struct api_request *request, struct api_batch **
 /* Adds a call, of which at most API_BATCH_MAX are added. FENCE_ENOMEM. */
 FENCE_CHECKED int api_batch_add(struct api_batch *batch, const struct api_batch_call *call);
 
-/* What a call of a batch was answered. A call whose answer found no memory has the status 503. */
+/* The answer of a call of a batch. A call whose answer found no memory has the status 503. */
 struct api_batch_answer {
     unsigned status;
     const char *body;        /* JSON, terminated */

@@ -141,12 +141,12 @@ int api_input_lock_id(struct api_request *request, const char **ret_lock_id)
     return 0;
 }
 
-/* What a name in a path may be. */
+/* The rule for a name in a path. */
 struct name_rule {
     const char *what;
     bool (*valid)(const char *name, size_t len);
     unsigned len_max;
-    const char *more; /* of the sentence about a name that is not valid */
+    const char *more; /* end of the sentence about an invalid name */
 };
 
 static int read_name(struct api_request *request, unsigned i, const struct name_rule *rule,

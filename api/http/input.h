@@ -1,4 +1,4 @@
-/* What handlers read from a request. Each function either succeeds or has already answered the
+/* Readers of a request for handlers. Each function either succeeds or has already answered the
  * request with 400 that names what is wrong; the handler then just returns. */
 #ifndef API_HTTP_INPUT_H
 #define API_HTTP_INPUT_H
@@ -33,7 +33,7 @@ FENCE_CHECKED int api_input_waited(struct api_request *request, uint32_t *ret_wa
 /* Reads the Lock-Id header. FENCE_EINVAL: missing or malformed, answered. */
 FENCE_CHECKED int api_input_lock_id(struct api_request *request, const char **ret_lock_id);
 
-/* What the sentence about a bad resource name says; with FENCE_RESOURCE_MAX for the %d. */
+/* The sentence about an invalid resource name; with FENCE_RESOURCE_MAX for the %d. */
 #define API_RESOURCE_RULE                                                                          \
     "1 to %d bytes of A-Z a-z 0-9 . _ ~ : @ / - with no empty, \".\" or \"..\" segment."
 

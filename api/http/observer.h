@@ -1,5 +1,5 @@
-/* Hears of each request that was answered, once: for metrics and logs. One loop, one thread.
- */
+/* The observer of answered requests: called once for each, for metrics and logs. One loop, one
+ * thread. */
 #ifndef API_HTTP_OBSERVER_H
 #define API_HTTP_OBSERVER_H
 
@@ -10,8 +10,8 @@
 
 /* All of it lives for the call. */
 struct api_observed {
-    const struct api_route *route; /* NULL: it reached none */
-    enum api_method method;        /* API_METHOD_OTHER where the head was not understood */
+    const struct api_route *route; /* NULL: the request reached no route */
+    enum api_method method;        /* API_METHOD_OTHER if the head was not understood */
     unsigned status;
     enum api_outcome outcome;
     uint64_t took_us;   /* from the end of its head to its answer; 0: the head did not end */
@@ -21,8 +21,8 @@ struct api_observed {
 };
 
 struct api_observer {
-    /* Called before the answer is sent: a client that has its answer finds it counted. May answer
-     * nothing. NULL: no client is told. */
+    /* Called before the answer is sent, so that a client with its answer finds it counted. Must not
+     * answer a request. NULL: not called. */
     void (*answered)(void *context, const struct api_observed *observed);
     void *context;
 };

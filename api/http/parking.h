@@ -1,4 +1,4 @@
-/* Requests that wait for their answers: parked ones. Their clients may leave meanwhile. Private to
+/* Parked requests: they wait for their answers, and their clients may leave meanwhile. Private to
  * request.c and requests.c. */
 #ifndef API_HTTP_PARKING_H
 #define API_HTTP_PARKING_H
@@ -12,16 +12,15 @@ struct api_parking {
     struct api_request *first;
     unsigned count;
 
-    /* The client of a parked request, whose number is @client, has gone; NULL: no client is told.
-     */
+    /* Called when the client of a parked request left; @client is its number. NULL: not called. */
     void (*left)(void *context, uint64_t client);
     void *left_context;
 };
 
-/* Parks a request that its handler kept. */
+/* Parks a request whose handler answers later. */
 void api_parking_add(struct api_request *request);
 
-/* A parked request has its answer. */
+/* Removes a parked request that has its answer. */
 void api_parking_remove(struct api_request *request);
 
 #endif

@@ -12,7 +12,7 @@ enum {
 enum api_sent {
     API_SENT_WHOLE, /* the kernel has it, and all that was sent before */
     API_SENT_KEPT,  /* it is taken, and a part of it is kept */
-    API_SENT_NONE,  /* it is not taken. Of what was kept, the kernel took nothing */
+    API_SENT_NONE,  /* the piece is not taken, and the kernel took nothing that was kept */
 };
 
 /* The owner of a stream. The owner must end the stream. */

@@ -4,8 +4,8 @@
  *                                         '------kept----> PARKED --answered later------^
  *
  * Checked before a handler runs: framing, percent-encoding, UTF-8, path and method, headers sent
- * twice. So are size and type of the body, and whether the route takes a body or a query. What is
- * left to the handler is what its own call means (api/http/input.h helps).
+ * twice. So are size and type of the body, and whether the route takes a body or a query. The
+ * handler checks only the meaning of its own call (api/http/input.h helps).
  *
  * A request lives until it is answered and its answer is sent. A parked one cannot go away, even if
  * its client does. One loop, one thread. */

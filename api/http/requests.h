@@ -93,7 +93,7 @@ void api_request_end(struct api_request *request);
 /* The transport's own. */
 void *api_request_exchange(const struct api_request *request);
 
-/* Each connection ends with its next answer, also of those that are parked. */
+/* Each connection ends with its next answer, also for parked requests. */
 void api_requests_leave(struct api_requests *requests);
 
 /* A parked request that may wait long (api_request_may_wait()); NULL: there is none. */

@@ -10,7 +10,7 @@ enum {
     RETRY_MOST_US = 1200 * 1000,
     REST_LEAST_US = 800 * 1000, /* between two tasks */
     REST_MOST_US = 2500 * 1000,
-    LEAST_LEFT_US = 500 * 1000, /* of the validity, to go on */
+    LEAST_LEFT_US = 500 * 1000, /* rest of the validity that is needed to continue */
     DEPOSIT = 10,               /* client A deposits this, B twice as much */
 };
 

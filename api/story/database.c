@@ -21,7 +21,7 @@ static int64_t token_against(struct story_database *database, const struct story
     return 0;
 }
 
-/* A write that is based on an older version takes back what was written since. */
+/* A write that is based on an older version undoes later writes. */
 static void store(struct story_world *world, const struct story_message *message)
 {
     struct story_database *database = &world->database;

@@ -7,8 +7,8 @@
 
 struct story_link *story_link_of(struct story_world *world, unsigned i);
 
-/* pawld opens the connection to master @i, for the first time; after a while; it closes it. What
- * master @i owes is lost with STORY_TIMER_CLOSED, or by the caller. */
+/* pawld opens the connection to master @i, for the first time; after a while; it closes it. Replies
+ * that master @i owes are lost with STORY_TIMER_CLOSED, or by the caller. */
 void story_link_open(struct story_world *world, unsigned i);
 void story_link_connect(struct story_world *world, unsigned i);
 void story_link_close(struct story_world *world, unsigned i);

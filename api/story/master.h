@@ -8,12 +8,12 @@
 
 struct story_master {
     unsigned me;      /* from 0 */
-    unsigned members; /* of the fleet */
+    unsigned members; /* masters of the fleet */
     bool is_up;
     bool is_cut;      /* from pawld */
     int64_t clock_ms; /* its clock less the true time */
-    uint32_t run;     /* of its process; each of the fleet has another */
-    uint32_t lineage; /* of its data */
+    uint32_t run;     /* its process: each master of the fleet has another */
+    uint32_t lineage; /* its data */
     struct story_memory memory;
     struct story_memory replica; /* it lacks the last lock that was taken */
 };

@@ -21,7 +21,7 @@ enum {
 
 /* A call of a client, and the answer of pawld. */
 struct story_call {
-    uint32_t task; /* of the client: an answer to an earlier one is old */
+    uint32_t task; /* the client's task: an answer to an earlier task is old */
     enum fence_mode mode;
     char lock_id[FENCE_LOCK_ID_LEN + 1];
     char seat[STORY_NAME_MAX + 1]; /* which a reader has */
@@ -95,7 +95,7 @@ struct story_ask {
 
 /* The reply of a master. */
 struct story_reply {
-    enum story_message_kind kind; /* of the ask */
+    enum story_message_kind kind; /* kind of the question */
     struct fence_reply lock;      /* its texts are those below */
     char holder[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
@@ -121,8 +121,8 @@ struct story_message {
     int32_t to;
     uint64_t at_us; /* FENCE_NEVER: at a client that is paused */
     uint64_t sent_us;
-    uint32_t generation; /* of the connection; LOCK to RELEASED */
-    uint32_t run;        /* of the master that it is for; LOCK to PROBE */
+    uint32_t generation; /* the connection; LOCK to RELEASED */
+    uint32_t run;        /* the receiving master's process; LOCK to PROBE */
     union {
         struct story_call call;
         struct story_query query;

@@ -10,7 +10,7 @@
 struct story_kept {
     char resource[STORY_NAME_MAX + 1]; /* "": free to use */
     struct fence_stored_lock lock;
-    uint64_t waited_until_ms; /* of the master's clock; 0: nobody waits */
+    uint64_t waited_until_ms; /* by the master's clock; 0: no waiter */
     int64_t waited_ticket;
     int64_t next_ticket;
     uint64_t next_until_ms;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    CLIENT_LEAST_US = 60 * 1000, /* of a message between a client and another */
+    CLIENT_LEAST_US = 60 * 1000, /* least time of a message between a client and another party */
     CLIENT_MOST_US = 160 * 1000,
 };
 

@@ -11,7 +11,7 @@
 
 enum {
     STORY_TTL_MS = 10 * 1000,
-    STORY_TTL_MAX_MS = 20 * 1000, /* of the fleet */
+    STORY_TTL_MAX_MS = 20 * 1000, /* longest lease of the fleet */
     STORY_AWAITED_MAX = 256,      /* requests that a master owes an answer */
     STORY_RUN_MS_MAX = 20 * 60 * 1000,
     STORY_EVENTS_SPARE = 512, /* room for what one instant tells */
@@ -24,7 +24,7 @@ enum story_master_timer {
     STORY_TIMER_LOOK,    /* pawld probes the master */
     STORY_TIMER_SHAKE,   /* the handshake or the probe has taken too long */
     STORY_TIMER_NOTICE,  /* pawld notices that the connection broke */
-    STORY_TIMER_CLOSED,  /* what a closed connection owed is lost */
+    STORY_TIMER_CLOSED,  /* replies owed by a closed connection are lost */
     STORY_MASTER_TIMERS,
 };
 
@@ -51,7 +51,7 @@ struct story_link {
     unsigned failures; /* in a row */
     uint64_t to_us;    /* when the latest request arrives: none overtakes it */
     uint64_t from_us;  /* the same for replies */
-    unsigned first;    /* of @awaited, a ring */
+    unsigned first;    /* first entry of @awaited, a ring */
     unsigned count;
     struct story_awaited awaited[STORY_AWAITED_MAX];
 };
@@ -112,7 +112,7 @@ struct story_world {
     uint64_t now_us;
     struct story_rng rng;
     unsigned masters_count;
-    uint32_t runs; /* of masters, so far */
+    uint32_t runs; /* processes of masters so far */
     int32_t messages_count;
     uint64_t timers[STORY_TIMERS]; /* FENCE_NEVER: off */
     struct story_pawld pawld;

@@ -18,11 +18,11 @@ enum {
     PAGE_BODY_MAX = 64 + 2 * API_CURSOR_MAX, /* all but the locks */
 };
 
-/* What the listings differ in. */
+/* The differences between the listings. */
 static const struct {
-    const char *what;    /* of whom a prefix is */
-    const char *member;  /* of a page: those that are listed */
-    const char *refused; /* where a master refused to be read */
+    const char *what;    /* the word for a listed name */
+    const char *member;  /* the member of a page with the entries */
+    const char *refused; /* the detail if a master refused to be read */
 } kinds[] = {
     [FENCE_LISTING_LOCKS] = {"resource", "locks",
                              "A master refused the read, or has a foreign key under pawl:lock: "

@@ -18,7 +18,7 @@ enum {
     UNLESS_MAX = 20, /* bytes of the query's "unless": a token, or a word */
 };
 
-/* The TTL where the client names none: no longer than the fleet allows, if that is known by now. */
+/* The TTL if the client names none: at most the fleet's longest lease, if that is known. */
 static int64_t default_ttl_ms(const struct api_backend *backend)
 {
     uint32_t max_ms = backend->fleet->ttl_max_ms;
@@ -39,13 +39,13 @@ static struct api_json_member ttl_member(const struct api_backend *backend, int6
     };
 }
 
-/* What an acquire says. */
+/* The parameters of an acquire. */
 struct acquire_params {
     int64_t ttl_ms;
     int64_t delay_ms;
     int64_t wait_ms;
     uint32_t waited_ms; /* the header's */
-    int64_t permits;    /* of a semaphore; 0: it is a lock */
+    int64_t permits;    /* seats of a semaphore; 0: a lock */
     enum fence_mode mode;
     char owner[FENCE_LABEL_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1]; /* "": the client leaves it to us */
@@ -320,7 +320,7 @@ static void inspect_shared(struct api_request *request, void *context)
     inspect_each_seat(request, context, FENCE_MODE_READ, 0);
 }
 
-/* Whoever wants a seat says how many there are, so all that there can be are looked at. */
+/* The number of seats is not known here, so all possible seats are inspected. */
 static void inspect_seats(struct api_request *request, void *context)
 {
     inspect_each_seat(request, context, FENCE_MODE_PLAIN, FENCE_SEATS_MAX);
@@ -355,7 +355,7 @@ static void extend(struct api_request *request, void *context)
     backend->call(backend->context, &call);
 }
 
-/* A release has no condition on the token. Who sends one with it is told so, and nothing is
+/* A release has no condition on the token. A request with a condition is rejected, and nothing is
  * released: the condition may not hold. */
 static bool refuse_condition(struct api_request *request)
 {
@@ -486,8 +486,8 @@ static int read_watch(struct api_request *request, struct fence_call *call)
     return 0;
 }
 
-/* An inspection, or a watch if the client waits for a change. By the name of its gate, a writer is
- * inspected. */
+/* An inspection, or a watch if the client waits for a change. The name of a gate inspects
+ * the writer. */
 static void inspect_lock(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;

@@ -36,7 +36,7 @@ static void answer_json(struct api_request *request, enum api_outcome outcome,
     api_request_answer(request, &answer);
 }
 
-/* Who holds a lock: its label, and its key for those who may see it. */
+/* The holder of a lock: its label, and its key for callers that may see it. */
 static void write_owner(struct api_writer *writer, struct api_request *request, const char *owner)
 {
     char label[FENCE_OWNER_MAX + 1];
@@ -146,7 +146,7 @@ static void answer_group(struct api_request *request, const struct fence_answer 
     answer_json(request, outcome_of_grant(answer), &writer, NULL);
 }
 
-/* Of the grant that has a lock; null where the masters differ. */
+/* The token of the grant that holds a lock; null if the masters differ. */
 static void write_token_now(struct api_writer *writer, int64_t token)
 {
     if (token > 0)
@@ -443,7 +443,7 @@ static bool ends_hold(const struct fence_answer *answer)
             (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN));
 }
 
-/* What the answer changes for the cap of the key, before the request is gone. */
+/* Updates the cap of the key for the answer, before the request ends. */
 static void note_use(struct api_request *request, const struct fence_answer *answer, bool left)
 {
     const bool grants = answer->kind == FENCE_CALL_ACQUIRE && answer->error == 0 && !left;
@@ -474,7 +474,7 @@ void api_locks_answer(const struct fence_answer *answer, bool left)
     assert(answer->kind != FENCE_CALL_COUNT);
     note_use(request, answer, left);
     if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
-        api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is taken back */
+        api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is undone */
     else if (answer->error == FENCE_ELEFT && !left)
         api_problem_answer(request, API_PROBLEM_STOPPING); /* its wait was ended for it */
     else if (answer->error == 0 && answer->group && answer->mode == FENCE_MODE_PLAIN)

@@ -23,7 +23,7 @@ struct api_worker_metrics {
     struct api_counter grants[API_GRANT_PATHS];          /* that a client took */
     struct api_counter extensions, regrants;             /* under the old token, and a new one */
     struct api_counter exhausted, lost;                  /* answers to an extension */
-    struct api_counter broken;                           /* grants that an operator gave free */
+    struct api_counter broken;                           /* grants that an operator broke */
     struct api_counter delayed;                          /* grants with a delay */
     struct api_counter kept;                             /* releases that keep the name closed */
     struct api_counter events_missed, event_readers_cut; /* for streams of events */

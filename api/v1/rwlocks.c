@@ -18,7 +18,7 @@ enum {
     NO_SEAT = -1,
     TTL_MAX = 32,    /* bytes of {"ttl_ms":...}, terminated */
     FORCE_MAX = 16,  /* bytes of the query's "force" that are looked at */
-    BODY_MAX = 1024, /* of an answer: the name needs no escapes */
+    BODY_MAX = 1024, /* bytes of an answer: the name needs no escapes */
 };
 
 /* ---- the answers of a writer's locks, as one ------------------------------------------------- */
@@ -92,7 +92,7 @@ static void begin_writer(struct api_writer *writer, char *body, size_t size,
     api_write_string(writer, "mode", "write");
 }
 
-/* A seat that was acquired again has a token of its own, and so has the writer then. A client adds
+/* A seat that was acquired again has a new token, and so has the writer. A client adds
  * served_ms and validity_ms: the sum is that of the seat whose lease ends first. */
 static void finish_extension(struct api_request *request, const void *context,
                              const struct api_batch_answer answers[], unsigned count)

@@ -1,5 +1,5 @@
 /* PATCH and DELETE /v1/rwlocks/{name}: a holder extends or releases what it has. A reader names its
- * seat, which is one lock. A writer has all seats and the gate: each is a call of its own, as in
+ * seat, which is one lock. A writer has all seats and the gate: each is a separate call, as in
  * PATCH /v1/locks, and the answers become one. An admin breaks a writer with ?force=true. */
 #ifndef API_V1_RWLOCKS_H
 #define API_V1_RWLOCKS_H

@@ -68,7 +68,7 @@ struct api_framing {
     char word[API_FRAMING_WORD_MAX + 1];
 };
 
-/* Takes the next @len bytes, and moves those that may go on to the front of @bytes: *@ret_kept.
+/* Takes the next @len bytes, and moves the accepted bytes to the front of @bytes: *@ret_kept.
  * Returns NULL, or the fault of a request. After a fault only the requests before it may go on, and
  * nothing may be fed any more. */
 const struct api_fault *api_framing_feed(struct api_framing *framing, char *bytes, size_t len,

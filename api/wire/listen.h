@@ -9,8 +9,8 @@
 
 enum {
     API_HTTP_SEND_BUFFER = 64 * 1024, /* bytes of answers that the kernel keeps of a connection (and
-                                       * as many for itself). Of a client that never reads it would
-                                       * keep megabytes (tcp(7), tcp_wmem) */
+                                       * as many for itself). Otherwise it keeps megabytes for
+                                       * a client that never reads (tcp(7), tcp_wmem) */
 };
 
 /* Opens a non-blocking listening socket on @address: numeric "host:port", with brackets around an

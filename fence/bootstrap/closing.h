@@ -1,19 +1,19 @@
-/* Closing a fleet for ever, since others go on in its place. Only fence/bootstrap includes this.
+/* Closes a fleet permanently, because another fleet follows it. Only fence/bootstrap includes this.
  *
- * A move is four runs of a bootstrap, over the masters of the fleet F that is moved, and over those
- * that F's follower G is to have. A master may be among both.
+ * A move is four runs of a bootstrap: over the masters of the old fleet F, and over the masters of
+ * the new fleet G. A master may belong to both.
  *
  *   1. F and G are looked at. Nothing is written before both were judged.
  *   2. The masters of G are claimed, but for those of F.
  *   3. F is closed: all its masters are claimed, then surveyed, then closed. Each tells from then
  * on that it was of F, and T, the highest token that any of them knew.
- *   4. G goes on above T: all its masters are claimed, the leases of F are waited for, and they
+ *   4. G continues above T: all its masters are claimed, the leases of F end, and the masters
  *      vote.
  *
  * Why no token of G is below one of F: a master is closed once all of F were claimed, and each of
- * them was surveyed since. A claimed master grants nothing. So F grants nothing any more, any
- * caller that else forgets. A token of F was counted by a majority. Another majority remembers all
- * it voted for, or the run is refused. So one that counted the token was surveyed, and T is no
+ * them was surveyed since. A claimed master grants nothing. So F grants nothing any more,
+ * whichever masters lose data. A token of F was counted by a majority. Another majority remembers
+ * all it voted for, or the run is refused. So one that counted the token was surveyed, and T is no
  * lower.
  *
  * Why a move can be broken off anywhere: before a master is closed, F is as it was, or all but a

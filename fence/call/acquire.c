@@ -84,7 +84,7 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     answer->validity_ms = validity_us / 1000;
     answer->found = fence_attempt_found(attempt);
     answer->confirmed = call->taking.confirmed;
-    if (attempt->found == 0) /* what was found may have been extended before */
+    if (attempt->found == 0) /* a found lock may have been extended before */
         answer->extensions_left = core_extensions_max(core);
     answer->attempt = attempt->id;
     answer->sent = attempt->sent;
@@ -286,7 +286,7 @@ static bool has_other_seats(const struct fence_core *core, const struct call *ca
 static void try(struct fence_core *core, struct call *call)
 {
     if (call->ttl_ms + call->delay_ms > core->fleet.ttl_max_ms || has_other_seats(core, call)) {
-        /* the fleet was made anew while the call waited */
+        /* a new fleet was made while the call waited */
         const int error = has_other_seats(core, call) ? FENCE_EBUSY : FENCE_ETTL;
         answer_failed(core, call, error);
         return;
@@ -364,7 +364,7 @@ void core_acquire_begin(struct fence_core *core, struct call *call, const struct
         stand_behind(core, call);
 }
 
-/* A survey that met another view is made again under that one. */
+/* A survey that met another view starts again under that view. */
 static void conclude_survey(struct fence_core *core, struct call *call)
 {
     const int result = core_survey_result(call);

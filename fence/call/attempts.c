@@ -15,7 +15,7 @@ struct core_group_call *core_group_of(const struct fence_core *core, const struc
     return call->group != FENCE_NOBODY ? &core->groups.calls[call->group] : NULL;
 }
 
-/* What is left of the shortest lock that was found limits it. */
+/* The rest of the shortest lease among the found locks limits it. */
 uint32_t core_attempt_lease_ms(const struct call *call)
 {
     uint64_t found_ms = call->taking.attempt.remaining_ms;
@@ -24,8 +24,8 @@ uint32_t core_attempt_lease_ms(const struct call *call)
 
 /* ---- undoing --------------------------------------------------------------------------------- */
 
-/* Takes back what a failed attempt may hold, also where no answer came. The request names the
- * attempt, so it cannot undo what a later attempt was granted. */
+/* Undoes a failed attempt on each master that may hold it, also on masters without an answer. The
+ * request names the attempt, so it cannot undo a later attempt. */
 static void undo_at(struct fence_core *core, const struct call *call, uint32_t masters)
 {
     const struct core_group_call *group = core_group_of(core, call);
@@ -183,8 +183,8 @@ struct fence_tally *core_attempt_tally(struct call *call)
     return &call->taking.attempt.tally;
 }
 
-/* A master may refuse the view that still holds. By the next attempt a second master may have said
- * the same. If not, the other masters may be enough. */
+/* A master may refuse a view that still holds. A second master may do so before the next attempt.
+ * Otherwise the other masters may be enough. */
 void core_attempt_count(struct fence_core *core, struct call *call, unsigned i,
                         const struct fence_reply *reply)
 {

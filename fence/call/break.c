@@ -18,7 +18,7 @@ static int break_error(const struct fence_breaking *breaking, enum fence_break_v
     return verdict == FENCE_BREAK_UNKNOWN ? fence_breaking_error(breaking) : 0;
 }
 
-/* Nobody is told whose lock id it is. */
+/* No answer contains the lock id. */
 static void answer_break(struct fence_core *core, struct call *call,
                          enum fence_break_verdict verdict)
 {

@@ -74,7 +74,7 @@ void core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64
         core_cleanups_settle(&core->cleanups, index, serial, i);
 }
 
-/* Sends clean-ups one by one, also those that were sent as a group the first time. */
+/* Sends clean-ups one by one, also if they were first sent as a group. */
 void core_undo_again(struct fence_core *core)
 {
     uint32_t set = 0;

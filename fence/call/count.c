@@ -31,9 +31,8 @@ static void leave_counter(struct fence_core *core, const struct call *call)
         core_wake_at(core, &core->calls[next], core->now_us);
 }
 
-/* The number of calls behind the first for which its round counts. A reading
- * is never put with calls that count, as what they meet is not what it would meet. They get no
- * replies of their own. */
+/* The number of calls behind the first for which its round counts. These calls get no separate
+ * replies. A reading never shares a round with calls that count: its answer would differ. */
 static void gather(struct fence_core *core, struct call *call)
 {
     call->count.batch = 1;

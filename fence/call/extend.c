@@ -87,7 +87,7 @@ static bool stands_anew(const struct fence_core *core, const struct call *call,
     return verdict == FENCE_VERDICT_UNKNOWN && call->extend.regrant_us > core->now_us;
 }
 
-/* By the master that counted most; -1: none did of a lock with the token as its number. */
+/* The most extensions that a master counted; -1: no master has the lock under the token. */
 static int64_t extensions_left(const struct call *call)
 {
     const struct fence_quorum_call *vote = &call->vote;

@@ -7,9 +7,9 @@
  * turn of all seats that it knows. A later call has the turn of the seats that no call before it
  * knows. A free seat goes to the first waiter that knows it.
  *
- * A call asks for one seat after the other of those that it has the turn of. It begins with seats
- * that no lock id is known to hold. If all of them are held it pauses until the first of their
- * leases ends, or it is told of a release. */
+ * A call asks for one seat after the other, among the seats whose turn it has. It begins with seats
+ * without a known holder. If all these seats are held, the call pauses until the first of their
+ * leases ends, or until a release. */
 #ifndef FENCE_CALL_SEATING_H
 #define FENCE_CALL_SEATING_H
 
@@ -51,8 +51,8 @@ uint64_t core_seats_pass_turns(struct fence_core *core, const struct call *call)
 bool core_seats_has_turn(const struct fence_core *core, const struct call *call);
 bool core_seat_has_turn(const struct fence_core *core, const struct call *call);
 
-/* The knowledge of the seat that @call asks for; and of that whose lease ends first, of all seats
- * that it knows, and of those that it has the turn of. */
+/* The knowledge of one seat: the seat that @call asks for; the seat whose lease ends first among
+ * all seats that it knows; and the same among the seats whose turn it has. */
 struct core_holder_hint *core_seat_hint(const struct fence_core *core, const struct call *call);
 struct core_holder_hint *core_seat_first_to_end(const struct fence_core *core,
                                                 const struct call *call);
@@ -72,9 +72,8 @@ bool core_seats_left_to_others(const struct fence_core *core, const struct call 
 /* How many of the first seats, without a gap, lock ids are known to hold. */
 unsigned core_seats_held_from_first(const struct fence_core *core, const struct call *call);
 
-/* @call asks for the seat that is next for it: its own; or, of those that it has the turn of, one
- * that may be free, or one that is to be looked at. False: it asked for each of these since its
- * last pause. */
+/* @call asks for its next seat: its own seat, or a seat whose turn it has and which may be free or
+ * is due for a look. False: it has asked for all of these since its last pause. */
 bool core_seat_choose(struct fence_core *core, struct call *call);
 
 /* Reports whether @call, a reader, may ask for a seat though others stand before it: one is free as
@@ -84,8 +83,9 @@ unsigned core_seats_shared(const struct fence_core *core, const struct call *cal
 /* An attempt of @call, which may be of any kind, for a seat begins or is over. */
 void core_seat_trying(struct fence_core *core, const struct call *call, bool begins);
 
-/* A pause of @call, the @first of its queue or not, is over. If all seats are held, it looks at
- * those whose release it would not be told of; or else at all, as a message may be lost. */
+/* A pause of @call, the @first of its queue or not, is over. If all seats are held, it looks at the
+ * seats whose release would not wake it. Otherwise it looks at all, because a message may be lost.
+ */
 void core_seats_look(struct fence_core *core, struct call *call, bool first);
 
 /* Reports whether @call has to ask for a seat before it is told of the release of each. */

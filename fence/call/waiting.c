@@ -46,7 +46,7 @@ bool core_knows_held(const struct fence_core *core, const struct call *call)
     return seen->held_until_us > core->now_us && !is_own(seen, call);
 }
 
-/* Of seats: all that @call has the turn of. */
+/* For seats: all seats whose turn @call has. */
 static bool knows_turn_held(const struct fence_core *core, const struct call *call)
 {
     return core_wants_seat(call) ? core_seats_turn_held(core, call) : core_knows_held(core, call);
@@ -97,9 +97,9 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
     core_wake_at(core, call, due_us);
 }
 
-/* When the lease should be over. A lease may end, and the same holder still has the lock. Then the
- * next look comes later each time, so that nobody asks without a pause. The leases of several seats
- * may end by turns, so a look for a seat counts whichever holder it found. */
+/* When the lease should be over. A lease may end, and the same holder still has the lock. Then each
+ * look comes later than the last one, so that no call asks without a pause. The leases of several
+ * seats may end one after the other, so a look counts for a seat with any holder. */
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 {
     const bool seats = core_wants_seat(call);
@@ -139,7 +139,7 @@ static uint64_t next_rank(struct fence_core *core)
     return core->ranks;
 }
 
-/* What a caller says that it has waited counts while this process is new, and knows no places. */
+/* The waited time that a caller reports counts while this process is new and knows no places. */
 static uint64_t believed_wait_us(struct fence_core *core, const struct fence_call *asked)
 {
     if (core->claims_until_us == 0)

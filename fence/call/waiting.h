@@ -24,7 +24,7 @@ void core_step_out(struct fence_core *core, struct call *call);
 struct core_holder_hint *core_hint(const struct fence_core *core, const struct call *call);
 bool core_knows_held(const struct fence_core *core, const struct call *call);
 
-/* The hint for the suitable lock whose lease ends first of those that @call would do with. */
+/* The hint for the lock whose lease ends first, among the locks that suit @call. */
 const struct core_holder_hint *core_first_to_end(const struct fence_core *core,
                                                  const struct call *call);
 

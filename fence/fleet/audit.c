@@ -27,7 +27,8 @@ static void keep_if_quick(struct fence_audited *master, const struct fence_clock
         master->clock = *clock;
 }
 
-/* A step is seen once, between two probes, but keys go on expiring by it: so it stays on show. */
+/* A step of the clock shows once, between two probes, but keys expire by the new clock from then
+ * on. So the finding stays. */
 static uint32_t judge_clock(const struct fence_audit *audit, struct fence_audited *master,
                             const struct fence_clock_reading *clock, uint64_t now_us)
 {

@@ -25,7 +25,7 @@ enum fence_finding {
 /* One master as it was last probed, perhaps on a connection that has ended since. */
 struct fence_audited {
     uint32_t findings;               /* a set: bit f is enum fence_finding f */
-    const struct fence_words *words; /* of those of the server */
+    const struct fence_words *words; /* a finding of the server */
     bool full;                       /* it has no room for another lock */
     uint32_t replicas;
     bool durable;

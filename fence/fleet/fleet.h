@@ -204,8 +204,8 @@ void fence_fleet_init(struct fence_fleet *fleet, unsigned n);
 void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence_facts *facts,
                        uint64_t now_us);
 
-/* Master @i refused to act since it knows @view. True if the fleet's view rose by it. Either way
- * fence_fleet_judge_all() is due. */
+/* Master @i refused to act because it knows @view. True if that raised the fleet's view. In both
+ * cases fence_fleet_judge_all() is due. */
 bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct fence_view *view);
 
 /* A probe of master @i found that servers told it @heard, and itself at @writes;
@@ -225,8 +225,8 @@ FENCE_CHECKED bool fence_fleet_shows(struct fence_fleet *fleet, unsigned i, int6
 void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason);
 
 /* Judges all masters that are connected, except those in RESTAMP or REJOIN. News of one master can
- * change what another may do. Returns the set (bit i: master i) that became RESTAMP, REJOIN or
- * REFUSED by it. */
+ * change what another may do. Returns the set (bit i: master i) that has become RESTAMP, REJOIN or
+ * REFUSED. */
 uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
 
 /* How long after it was asked an answer counts. A far master may take longer. */

@@ -178,8 +178,9 @@ static bool is_led_elsewhere(const struct fence_master *master, uint64_t now_us)
            now_us < master->led_us + FENCE_REJOIN_SLACK_US;
 }
 
-/* Its disk is trusted alone only where no majority of others could tell: many restarted together.
- * Then those that are there, and all servers, tell whether it has lost anything that it showed. */
+/* Its disk is trusted alone only if no majority of other masters can be asked, because many
+ * restarted together. Then the masters that answer, and all servers, know if it lost a reported
+ * write. */
 static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i,
                                                   uint64_t now_us)
 {

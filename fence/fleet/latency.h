@@ -1,10 +1,10 @@
 /* How long masters take to answer. From that follows when another master is asked as well (a hedge:
  * J. Dean and L. A. Barroso, "The Tail at Scale", 2013), and which masters are slow.
  *
- * A master that does not answer before the hedge has missed. One that missed a few times in a row
- * is slow: it is not asked first, but tried now and then beside those that are. It is slow no more
- * once it answered a few of these in time. Others that are not asked are tried more seldom: a
- * master that is slow from the start is told from the usual by those that are not asked.
+ * A master that does not answer before the hedge has missed. After a few misses in a row the master
+ * is slow: calls do not ask it first, but some calls ask it in addition, as a test. A few answers
+ * in time end the slow state. Masters that calls do not ask first are tested, too, less often: so a
+ * master that was slow from the start is found.
  *
  * At most one measurement is under way (RFC 7323, appendix G, is about more of them). Hundreds of
  * calls go to a master together, and are answered together. As so many measurements they would make

@@ -18,7 +18,7 @@ bool fence_fleet_is_placed(const struct fence_fleet *fleet, unsigned i);
 bool fence_fleet_misordered(const struct fence_fleet *fleet);
 
 /* Writes @addresses, which are in the order of the list, in the fleet's order. A place that no
- * holder claims gets the next master of those that claim none. One such place is certain. The order
+ * master claims gets the next master without a claim. One such place is certain. The order
  * of several is a guess. Terminated; what does not fit is left out. */
 void fence_fleet_order_text(const struct fence_fleet *fleet, const char *const addresses[],
                             char ret_text[static FENCE_ORDER_TEXT_MAX]);

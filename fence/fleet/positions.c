@@ -55,7 +55,7 @@ static void compare(struct fence_fleet *fleet)
     }
 }
 
-/* It told this server a later position before, or another server told it one of its own. */
+/* The master reported a later position to this server, or another server sent it one. */
 static bool contradicts_itself(const struct fence_master *master, unsigned i)
 {
     return fence_position_is_behind(fence_facts_position(&master->facts, i), master->shown) ||

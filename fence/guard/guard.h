@@ -57,7 +57,7 @@ int64_t fence_guard_refusing(const struct fence_guard *seen, int64_t token, bool
  * where no ordered token is to be had. */
 FENCE_CHECKED int fence_guard_judge_id(const char *claimed_id, const char *lock_id);
 
-/* True if @token is a token at all. */
+/* True if @token is a valid token. */
 bool fence_token_valid(int64_t token);
 
 #endif

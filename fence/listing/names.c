@@ -27,7 +27,8 @@ static void swap(struct fence_lock_name *one, struct fence_lock_name *other)
     *other = was;
 }
 
-/* Of a heap of @count names, all but @at are no smaller than those below them. */
+/* Repairs a heap of @count names, in which only the name at @at may be smaller than its children.
+ */
 static void sift_down(struct fence_lock_name *name, size_t at, size_t count)
 {
     for (size_t below = 2 * at + 1; below < count; below = 2 * at + 1) {

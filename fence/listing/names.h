@@ -27,7 +27,8 @@ FENCE_CHECKED int fence_listing_names_take(struct fence_listing_names *names,
 /* Drops those up to @name, itself included. */
 void fence_listing_names_drop_through(struct fence_listing_names *names, const char *name);
 
-/* Drops those that a master in the set @walked names the same holder for as master @walking. */
+/* Drops each name for which a master of the set @walked reports the same holder as master @walking.
+ */
 void fence_listing_names_drop_known(struct fence_listing_names *names, uint32_t walked,
                                     unsigned walking);
 

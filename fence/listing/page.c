@@ -13,7 +13,7 @@ enum {
     ROOM_SPARED = 8, /* one in so many: a step often finds a few names more than it was to */
 };
 
-/* Whom a call is for that only has the core find out who is silent. */
+/* The client of a call that only lets the core find out which masters are silent. */
 static const struct fence_lock_name any_resource = {"pawl"};
 
 static const uint32_t listing_moves[] = {
@@ -48,7 +48,7 @@ static struct fence_listing_effect *add_effect(struct fence_listing *listing,
 
 /* ---- the end of a page ----------------------------------------------------------------------- */
 
-/* Answers. What is still owed keeps the listing's place until it came. */
+/* Answers. Requests without a reply keep the listing's place until their reply. */
 static void answer(struct fence_listing *listing, int error)
 {
     const struct fence_fleet *fleet = listing->fleet;
@@ -104,7 +104,7 @@ static uint64_t patience_us(const struct fence_fleet *fleet)
     return silent_us > FENCE_LISTING_PATIENCE_US ? silent_us : FENCE_LISTING_PATIENCE_US;
 }
 
-/* Masters owe answers: they are waited for no longer than this. */
+/* Masters owe answers: the maximum wait for them. */
 static void await(struct fence_listing *listing, enum fence_listing_phase phase, uint32_t masters)
 {
     listing_move(listing, phase);
@@ -134,7 +134,7 @@ static void give_up(struct fence_listing *listing)
     inspect(listing, &any_resource, 1);
 }
 
-/* What the answer of a master comes to. Nothing where the listing has given up. */
+/* Takes the answer of a master. Does nothing if the listing has failed. */
 static bool take_answer(struct fence_listing *listing, unsigned i, const struct fence_found *found)
 {
     listing->asked &= ~fence_set_of(i);
@@ -239,7 +239,7 @@ static void add_lock(struct fence_listing *listing, const struct fence_answer *s
     lock->waiters = seen->waiters;
 }
 
-/* What keeps one counter from being read, and no other: it is listed without its value. */
+/* An error of one counter only: the counter is listed without its value. */
 static bool is_of_one_name(const struct fence_listing *listing, int error)
 {
     return listing->kind == FENCE_LISTING_COUNTERS &&
@@ -291,7 +291,7 @@ static void split(struct fence_listing *listing, size_t room)
     inspect_some(listing);
 }
 
-/* What is left of the names is new. Where it does not fit, the step is made again, smaller, or left
+/* The remaining names are new. If they do not fit, the step is repeated with fewer names, or left
  * to the next page. */
 static void sifted(struct fence_listing *listing)
 {
@@ -358,7 +358,7 @@ static void sift(struct fence_listing *listing)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Where the page begins. */
+/* The start of the page. */
 static int find_start(struct fence_listing *listing, const char *cursor)
 {
     if (listing->fleet->fleet_id[0] == '\0')

@@ -102,7 +102,7 @@ static void release_lock(struct fence_turn *turn, const struct fence_request *re
             .kind = FENCE_REPLY_SPENT, .tag = request->tag, .locks = answer->reply.locks};
 }
 
-/* The clean-up of a failed attempt undoes that attempt takes back that attempt only. */
+/* The clean-up of a failed attempt undoes that attempt only. */
 static void undo_locks(struct fence_turn *turn, const struct fence_request *request,
                        struct fence_master_answer *answer)
 {

@@ -1,5 +1,5 @@
-/* The bounds of the protocol, each with its name. What a client or a master can make large is held
- * against one of these bounds before it is kept. */
+/* The bounds of the protocol, each with its name. Every size that a client or a master
+ * chooses is compared with one of these bounds before it is stored. */
 #ifndef FENCE_PROTOCOL_LIMITS_H
 #define FENCE_PROTOCOL_LIMITS_H
 
@@ -12,11 +12,11 @@ enum {
     FENCE_RESOURCE_MAX = 255, /* bytes of a resource name */
     FENCE_LOCK_ID_MIN = 22,   /* base64url characters a client must bring: 128 bits */
     FENCE_LOCK_ID_MAX = 64,
-    FENCE_LOCK_ID_LEN = 27, /* of the ids that the server makes: 20 random bytes */
+    FENCE_LOCK_ID_LEN = 27, /* ids that the server makes: 20 random bytes */
     FENCE_LABEL_MAX = 128,  /* bytes of UTF-8 in the label shown to others */
     FENCE_KEY_ID_MIN = 4,   /* characters of the id of a key that a client shows */
     FENCE_KEY_ID_MAX = 16,
-    FENCE_DELAY_DIGITS = 8, /* of the delay of a lock in milliseconds, up to FENCE_TTL_CEILING_MS */
+    FENCE_DELAY_DIGITS = 8, /* the delay of a lock in milliseconds, up to FENCE_TTL_CEILING_MS */
     FENCE_OWNER_MAX =       /* fence/protocol/owner.h */
         1 + FENCE_LABEL_MAX + 1 + FENCE_DELAY_DIGITS + 1 + FENCE_KEY_ID_MAX,
     FENCE_ID_HEX_LEN = 40,      /* the id of a server's process, or of a fleet */
@@ -29,7 +29,7 @@ enum {
     FENCE_GROUP_MIN = 2,        /* resources acquired together, all or none */
     FENCE_GROUP_MAX = 64,
     FENCE_SEATS_MAX = 64,  /* seats of a name, and so permits of a semaphore */
-    FENCE_SEAT_DIGITS = 2, /* of the index of a seat */
+    FENCE_SEAT_DIGITS = 2, /* the index of a seat */
     FENCE_READERS_MAX =
         63, /* seats of a lock of readers and writers, with its gate in a group, ... */
     FENCE_READERS_DEFAULT = 32, /* ... and of a fleet whose marker names no number */
@@ -45,9 +45,9 @@ enum {
     FENCE_TTL_MIN_MS = 100,
     FENCE_TTL_DEFAULT_MS = 30 * 1000,
     FENCE_TTL_MAX_DEFAULT_MS = 300 * 1000,
-    FENCE_TTL_CEILING_MS = 24 * 3600 * 1000, /* what an operator may set a fleet's maximum to */
+    FENCE_TTL_CEILING_MS = 24 * 3600 * 1000, /* the highest maximum that an operator may set */
     FENCE_WAIT_MAX_MS = 300 * 1000,
-    FENCE_EXTENSIONS_MAX = 1000,        /* of one grant, in a fleet whose marker names no cap */
+    FENCE_EXTENSIONS_MAX = 1000,        /* one grant, in a fleet whose marker names no cap */
     FENCE_EXTENSIONS_DEFAULT = 1000000, /* the cap of a new fleet: 30 s leases for 115 days, ... */
     FENCE_EXTENSIONS_CEILING = 1000000000, /* ... and what an operator may set it to */
 
@@ -70,7 +70,7 @@ enum {
     FENCE_ADMISSION_US = 1000 * 1000, /* how long a call waits for that, if it does not say */
     FENCE_TRIES_MAX = 4,              /* attempts of a call that does not wait */
     FENCE_STALE_TRIES_MAX = 16,       /* and where no rival, but a newer view was in the way */
-    FENCE_GROUP_DOUBLINGS_MAX = 8,    /* of the random delay of an acquire of several */
+    FENCE_GROUP_DOUBLINGS_MAX = 8,    /* doublings of the random delay of an acquire of several */
     FENCE_RETRY_BASE_US = 2 * 1000,   /* the first random delay is below twice this */
     FENCE_FIRST_LOOK_US = 5 * 1000,   /* a new first in a queue asks the masters after this ... */
     FENCE_LOOK_US = 500 * 1000,       /* ... and again after this, in case it was not told, ... */
@@ -89,9 +89,9 @@ enum {
     FENCE_REJOIN_TIMEOUT_US = 1000 * 1000, /* for each answer to a step of a rejoin */
     FENCE_REJOIN_BEATEN_US = 1000 * 1000,  /* the same delay, after another leader was further */
     FENCE_REJOIN_MERGING_MAX = 2,          /* pages of one master on their way into the member */
-    FENCE_REJOIN_PAGE_TRIES_MAX = 10,      /* of one page, over connections that end */
+    FENCE_REJOIN_PAGE_TRIES_MAX = 10, /* attempts to read one page, over connections that end */
     FENCE_REJOIN_STUCK_MAX = 3,   /* times that locks cannot be read, before they are waited out */
-    FENCE_UNBACKED_TRIES_MAX = 2, /* attempts given up since one master refused their view */
+    FENCE_UNBACKED_TRIES_MAX = 2, /* failed attempts because one master refused their view */
     FENCE_CLAIM_LEAP_MAX = 64, /* admissions that one master alone may know more of, and be true */
     FENCE_REJOIN_ALIVE_US =
         1000 * 1000, /* between two signs of life of a leader in the quarantine */
@@ -105,11 +105,11 @@ enum {
                                           * has told which positions it saw */
     FENCE_RESTAMP_WRITES = 1 << 20,      /* that a position rises by as a disk is believed. A later
                                           * copy of the disk of before is behind that */
-    FENCE_REJOIN_ROUNDS_MAX = 8,         /* of asking and recording, before all begins anew */
-    FENCE_CLEANUPS_MAX = 4096,           /* clean-ups not yet acknowledged */
+    FENCE_REJOIN_ROUNDS_MAX = 8, /* rounds of asking and recording, before the rejoin restarts */
+    FENCE_CLEANUPS_MAX = 4096,   /* clean-ups not yet acknowledged */
     FENCE_CLEANUP_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
     FENCE_GROUPS_MAX = 256,                    /* acquires of several resources under way */
-    FENCE_GROUPS_KEPT_PART = 4,                /* one in so many is for those that do not wait */
+    FENCE_GROUPS_KEPT_PART = 4,                /* one in so many is for calls that do not wait */
     FENCE_SEAT_QUEUES_MAX = 1024,              /* names whose seats calls want at a time */
     FENCE_SEATS_SHOWN_MAX = 16,                /* inspections of the seats of a name under way */
     FENCE_SCAN_KEYS_MAX = 256,                 /* that a step of a scan looks at, or few more */

@@ -1,4 +1,4 @@
-/* What goes into the core and what comes out of it, as plain data.
+/* Input and output of the core, as plain data.
  *
  *   client ----call----> +------+ ----request----> master
  *   client <---answer--- | core | <----reply------ master
@@ -24,7 +24,7 @@ enum fence_call_kind {
     FENCE_CALL_RELEASE,
     FENCE_CALL_INSPECT,
     FENCE_CALL_COUNT, /* a named counter: the next values, or the last one */
-    FENCE_CALL_BREAK, /* take the lock from the grant with @token, whoever holds it */
+    FENCE_CALL_BREAK, /* take the lock from the grant with @token, for any holder */
     FENCE_CALL_WATCH, /* inspect, once the lock is no longer held under @token */
 };
 
@@ -39,7 +39,7 @@ enum fence_mode {
     FENCE_MODE_WRITE, /* one writer: in all of these seats */
 };
 
-/* Who asks, and gets the answer. */
+/* The sender of a call, which gets the answer. */
 enum fence_origin {
     FENCE_ORIGIN_CLIENT,  /* a client of the service */
     FENCE_ORIGIN_LISTING, /* a listing of held locks; inspect only */
@@ -80,7 +80,7 @@ struct fence_call {
     uint32_t count;     /* count: how many values, 1 .. FENCE_COUNT_MAX; 0 reads the last one */
 };
 
-/* What one master contributed to one call. */
+/* The part of one master in one call. */
 enum fence_part {
     FENCE_PART_PENDING, /* nothing yet; in an answer: not needed any more */
     FENCE_PART_GRANTED, /* did what it was asked */
@@ -102,8 +102,8 @@ struct fence_seats_shown {
         int64_t token;         /* 0: the masters differ */
         uint64_t holder;       /* fence_lock_id_hash() of the one who holds it, */
         const char *owner;     /* and the label */
-        uint64_t remaining_ms; /* of its lease and its delay */
-        bool kept;             /* it was released, and nobody has it */
+        uint64_t remaining_ms; /* the rest of its lease and its delay */
+        bool kept;             /* it was released, and has no holder */
     } held[FENCE_SEATS_MAX];   /* in the order of their indexes */
 };
 
@@ -137,7 +137,7 @@ struct fence_answer {
     unsigned waiters;      /* inspect, watch: calls of this server that wait for the resource */
     int64_t value;         /* count: the last of the values taken, or what was read */
     bool held;             /* inspect, watch */
-    bool kept;             /* inspect, watch that is @held: it was released, and nobody has it */
+    bool kept;             /* inspect, watch that is @held: it was released, and has no holder */
     bool released;         /* release, break: false if it was no longer held */
     const char *broken_id; /* break that @released: the lock id of that grant, for this server's own
                             * accounts. No caller is told */
@@ -157,19 +157,19 @@ struct fence_answer {
     enum fence_part parts[FENCE_MASTERS_MAX];
 };
 
-/* What an attempt may have locked, and is to be taken back. Borrowed for the call. */
+/* The locks that an attempt may hold, to be undone. Borrowed for the call. */
 struct fence_taken {
     const char *resource;
     const struct fence_group *group; /* all of these; NULL: @resource alone */
     const char *lock_id;
     uint64_t attempt;
     uint32_t ttl_ms;
-    uint32_t masters; /* the set of those that may hold it */
+    uint32_t masters; /* the set of masters that may hold it */
 };
 
 /* ---- between the core and masters ------------------------------------------------------------ */
 
-/* In place of a lock id: the lock is nobody's, and ends with its time
+/* Replaces a lock id: the lock has no holder, and ends with its time
  * (fence/rejoin/rejoin_state.h).
  */
 #define FENCE_TOMBSTONE "~"
@@ -290,7 +290,7 @@ struct fence_reply {
 const char *fence_request_name(enum fence_request_kind kind);
 const char *fence_reply_name(enum fence_reply_kind kind);
 
-/* What a reply makes of its master's part, where the round asks for a yes or a no. */
+/* The part of a master after its reply, in a round that asks for a yes or a no. */
 enum fence_part fence_part_of_reply(enum fence_reply_kind kind);
 
 #endif

@@ -1,6 +1,6 @@
 /* The owner of a lock as masters keep it: who holds it, for people, and the delay of the lock. A
  * lock without a delay opens as its lease ends. Only a client that asks for a delay gets one, and
- * masters keep it with the lock, so that whoever extends the lock keeps its delay, too.
+ * masters store it with the lock, so that any server that extends the lock keeps its delay.
  *
  *     [FENCE_WRITER_MARK] <label> [FENCE_DELAY_SEPARATOR <delay in ms>] [FENCE_OWNER_SEPARATOR <key
  * id>]
@@ -27,8 +27,8 @@
 bool fence_key_id_valid(const char *id, size_t len);
 
 /* True if @owner is of the form above: a valid label (fence_label_valid()), a delay of 1 to
- * FENCE_TTL_CEILING_MS if there is one, the id of a key if there is one. What a master says is held
- * against this before it is kept. */
+ * FENCE_TTL_CEILING_MS if there is one, the id of a key if there is one. Each owner that a
+ * master reports is checked by this function before it is stored. */
 bool fence_owner_valid(const char *owner, size_t len);
 
 /* Writes the owner, terminated. @label is valid; @delay_ms is 0 for none, at most

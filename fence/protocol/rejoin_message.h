@@ -1,5 +1,5 @@
-/* Messages to a master, and by it, while it rejoins (fence/rejoin/rejoin_state.h), or
- * made a member of a fleet (fence/bootstrap/bootstrap.h). */
+/* Messages to and from a master while it rejoins (fence/rejoin/rejoin_state.h), or becomes a member
+ * of a fleet (fence/bootstrap/bootstrap.h). */
 #ifndef FENCE_PROTOCOL_REJOIN_MESSAGE_H
 #define FENCE_PROTOCOL_REJOIN_MESSAGE_H
 

@@ -40,7 +40,7 @@ static unsigned needed(const struct fence_tally *tally)
     return fence_majority(tally->n);
 }
 
-/* Fails the attempt once those that agreed and those still open cannot make a majority of N. The
+/* Fails the attempt once the masters that agreed and the open ones cannot make a majority of N. The
  * reason must be clear by then: "held" and "contended" ask different things of the caller. */
 static void fail_if_out_of_reach(struct fence_attempt *attempt)
 {

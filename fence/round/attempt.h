@@ -78,8 +78,8 @@ bool fence_attempt_wants_more(const struct fence_attempt *attempt);
  * then. Precondition: TAKING. */
 void fence_attempt_asked(struct fence_attempt *attempt, uint32_t set);
 
-/* The view that it began under is over, as far as the caller knows: no master can be asked any
- * more. It may have FAILED by that: not where those that were asked may still be enough. */
+/* The view that it began under is over, as far as the caller knows: no more masters can be asked.
+ * The attempt FAILS, unless the asked masters may still be enough. */
 void fence_attempt_outdate(struct fence_attempt *attempt);
 
 /* The greatest number for the @k-th resource so far; 0: there is none. */

@@ -124,9 +124,9 @@ static unsigned having(const struct fence_breaking *breaking)
     return count;
 }
 
-/* Reports whether the lock id that was named with the token may have the grant. Where a majority
- * may have it, it may. Where no majority holds the lock, a few may have what is left of the grant,
- * and it could still be extended. In any other case an attempt was given the number. */
+/* Reports whether the lock id that was named with the token may have the grant. It may if a
+ * majority may have it. If no majority holds the lock, a few masters may have the rest of the
+ * grant, which could still be extended. In any other case an attempt received the number. */
 static bool may_be_the_grants(const struct fence_breaking *breaking, enum fence_verdict reading)
 {
     unsigned n = breaking->seen.tally.n;
@@ -151,7 +151,7 @@ static enum fence_break_verdict seeing(const struct fence_breaking *breaking)
     return reading == FENCE_VERDICT_YES ? FENCE_BREAK_MISMATCH : FENCE_BREAK_FREE;
 }
 
-/* Where the lock id has a higher number, nobody extends it under this token any more either. */
+/* If the lock id has a higher number, no call can extend it under this token either. */
 static enum fence_break_verdict breaking_it(const struct fence_breaking *breaking)
 {
     const struct fence_tally *tally = &breaking->tally;

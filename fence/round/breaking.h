@@ -1,4 +1,4 @@
-/* Breaking a grant: taking a lock from whoever holds it, by an operator who names its token.
+/* Breaks a grant: an operator names the token, and the holder loses the lock.
  *
  * The first round inspects the lock, and learns the lock id that masters name with the token. The
  * second asks all masters, under one view, to break the grant of that lock id and token. In one
@@ -12,11 +12,11 @@
  *   number is of a later grant, and it stays.
  *
  * The grant is broken once a majority did so. No lock with such a number is then left on any of
- * them, under any lock id. None comes back: a lock that is taken there counts anew, above the
- * token; none joins; and what such a master imports after it forgot counts for nothing. The view is
- * why: the q masters that are read then share one with the others of this majority, and that one
- * broke the grant before it recorded the new incarnation. So fewer than a majority have a copy that
- * counts. Thus no extension that is sent later has a majority under this token.
+ * them, under any lock id. None returns: a lock that is taken there counts above the token; no
+ * lock joins; and a copy that such a master imports after a loss of data does not count. The reason
+ * is the view: the q masters that the import reads share a master with this majority, and that
+ * master broke the grant before it recorded the new incarnation. So fewer than a majority have a
+ * copy that counts. Thus no extension that is sent later has a majority under this token.
  *
  * The number alone says less. An attempt under way may have been given the same number by a master
  * whose counter is behind. If the first round takes its lock id for the grant's, the lock of the
@@ -66,7 +66,7 @@ void fence_breaking_reply(struct fence_breaking *breaking, unsigned i,
 /* The round is over: masters that owe an answer count as timed out. */
 void fence_breaking_give_up(struct fence_breaking *breaking);
 
-/* What is certain by now. Never OPEN once nobody owes an answer. */
+/* The verdict so far. Never OPEN once no master owes an answer. */
 enum fence_break_verdict fence_breaking_verdict(const struct fence_breaking *breaking);
 
 /* The tally of the round under way. */

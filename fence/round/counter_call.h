@@ -27,7 +27,7 @@ enum fence_count_verdict {
 struct fence_counter_call {
     uint32_t values;                    /* that it counts; 0: it reads */
     int64_t highest;                    /* number that was answered; 0: none */
-    int64_t numbers[FENCE_MASTERS_MAX]; /* of those that answered one; 0: it never counted there */
+    int64_t numbers[FENCE_MASTERS_MAX]; /* the answers of masters; 0: it never counted there */
     struct fence_tally tally;
     struct fence_obstacles obstacles;
 };
@@ -42,7 +42,7 @@ void fence_counter_call_reply(struct fence_counter_call *round, unsigned i,
                               const struct fence_reply *reply);
 
 /* Reports whether the asked masters cannot settle it, so that all spare masters are to be
- * asked. With the hint for them, those that are behind answer the highest number, too. */
+ * asked. With the hint, masters that are behind answer the highest number, too. */
 bool fence_counter_call_wants_more(const struct fence_counter_call *round);
 
 /* The round is over: masters that owe an answer count as timed out. */

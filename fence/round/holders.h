@@ -36,7 +36,7 @@ unsigned fence_holders_rival_votes(const struct fence_holders *holders);
  * of what they say. 0 if fewer name it. */
 uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigned majority);
 
-/* The number that at least @majority of those who name that holder agree on; 0 if there is none, or
+/* The number on which at least @majority masters with that holder agree; 0 if there is none, or
  * more than one. */
 int64_t fence_holders_token(const struct fence_holders *holders, unsigned majority);
 

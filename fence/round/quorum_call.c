@@ -177,7 +177,7 @@ bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
 }
 
 /* A master extended the lock under a number below the token, as a writer's seats have, and another
- * lacks it: none of those that lack it can join under that token. */
+ * master lacks the lock: no such master can join under that token. */
 bool fence_quorum_call_is_below(const struct fence_quorum_call *vote)
 {
     return vote->kind == FENCE_CALL_EXTEND && vote->extensions == 0 &&

@@ -83,8 +83,8 @@ bool fence_quorum_call_stands(const struct fence_quorum_call *vote);
  * it: it may be acquired again, as where fence_quorum_call_stands(). */
 bool fence_quorum_call_is_below(const struct fence_quorum_call *vote);
 
-/* Inspect: how many masters must agree on what is told of the holder: a majority, less those that
- * were not heard. Precondition: the verdict is YES. */
+/* Inspect: the number of masters that must agree on the holder: a majority, less the masters
+ * without an answer. Precondition: the verdict is YES. */
 unsigned fence_quorum_call_agreeing(const struct fence_quorum_call *vote);
 
 /* Why it is FENCE_VERDICT_UNKNOWN: FENCE_ENOQUORUM, FENCE_EFOREIGN or FENCE_EENDLESS. */

@@ -37,7 +37,7 @@ unsigned fence_tally_count(const struct fence_tally *tally, enum fence_part part
 /* Masters from which nothing is known: down or timed out. */
 unsigned fence_tally_unknown(const struct fence_tally *tally);
 
-/* How many may still answer: those that owe an answer, and those that may yet be asked. */
+/* The masters that may still answer: they owe an answer, or may yet be asked. */
 unsigned fence_tally_open(const struct fence_tally *tally);
 
 #endif

@@ -92,8 +92,8 @@ enum {
     /* One step ends at most one call and starts at most one other. It makes a clean-up, a new
      * round, the answer, and what a clean-up or a handshake adds. With room to spare: 12. A master
      * that is back may be read on for each of the 4 members under import, each with 5 sources: 20.
-     * Masters that are named views of their own are asked one by one: 8. A survey of seats asks for
-     * each. */
+     * Masters with different views are asked one by one: 8. A survey of seats asks for each seat.
+     */
     FENCE_EFFECTS_MAX = 40 + FENCE_SEATS_MAX,
 };
 

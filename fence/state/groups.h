@@ -21,7 +21,7 @@ struct core_group_call {
     uint32_t call;                    /* its owner */
     uint32_t place;                   /* in the list of those in use */
     unsigned blocked;                 /* the index of the lock that was in the way last */
-    struct core_holder_hint seen;     /* of that one */
+    struct core_holder_hint seen;     /* the holder of that lock */
     struct fence_counter_votes votes[FENCE_GROUP_MAX];
     struct fence_group group;
 };

@@ -28,7 +28,7 @@ struct core_kept_place {
     uint64_t until_us; /* for a place whose waiters are all away: when it is dropped */
     uint32_t present;  /* waiters that stand in the queue */
     bool granted;      /* to one of them */
-    uint32_t older;    /* of those whose waiters are away, by when the last waiter left */
+    uint32_t older;    /* places whose waiters are away, by when the last waiter left */
     uint32_t newer;
 };
 
@@ -37,7 +37,7 @@ struct core_kept_places {
     struct fence_pool pool;
     struct fence_table table; /* by @lock */
     struct core_kept_place *places;
-    uint32_t oldest; /* of those whose waiters are away */
+    uint32_t oldest; /* among the places whose waiters are away */
     uint32_t newest;
     uint32_t away;
 };
@@ -55,8 +55,8 @@ FENCE_CHECKED int core_kept_places_init(struct core_kept_places *kept, uint32_t 
 void core_kept_places_fini(struct core_kept_places *kept);
 
 /* A waiter of @owner comes. Returns its place: the one that is kept for it, or else a new one with
- * @rank. The place has one waiter more until core_kept_places_leave(). Of the places whose waiters
- * are away, @away_max are left. Precondition: with these and the waiters that are present there is
+ * @rank. The place has one waiter more until core_kept_places_leave(). At most @away_max places
+ * whose waiters are away remain. Precondition: with these and the waiters that are present there is
  * room for one more. */
 uint32_t core_kept_places_come(struct core_kept_places *kept, const struct core_place_owner *owner,
                                uint64_t rank, uint64_t now_us, uint32_t away_max);

@@ -31,8 +31,8 @@ struct core_cleanup {
 struct core_cleanups {
     struct core_cleanup *cleanups;
     struct fence_pool pool;
-    uint32_t reclaim; /* where the search for expired ones has got to */
-    uint32_t cursor;  /* where the round of telling again has got to */
+    uint32_t reclaim; /* position of the search for expired clean-ups */
+    uint32_t cursor;  /* position of the round that sends again */
     bool telling;     /* a master came back: go round */
     uint64_t serials;
 };
@@ -52,8 +52,8 @@ uint32_t core_cleanups_open(struct core_cleanups *cleanups, const struct core_cl
 void core_cleanups_join(struct core_cleanups *cleanups, uint32_t before, uint32_t index);
 
 /* Master @i acknowledged the clean-up at @index with @serial; or the connection that it was sent on
- * is lost. The same holds of those that were sent together with it. One that was closed meanwhile
- * is passed over. */
+ * is lost. The same applies to the clean-ups that were sent together with it. Closed clean-ups are
+ * skipped. */
 void core_cleanups_settle(struct core_cleanups *cleanups, uint32_t index, uint64_t serial,
                           unsigned i);
 void core_cleanups_lose(struct core_cleanups *cleanups, uint32_t index, uint64_t serial,

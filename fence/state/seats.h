@@ -40,9 +40,9 @@ struct core_seats {
     struct fence_pool shown_pool;        /* of these */
     unsigned turn;                       /* the seat that the next queue begins at: in rotation */
     char undone[FENCE_RESOURCE_MAX + 1]; /* the seat whose attempt ended in this step */
-    char gate[FENCE_RESOURCE_MAX + 1];   /* of a request of this step, */
+    char gate[FENCE_RESOURCE_MAX + 1];   /* for a request of this step, */
     struct fence_group gated;            /* and a seat with its gate */
-    char names[FENCE_SEATS_MAX][FENCE_RESOURCE_MAX + 1]; /* of the requests of this step */
+    char names[FENCE_SEATS_MAX][FENCE_RESOURCE_MAX + 1]; /* for the requests of this step */
 };
 
 /* Room for @capacity names. FENCE_ENOMEM. */

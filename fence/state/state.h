@@ -1,17 +1,17 @@
-/* The core's inside, shared by fence/call/, fence/rejoin/ and fence/core.c: what it remembers. Of
- * those that act on it, each calls only what stands before it:
+/* The state of the core, shared by fence/call/, fence/rejoin/ and fence/core.c. Each file that acts
+ * on the state calls only files before it in this list:
  *
  *     output                            effects, requests and answers of this step
- *     cleanup, admit, calls             what calls have in common
- *     rounds                            the way through a round, whatever is asked
- *     votes, show, inspect, watch       looks at a lock, which other calls bring about
+ *     cleanup, admit, calls             common to all calls
+ *     rounds                            the way through a round, for every request
+ *     votes, show, inspect, watch       looks at a lock
  *     seating, waiting, attempts, gate, survey
- *                                       what acquires have in common
+ *                                       common to all acquires
  *     acquire, reacquire, extend, release, break, count
  *                                       a call, by its kind
- *     masters                           what is learnt of masters
- *     rejoin_steps, import, rejoin      masters that are taken back
- *     core.c                            which event goes where
+ *     masters                           facts about masters
+ *     rejoin_steps, import, rejoin      masters that rejoin
+ *     core.c                            dispatch of events
  */
 #ifndef FENCE_STATE_STATE_H
 #define FENCE_STATE_STATE_H
@@ -90,23 +90,23 @@ enum call_state {
     CALL_WATCHED,
 };
 
-/* What lasts of an acquire from one attempt to the next. */
+/* The state of an acquire between two attempts. */
 struct call_acquire {
     uint32_t place;        /* in core->kept; FENCE_NOBODY: none is kept for it */
     int64_t ticket;        /* fence/master/next.h; 0: its queue knew no number as it came */
     unsigned quick_looks;  /* looks in a row that were due within a moment, ... */
     uint64_t quick_holder; /* ... at what this lock id holds */
-    uint64_t asked;        /* of seats: bits of those that it asked for since its last pause, ... */
-    uint64_t look;         /* ... and of those that it asks for although they are held */
+    uint64_t asked;        /* seats: bits of the seats that it asked for since its last pause */
+    uint64_t look;         /* seats: bits of held seats that it asks for */
     unsigned yields;       /* moments in which it let the calls before it ask for the other seats */
     bool met;              /* a seat that it asked for has another holder */
     bool surveyed;         /* it asked who holds each seat */
-    int64_t gate_token;    /* of a writer that has the gate: its token, ... */
+    int64_t gate_token;    /* a writer that has the gate: its token, ... */
     uint64_t gate_us;      /* ... and when it was acquired, or extended last */
     uint64_t look_us;      /* ... and when it asks for the seats again */
 };
 
-/* What lasts of an extension from one round to the next. */
+/* The state of an extension between two rounds. */
 struct call_extend {
     uint64_t join_tag;   /* the attempt that locks are joined by in this round */
     uint64_t regrant_us; /* until when the lock that was acquired again is valid; 0: it was not */
@@ -119,7 +119,7 @@ struct call_show {
     struct fence_quorum_call *votes;
 };
 
-/* What lasts of a call about a named counter from one round to the next. */
+/* The state of a call about a named counter between two rounds. */
 struct call_count {
     uint32_t values; /* asked for; 0: a reading */
     uint32_t batch;  /* the first of a queue: calls that its round counts for, itself included, */
@@ -140,7 +140,7 @@ struct call_survey {
     uint32_t own_seat; /* the one of which most masters say so; FENCE_NOBODY: none does */
 };
 
-/* What lasts of a watch from one look to the next. */
+/* The state of a watch between two looks. */
 struct call_watch {
     uint64_t arrived;   /* looks up to this round began before the call arrived */
     uint64_t looked_us; /* when the last look that counts for the call ended, ... */
@@ -158,7 +158,7 @@ struct call_watch {
 /* An attempt under way: of an acquire, or of an extension that acquires again. */
 struct call_taking {
     struct fence_attempt attempt;
-    struct fence_counter_votes votes; /* where it is of one lock */
+    struct fence_counter_votes votes; /* for one lock */
     bool confirmed;                   /* it needed a second round */
 };
 
@@ -182,25 +182,25 @@ struct call {
     bool covers;            /* break: the token covers all numbers up to it */
     bool waited;            /* acquire: it stood behind another, or paused */
     unsigned tries;         /* attempts or rounds that began */
-    unsigned unbacked;      /* refusals of the view that held, for which it began anew */
+    unsigned unbacked;      /* refusals of a valid view, after each of which it restarted */
     struct fence_round round;
-    union { /* by its kind */
+    union { /* selected by the kind */
         struct call_acquire acquire;
         struct call_extend extend;
         struct call_count count;
         struct call_show show;
         struct call_watch watch;
     };
-    union {                                /* by its state: what the round under way asks */
-        struct call_survey survey;         /* SURVEYING */
-        struct call_taking taking;         /* TRYING, REACQUIRING */
-        struct fence_quorum_call vote;     /* VOTING; WATCHING, WATCHED: of the last look */
+    union {                            /* selected by the state: the request of the current round */
+        struct call_survey survey;     /* SURVEYING */
+        struct call_taking taking;     /* TRYING, REACQUIRING */
+        struct fence_quorum_call vote; /* VOTING; WATCHING, WATCHED: of the last look */
         struct fence_breaking breaking;    /* BREAKING */
         struct fence_counter_call counter; /* COUNTING, COUNTED */
     };
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    char resource[FENCE_RESOURCE_MAX + 1]; /* of seats: of the queue, then the seat. Of a writer:
+    char resource[FENCE_RESOURCE_MAX + 1]; /* seats: the queue's name, then the seat's. Writers:
                                             * the gate, then the name */
 };
 
@@ -212,30 +212,30 @@ struct fence_core {
     struct core_wait_queues counting; /* calls about named counters, by their names */
     struct core_wait_queues watching; /* watches, by resource */
     struct core_kept_places kept;     /* places of acquires that wait, in @queues */
-    uint32_t granted_place;           /* of the latest grant, in @kept; FENCE_NOBODY: it had none */
+    uint32_t granted_place;           /* place of the latest grant, in @kept; or FENCE_NOBODY */
     uint64_t ranks;                   /* the latest rank in @queues */
-    uint64_t claims_until_us;        /* until then callers tell their ranks; 0: nobody waited yet */
-    struct core_clients clients;     /* acquires and watches, by client */
-    struct core_groups groups;       /* acquires of several resources */
-    struct core_seats seats;         /* what is known of names whose seats calls want */
-    struct core_admission admission; /* calls that wait until the masters owe less */
-    struct core_cleanups cleanups;   /* clean-ups on their way */
-    struct core_rejoin *rejoins;     /* one a member */
-    struct core_counter_hints hints; /* what counters are at */
+    uint64_t claims_until_us;         /* until then callers report their ranks; 0: no waiter yet */
+    struct core_clients clients;      /* acquires and watches, by client */
+    struct core_groups groups;        /* acquires of several resources */
+    struct core_seats seats;          /* facts about names whose seats calls want */
+    struct core_admission admission;  /* calls that wait until the masters owe less */
+    struct core_cleanups cleanups;    /* clean-ups on their way */
+    struct core_rejoin *rejoins;      /* one a member */
+    struct core_counter_hints hints;  /* the values of counters */
     struct fence_latency latencies[FENCE_MASTERS_MAX];
     uint64_t copied_until_us; /* until then members may have locks that they imported */
-    uint64_t seen_generation; /* of the views, for that */
+    uint64_t seen_generation; /* generation of the views, for that */
     struct fence_counts counts;
     bool some_are_back; /* masters are active that were not: rejoins may read on */
     struct call *calls;
     struct fence_pool pool; /* of these */
-    uint32_t waiting;       /* of those in use, acquires that wait, and watches */
-    uint32_t watches;       /* of these, watches */
+    uint32_t waiting;       /* waiting acquires and watches */
+    uint32_t watches;       /* the watches among them */
     uint64_t rounds;
 
     struct fence_tracer tracer;
 
-    /* Of the step under way. */
+    /* The current step. */
     uint64_t now_us;
     uint64_t random;
     struct fence_effects *effects;
@@ -261,7 +261,7 @@ static inline void core_trace_call(const struct fence_core *core, enum fence_tra
                                                .number = number});
 }
 
-/* What rounds know of the masters in this step. */
+/* The facts about masters that rounds use in this step. */
 static inline struct fence_round_masters core_round_masters(struct fence_core *core)
 {
     return (struct fence_round_masters){.fleet = &core->fleet,

@@ -1,4 +1,4 @@
-/* What the core decides, one line for each decision:
+/* Traces the decisions of the core, one line each:
  *
  *     orders/42: acquire is called
  *     orders/42: take is sent to 1 2
@@ -36,7 +36,7 @@ struct fence_trace {
     enum fence_trace_kind kind;
     enum fence_call_kind call;
     uint64_t client;      /* WAITS: as in struct fence_call */
-    const char *resource; /* of the call; borrowed for the line */
+    const char *resource; /* the name in the call; borrowed for the line */
     uint64_t attempt;     /* FROZEN: whose numbers they are */
     uint32_t masters;     /* a set: bit i is master i */
     unsigned master;

@@ -52,8 +52,8 @@ void core_wait_queues_fini(struct core_wait_queues *queues);
 struct core_wait_queue *core_wait_queues_join(struct core_wait_queues *queues, uint32_t who,
                                               const char *resource, uint64_t rank);
 
-/* Call @who leaves its queue. Returns who has become first by it, FENCE_NOBODY if @who was not
- * first or the queue is gone. */
+/* Call @who leaves its queue. Returns the new first call, or FENCE_NOBODY if @who was not first
+ * or the queue is empty. */
 uint32_t core_wait_queues_leave(struct core_wait_queues *queues, uint32_t who);
 
 /* The call before @who, or FENCE_NOBODY if it is the first; and behind it, if it is the last. */

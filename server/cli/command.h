@@ -16,7 +16,7 @@ struct cli_command {
     int64_t deadline_ms;               /* on the boot clock: nothing of it may run then */
     const struct cli_signals *signals; /* that were blocked */
     bool foreground;                   /* it is in the process group of `pawl lock` */
-    pid_t group;                       /* that group; else 0: it gets one of its own */
+    pid_t group;                       /* that group; 0: a new group */
     int terminal_fd; /* its group becomes the foreground group of it; -1: of none */
 };
 

@@ -1,4 +1,4 @@
-/* What all verbs share: the options before the verb, the client, durations, and exit codes. */
+/* Shared by all verbs: the options before the verb, the client, durations, and exit codes. */
 #ifndef SERVER_CLI_COMMON_H
 #define SERVER_CLI_COMMON_H
 
@@ -25,7 +25,7 @@ enum cli_exit {
 struct cli_globals {
     const char *servers[PAWL_SERVERS_MAX];
     size_t server_count;
-    char key[PAWL_KEY_MAX + 1];            /* of --key-file; "": that of PAWL_KEY, or none */
+    char key[PAWL_KEY_MAX + 1];            /* the key of --key-file; "": PAWL_KEY, or none */
     const char *ca_file, *cert, *cert_key; /* as in api/client/pawl.h */
     bool json;                             /* for machines; else tables for people */
 };
@@ -42,16 +42,15 @@ error_t cli_take_time(const char *text, const char *option, int64_t least_ms, in
 /* Adds @text to the names of a lock, of which there are PAWL_NAMES_MAX at the most. */
 error_t cli_take_name(char *text, const char **names, size_t *count);
 
-/* What a verb about one lock does with the keys of argp that are none of its options. *@name is
- * NULL at first, and the name of the lock then. @one_only is the error where there is another name.
- */
+/* Parses the keys of argp that are not options, for a verb with one lock. *@name is NULL at first,
+ * and the name of the lock later. @one_only is the error for a second name. */
 error_t cli_parse_one_name(int key, char *text, struct argp_state *state,
                            struct cli_globals *globals, const char *one_only, const char **name);
 
 /* Reports whether pawld takes @text as a name; @what says it in the sentence. */
 error_t cli_check_name(const char *text, const char *what);
 
-/* What the names of a listing begin with. pawld says what else is wrong with it. */
+/* Checks the prefix of a listing. pawld checks the rest. */
 error_t cli_check_prefix(const char *text);
 
 /* The value of --why. */
@@ -60,7 +59,7 @@ error_t cli_take_label(char *text, const char **ret_label);
 /* True where @word is an option of all verbs, or one of @described, or how one begins. */
 bool cli_is_option(const struct argp_option *described, const char *word);
 
-/* Of a verb for which --json has no meaning. Returns CLI_EXIT_ERROR. */
+/* Rejects --json for a verb without JSON output. Returns CLI_EXIT_ERROR. */
 int cli_refuse_json(const char *why);
 
 /* @wait_ms as pawl_acquire() takes it; -1: without end. */
@@ -96,12 +95,12 @@ void cli_print_json(json_t *json);
 /* Writes the integer member @name of @json as text; nothing where it is null. */
 void cli_json_number(const json_t *json, const char *name, char *ret_text, size_t size);
 
-/* Who has @lock, an inspection: its label, or @unlabelled. Where nobody may work under the lock,
- * the text says so, and why. */
+/* Writes the holder of @lock, an inspection: its label, or @unlabelled. If the name is kept closed,
+ * the text says why. */
 void cli_holder_text(const json_t *lock, const char *unlabelled,
                      char ret_text[static CLI_HOLDER_MAX]);
 
-/* Writes the label of a lock where nobody gave one: user@host. */
+/* Writes the default label of a lock: user@host. */
 void cli_label(char ret_label[static PAWL_OWNER_MAX + 1]);
 
 /* Sets PAWL_SERVER, the files of https://, and PAWL_KEY where --key-file said it, for the command.

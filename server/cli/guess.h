@@ -1,4 +1,4 @@
-/* What somebody may have meant by a verb that is not there. */
+/* Guesses the verb that an unknown verb may have meant. */
 #ifndef SERVER_CLI_GUESS_H
 #define SERVER_CLI_GUESS_H
 

@@ -29,7 +29,7 @@ static int (*const verbs[VERBS])(struct cli_globals *globals, int argc, char **a
 struct input {
     struct cli_globals globals;
     char *verb;
-    int at; /* where the verb's own words begin */
+    int at; /* index of the verb's own words */
 };
 
 static error_t parse_words(int key, char *text, struct argp_state *state)
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 
     server_options_streams();
     cli_signals_obey_as_init();
-    (void)signal(SIGCHLD, SIG_DFL); /* whoever ignores it gets no exit status */
+    (void)signal(SIGCHLD, SIG_DFL); /* a process that ignores it gets no exit status */
     if (cli_parse(&parser, argc, argv, &input) != 0)
         return CLI_EXIT_ERROR;
     if (strcmp(input.verb, "help") == 0)

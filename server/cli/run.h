@@ -22,7 +22,7 @@ struct cli_run {
 
 /* How a run ended. */
 enum cli_run_end {
-    CLI_RUN_ENDED,     /* by itself: the exit code is its own */
+    CLI_RUN_ENDED,     /* the command ended: the exit code is its own */
     CLI_RUN_FAILED,    /* it was not started, or the keeper was killed: the reason was printed */
     CLI_RUN_LOST,      /* it was ended, since the lock was lost or could not be extended in time */
     CLI_RUN_EXHAUSTED, /* it was ended: the lock cannot be extended any more */

@@ -18,7 +18,7 @@ static void take_place(const struct cli_command *command, pid_t keeper)
     (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
     if (getppid() != keeper)
         _exit(EXIT_FAILURE);          /* the keeper was killed before that */
-    (void)setpgid(0, command->group); /* the keeper has one of its own */
+    (void)setpgid(0, command->group); /* the keeper has another group */
     if (command->terminal_fd >= 0)
         (void)tcsetpgrp(command->terminal_fd, getpgrp());
     cli_signals_restore(command->signals);

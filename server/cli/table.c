@@ -33,7 +33,7 @@ void cli_table_free(struct cli_table *table)
     free(table);
 }
 
-/* Characters of UTF-8: all bytes but those that go on with one. */
+/* Characters of UTF-8: all bytes but continuation bytes. */
 static size_t characters(const char *text)
 {
     size_t count = 0;

@@ -21,7 +21,8 @@ struct cli_terminal cli_terminal_open(bool foreground);
 bool cli_terminal_is_of(const struct cli_terminal *terminal, pid_t group);
 bool cli_terminal_ours(const struct cli_terminal *terminal);
 
-/* Makes @group the foreground group, where this process is in that one. SIGTTOU is blocked. */
+/* Makes @group the foreground group, if this process is in the foreground group. SIGTTOU is
+ * blocked. */
 void cli_terminal_give(const struct cli_terminal *terminal, pid_t group);
 
 /* Makes the group of this process the foreground group, where @group is, or one that is gone. A

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    DRAW_MOST_MS = 1000, /* what is left of leases changes */
+    DRAW_MOST_MS = 1000, /* the remaining times of leases change */
     DRAW_LEAST_MS = 100, /* between two, however much happens */
     QUITS = -1,
 };

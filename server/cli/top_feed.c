@@ -9,8 +9,8 @@
 #include <time.h>
 
 enum {
-    CURSOR_BYTES = 1024, /* of a cursor, terminated */
-    PAGES_MAX = 500,     /* of a listing: a page may be empty though more follow */
+    CURSOR_BYTES = 1024, /* bytes of a cursor, terminated */
+    PAGES_MAX = 500,     /* pages of a listing: a page may be empty while more follow */
     PAUSE_MS = 1000,     /* between two streams */
     EVENT_ID_BYTES = 64, /* terminated */
 };
@@ -139,7 +139,7 @@ static void *run_follows(void *user)
     for (;;) {
         const int error =
             pawl_follow(feed->follows, feed->prefix, following.last_id, on_event, &following);
-        if (error == PAWL_EINVAL) /* of another server, which has other ids */
+        if (error == PAWL_EINVAL) /* an id of another server */
             following.last_id[0] = '\0';
         cli_top_set_live(feed->model, false);
         pause_ms(PAUSE_MS);

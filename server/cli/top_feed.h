@@ -13,9 +13,9 @@ enum {
 
 struct cli_top_feed {
     const struct cli_globals *globals;
-    const char *prefix; /* of names; "": all */
+    const char *prefix; /* prefix of names; "": all */
     struct cli_top_model *model;
-    pawl_client *asks; /* of one thread each */
+    pawl_client *asks; /* used by one thread each */
     pawl_client *follows;
 };
 

@@ -14,9 +14,9 @@
 
 enum {
     CLI_TOP_LOCKS_MAX = 1000, /* a page of a listing */
-    CLI_TOP_EVENTS_MAX = 200, /* of each kind of list; the newest are kept */
+    CLI_TOP_EVENTS_MAX = 200, /* events of each list; the newest are kept */
     CLI_TOP_KIND_MAX = 16,    /* bytes of the name of an event, terminated */
-    CLI_TOP_SERVER_MAX = 96,  /* of a server's name, terminated */
+    CLI_TOP_SERVER_MAX = 96,  /* bytes of a server's name, terminated */
     CLI_TOP_DETAIL_MAX = 320, /* bytes, terminated */
 };
 
@@ -34,7 +34,7 @@ struct cli_top_lock {
 };
 
 struct cli_top_event {
-    int64_t at_ms; /* of the server's wall clock, since 1970 */
+    int64_t at_ms; /* by the server's wall clock, since 1970 */
     char kind[CLI_TOP_KIND_MAX];
     char name[PAWL_NAME_MAX + 1]; /* "": none */
     int64_t token;                /* 0: none */
@@ -51,7 +51,7 @@ struct cli_top_model {
     pthread_mutex_t mutex;
     int changed_fd; /* an eventfd: written with each change */
 
-    json_t *fleet;                   /* of GET /v1/fleet; NULL: it was never answered */
+    json_t *fleet;                   /* answer of GET /v1/fleet; NULL: none yet */
     int64_t heard_s;                 /* when that was answered, in seconds since 1970 */
     char silent[CLI_REASON_MAX];     /* why it is not answered now; "": it is */
     bool live;                       /* events are coming, */
@@ -63,7 +63,7 @@ struct cli_top_model {
     char unlisted[CLI_REASON_MAX]; /* why locks cannot be listed; "": they can */
 
     struct cli_top_events all;
-    struct cli_top_events trouble; /* what was lost, broken or refused */
+    struct cli_top_events trouble; /* lost, broken and refused locks */
 };
 
 /* Negative: errno says why. */

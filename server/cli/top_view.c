@@ -18,12 +18,12 @@
 enum {
     TROUBLE_SHOWN = 6,
     ROWS_FOR_EVENTS = 12, /* with fewer than these, locks alone are shown */
-    COLUMNS_FIXED = 44,   /* of a row of locks, beside its name and its owner */
+    COLUMNS_FIXED = 44,   /* columns of a row of locks, without its name and its owner */
     CELL_LEAST = 12,      /* characters of a name */
     LOCK_ROWS = 3,        /* above the locks: an empty one, the title and the heading */
     LOCKS_LEAST = 6,      /* rows that masters leave to locks, with those above them */
     EVENT_ROWS = 2,       /* above the events, the same */
-    TIME_BYTES = 32,      /* of a time, terminated */
+    TIME_BYTES = 32,      /* bytes of a time, terminated */
 };
 
 /* The text that is printed, and how many rows are left for it. */

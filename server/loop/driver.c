@@ -87,7 +87,7 @@ static void reset(struct server_driver *driver, uint32_t masters)
 
 static void answer_client(struct server_driver *driver, const struct fence_answer *answer)
 {
-    if (!driver->calling) /* who is refused at once is no burst of clients that masters kept */
+    if (!driver->calling) /* calls that are refused at once are no burst of waiting clients */
         server_batch_delay_answered(&driver->batch_delay, driver->now_us);
     bool arrived = driver->config.answer(driver->config.context, answer);
     if (!arrived && answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
@@ -139,7 +139,7 @@ static void step(struct server_driver *driver, struct fence_event *event)
     begin_later(driver);
 }
 
-/* One step answers at most one grant, and taking back grants nothing. */
+/* One step answers at most one grant, and undoing a grant grants nothing. */
 static void take_back(struct server_driver *driver)
 {
     assert(driver->declined.any);

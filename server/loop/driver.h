@@ -13,8 +13,8 @@
 #include <uv.h>
 
 enum {
-    SERVER_CALLS = 16384,       /* of a process; one more is turned away (429) */
-    SERVER_WAITERS = 12 * 1024, /* by default, acquires among them that may wait */
+    SERVER_CALLS = 16384,       /* calls of a process; one more is refused (429) */
+    SERVER_WAITERS = 12 * 1024, /* default number of waiting acquires among them */
     SERVER_TICKS_A_TURN = 1024, /* timers served before the loop looks at its sockets again */
 };
 
@@ -34,13 +34,13 @@ struct server_driver_config {
                              * life */
     bool tells_audit;       /* also log what the audit finds: one of several drivers is enough */
 
-    /* What the operator says that the fleet was made with; 0: nothing. The log tells once where a
-     * fleet has another one, which counts. */
+    /* The operator's value for the fleet; 0: none. If the fleet has another value, that one counts,
+     * and the log has one warning. */
     uint32_t ttl_max_ms;
     uint32_t extensions_max;
 
-    /* A call was answered. @answer lives for this call of the function. False: there is nobody who
-     * could use it, and what it granted is released at once. */
+    /* A call was answered. @answer lives for this call of the function. False: no
+     * client can use the answer, and its grant is released at once. */
     bool (*answer)(void *context, const struct fence_answer *answer);
 
     /* Master @i answered @requests requests that were sent together, after @round_trip_us. NULL:
@@ -76,14 +76,14 @@ void server_driver_left(struct server_driver *driver, uint64_t client);
  * each master. The loop will wake when the core's next timer is due. */
 void server_driver_turn(struct server_driver *driver);
 
-/* What the core did since the start, and how many clean-ups it waits for. */
+/* The counts of the core since the start, and its pending clean-ups. */
 const struct fence_counts *server_driver_counts(const struct server_driver *driver);
 unsigned server_driver_cleanups(const struct server_driver *driver);
 
 /* When the present event happened; CLOCK_BOOTTIME. */
 uint64_t server_driver_now_us(const struct server_driver *driver);
 
-/* What is known of the masters; valid until the loop goes on. */
+/* The known facts about the masters; valid until the next turn of the loop. */
 const struct fence_fleet *server_driver_fleet(const struct server_driver *driver);
 const char *server_driver_address(const struct server_driver *driver, unsigned i);
 const struct fence_audit *server_driver_audit(const struct server_driver *driver);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    SERVER_EVENT_CHAINS = 1024, /* of prefixes, a power of 2 */
+    SERVER_EVENT_CHAINS = 1024, /* chains of prefixes, a power of 2 */
 };
 
 /* A prefix that some readers follow. */

@@ -17,9 +17,9 @@ enum {
 };
 
 struct slot {
-    uint64_t at;      /* of the text; grows, and wraps in the buffer alone */
-    uint32_t len;     /* of the text */
-    uint16_t name_at; /* of the resource in the text; 0: the event has none */
+    uint64_t at;      /* position of the text; increases, and wraps only in the buffer */
+    uint32_t len;     /* length of the text */
+    uint16_t name_at; /* position of the resource in the text; 0: none */
     uint16_t name_len;
 };
 
@@ -28,11 +28,11 @@ struct server_event_ring {
     atomic_bool records;
     atomic_uint_least64_t next; /* the number of the next event */
     uint64_t first;             /* the number of the oldest event that is kept */
-    uint64_t end;               /* of the texts, as slot.at */
+    uint64_t end;               /* end of the texts, as slot.at */
     unsigned readers;
     uint64_t unread_since_us; /* when the last reader went */
     char epoch[EPOCH_LEN + 1];
-    struct slot *slots; /* NULL: nobody ever read */
+    struct slot *slots; /* NULL: no reader so far */
     char *texts;
 };
 

@@ -1,7 +1,7 @@
 /* The last events of the process, as text that is ready to be sent. All workers write into one
  * ring, and each worker reads from it for its clients. Any thread, under one mutex.
  *
- * Nothing is recorded while nobody reads: events are kept from the first reader on, until
+ * Without readers nothing is recorded: events are kept from the first reader on, until
  * SERVER_EVENTS_AFTER_US after the last one. */
 #ifndef SERVER_LOOP_EVENT_RING_H
 #define SERVER_LOOP_EVENT_RING_H
@@ -56,8 +56,8 @@ uint64_t server_event_ring_look(struct server_event_ring *ring, uint64_t *cursor
 
 /* Copies events from *@cursor on, up to @size bytes. The resource of each begins with @prefix, or
  * the event has none. Moves *@cursor behind the last event that it read. Returns how many bytes. It
- * looks at SERVER_EVENTS_LOOK events at most. *@ret_missed: so many are not kept any more. Where it
- * is not 0, *@cursor is the first that is kept, and nothing is copied. */
+ * looks at SERVER_EVENTS_LOOK events at most. *@ret_missed: events that are no longer kept. If it
+ * is not 0, *@cursor is the first kept event, and nothing is copied. */
 size_t server_event_ring_read(struct server_event_ring *ring, uint64_t *cursor, const char *prefix,
                               char *buffer, size_t size, uint64_t *ret_missed);
 

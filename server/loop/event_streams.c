@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    PIECES_A_TURN = 8, /* of one reader */
+    PIECES_A_TURN = 8, /* pieces for one reader */
 };
 
 struct event_reader {
@@ -31,7 +31,7 @@ struct server_event_streams {
     uv_timer_t timer;
     bool stopped;
     unsigned count;
-    struct event_reader *turn; /* whose turn is next; NULL: there is no reader */
+    struct event_reader *turn; /* the next reader; NULL: no reader */
     uint64_t looked;           /* the number of the next event to look at */
     struct server_event_prefixes prefixes;
 };

@@ -1,6 +1,6 @@
 /* How long locks are held: when this worker granted what it is asked to release. For a bounded
  * number of grants: a later one may take the place of an earlier one, and then the earlier one's
- * hold is not known. Nothing may be decided by it. */
+ * hold is not known. For metrics only: no decision may use it. */
 #ifndef SERVER_LOOP_HOLDS_H
 #define SERVER_LOOP_HOLDS_H
 
@@ -14,7 +14,7 @@ enum {
 /* All zero to begin with. */
 struct server_holds {
     struct {
-        uint64_t key; /* of lock id and resource; 0: free */
+        uint64_t key; /* hash of lock id and resource; 0: free */
         uint64_t granted_us;
     } places[SERVER_HOLDS];
 };

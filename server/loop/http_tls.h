@@ -1,5 +1,4 @@
-/* The certificates that clients see, and those that they show: what the operator wrote, and the
- * files behind it. */
+/* The certificates of the service and of its clients: the operator's settings, and their files. */
 #ifndef SERVER_LOOP_HTTP_TLS_H
 #define SERVER_LOOP_HTTP_TLS_H
 

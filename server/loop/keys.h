@@ -1,6 +1,7 @@
-/* The keys of a service: its key file, and whether it may listen where it is told to. Without keys
- * everybody who reaches it may do everything. So it then listens where only programs of its own
- * machine reach it, unless it is told that it is open. */
+/* The keys of a service: its key file, and the check of its addresses. Without keys every caller
+ * has all rights. So the service then listens only on addresses that other machines cannot reach,
+ * unless
+ * --open is given. */
 #ifndef SERVER_LOOP_KEYS_H
 #define SERVER_LOOP_KEYS_H
 

@@ -13,7 +13,7 @@ enum {
 struct server_later {
     unsigned first; /* in @calls, and how many there are */
     unsigned count;
-    bool begins; /* those that were taken are about to begin */
+    bool begins; /* the taken requests are about to begin */
     struct fence_call calls[SERVER_LATER_MAX];
 };
 

@@ -1,6 +1,6 @@
 /* Leases that this worker granted or extended, and that were not ended through it: so that an
  * event can say whose lock ended, and when a lease ran out. A bounded number: a later lease takes
- * the place of the one beside it that ends first. Nothing may be decided by it. */
+ * the place of the one beside it that ends first. For events only: no decision may use it. */
 #ifndef SERVER_LOOP_LEASES_H
 #define SERVER_LOOP_LEASES_H
 
@@ -11,7 +11,7 @@
 
 enum {
     SERVER_LEASES = 4096,       /* places, a power of 2, */
-    SERVER_LEASES_BESIDE = 8,   /* of which so many are for one key, a power of 2 */
+    SERVER_LEASES_BESIDE = 8,   /* places for one key, a power of 2 */
     SERVER_LEASES_LOOK_MS = 10, /* from one look for leases that ended to the next */
 };
 
@@ -24,7 +24,7 @@ struct server_lease {
 /* All zero to begin with. */
 struct server_leases {
     uint64_t look_us;                /* when it is next looked what ended */
-    uint64_t keys[SERVER_LEASES];    /* of lock id and resource; 0: free */
+    uint64_t keys[SERVER_LEASES];    /* hashes of lock id and resource; 0: free */
     uint64_t ends_us[SERVER_LEASES]; /* CLOCK_BOOTTIME */
     struct server_lease each[SERVER_LEASES];
 };

@@ -1,7 +1,6 @@
-/* The counts of each worker, for all of them to see. A worker counts what happens at once, and
- * publishes how busy it is at the end of a turn. The worker that is asked adds up those of all.
- * Nothing is locked, so a sum is of moments that lie a turn apart, and nothing may be decided by
- * it. */
+/* The counts of each worker, readable by all workers. A worker counts what happens at once, and
+ * publishes how busy it is at the end of a turn. The worker that answers adds up all counts.
+ * Nothing is locked, so a sum mixes moments that are a turn apart. No decision may use it. */
 #ifndef SERVER_LOOP_METRICS_H
 #define SERVER_LOOP_METRICS_H
 
@@ -12,7 +11,7 @@
 #include <stdalign.h>
 
 enum {
-    SERVER_METRICS_ALIGN = 64, /* cache lines of its own: counting disturbs no other worker */
+    SERVER_METRICS_ALIGN = 64, /* separate cache lines: counting disturbs no other worker */
 };
 
 /* One worker's; zeroed to begin with. It counts, all read @counters. */

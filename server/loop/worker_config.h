@@ -42,7 +42,7 @@ struct server_worker_config {
     uint32_t connections_max;         /* of clients, */
     bool traces;                      /* each decision of the core is logged, ... */
     const char *trace_lock;           /* ... where not NULL, about this lock alone; borrowed */
-    uint32_t waiters_max;             /* of the process, like all bounds: a worker has its share */
+    uint32_t waiters_max;             /* for the process, like all bounds: a worker has its share */
     uint32_t counters_max;            /* named counters beyond which none is made, of the fleet */
     uint32_t ttl_max_ms;              /* that the operator says the fleet has; 0: nothing is said */
     uint32_t extensions_max;          /* the same */

@@ -64,8 +64,8 @@ static const char *default_data(void)
     return geteuid() == 0 ? "/var/lib/pawl" : "pawl-data";
 }
 
-/* Beside loopback, a socket in the folder that systemd gives a service: for callers on this
- * machine. Nothing where its path is too long for a socket. */
+/* Adds a socket in the folder that systemd gives a service, for callers on this machine. Adds
+ * nothing if its path is too long for a socket. */
 static void add_default_socket(struct server_listens *listens)
 {
     static char address[sizeof("unix:") + API_SOCKET_PATH_MAX];

@@ -11,8 +11,8 @@ enum {
     SERVER_LOG_KINDS = 1024, /* that are counted at a time */
 };
 
-/* From now on lines have @form, and those below @least are not written. By default they are plain,
- * from SERVER_LOG_INFO on. Before other threads run. */
+/* From now on lines have @form, and those below @least are not written. The default is plain, from
+ * SERVER_LOG_INFO on. Call it before other threads run. */
 void server_log_configure(enum server_log_form form, enum server_log_level least);
 
 /* Writes one line: lines of several threads do not mix. If stderr takes none, as the reader of a

@@ -48,8 +48,8 @@ void server_options_init(struct argp_state *state);
  */
 bool server_options_number(const char *text, int64_t min, int64_t max, int64_t *ret_number);
 
-/* What ends argp_parse() after a sentence on stderr. argp returns EINVAL for a mistake of getopt.
- */
+/* The error that ends argp_parse() after a sentence on stderr. argp returns EINVAL for a mistake of
+ * getopt. */
 #define SERVER_OPTIONS_TOLD ECANCELED
 
 /* argp_parse() with @flags of argp. Returns 0, or an error number after a sentence on stderr. */
