@@ -132,7 +132,7 @@ static int end_of_stream(pawl_client *client, const struct stream *stream, int e
         return PAWL_ECANCELLED;
     }
     if (stream->wrong) {
-        client_say(client, "%s tells events as no pawld does, or memory is short",
+        client_say(client, "%s returned invalid events, or memory is short",
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
     }

@@ -62,7 +62,7 @@ static int check_url(pawl_client *client, const char *source, const char *server
     curl_free(port);
     curl_url_cleanup(url);
     if (known_scheme && (code == CURLUE_BAD_PORT_NUMBER || is_port_0))
-        return client_wrong(client, source, "'%s' has a port that is none: a port is 1 to 65535",
+        return client_wrong(client, source, "'%s' has an invalid port: a port is 1 to 65535",
                             server);
     if (!known_scheme || code != CURLUE_OK || extra)
         return client_wrong(client, source,
@@ -78,7 +78,7 @@ static int check_server(pawl_client *client, const char *source, const char *ser
     if (strchr(server, '@') != NULL) /* it may be a password, which no sentence shows */
         return client_wrong(
             client, source,
-            "a URL of a server has no user and no password; give a key in their place");
+            "a URL of a server has no user and no password; use a key instead");
     if (strchr(server, ',') != NULL)
         return client_wrong(
             client, source,

@@ -119,7 +119,7 @@ int pawl_watch(pawl_client *client, const char *name, int64_t wait_ms, struct pa
     if (error < 0)
         return error;
     if (state->known && state->held != (state->token > 0)) {
-        client_say(client, "the state is none that pawl_watch() wrote");
+        client_say(client, "the state was not written by pawl_watch()");
         return PAWL_EINVAL;
     }
     struct watching watching = {

@@ -195,7 +195,7 @@ static void cap_on_extensions_is_set_when_the_fleet_is_made(void **state)
     serve_with((const char *const[]){"--max-extensions", "5", NULL});
     stop();
     expect_end(workdir.data, (const char *const[]){"--max-extensions", "6", ANYWHERE, NULL}, 2,
-               "may be extended 5 times");
+               "can be extended 5 times");
     serve_with((const char *const[]){"--max-extensions", "5", NULL});
 }
 

@@ -309,7 +309,7 @@ static void fleet_whose_majority_forgot_is_moved_with_a_token_floor(void **state
     assert_int_equal(process_stop(before.process), 0);
     wipe(&(struct moving_masters){1, 2});
     assert_int_equal(moving_run(&three, &five, NULL), 1);
-    moving_expect_said("1 of 3 masters remember");
+    moving_expect_said("only 1 of 3 masters kept their data");
     assert_int_equal(
         moving_run(&three, &five, (const char *const[]){"--token-floor", HIGHER_FLOOR, NULL}), 0);
     last_token[0] = strtoll(HIGHER_FLOOR, NULL, 10);

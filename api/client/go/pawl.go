@@ -341,7 +341,7 @@ func (a *answer) text(member string) string {
 func (a *answer) integerOf(values map[string]any, member string, least, most int64) (int64, *Error) {
 	value, isInteger := values[member].(int64)
 	if !isInteger || value < least || value > most {
-		return 0, failure(ErrProtocol, "%s answers without %s that makes sense", a.server, member)
+		return 0, failure(ErrProtocol, "%s returned an invalid %s", a.server, member)
 	}
 	return value, nil
 }
@@ -373,7 +373,7 @@ func (a *answer) until(ttl time.Duration) (time.Duration, *Error) {
 func (a *answer) failure() *Error {
 	detail := a.text("detail")
 	if a.kind == "" || detail == "" {
-		detail = fmt.Sprintf("%s answers %d, not as a pawld does", a.server, a.status)
+		detail = fmt.Sprintf("%s returned an unexpected %d: is this a pawld?", a.server, a.status)
 	}
 	kind, isKnown := problems[a.kind]
 	if !isKnown {
@@ -478,7 +478,7 @@ func checkChain(state tls.ConnectionState) error {
 			return nil
 		}
 	}
-	return errors.New("the certificate is not trusted: a certificate that is no authority signed it (server/TLS.md)")
+	return errors.New("the certificate is not trusted: a certificate that is not a CA signed it (server/TLS.md)")
 }
 
 var visible = regexp.MustCompile("^[!-~]+$")
@@ -823,7 +823,7 @@ func (r *Request) check() *Error {
 			return err
 		}
 		if seen[name] {
-			return failure(ErrInvalid, "the name %s is there twice", name)
+			return failure(ErrInvalid, "the name %s is given twice", name)
 		}
 		seen[name] = true
 	}
@@ -1485,7 +1485,7 @@ func (l *Lock) extendName(ctx context.Context, at int, got *answer, ttl, until t
 		return err // an answer that comes too late mends nothing: the holder was told that the lock had ended
 	}
 	if got.status == 201 && !l.takeNewGrant {
-		err := failure(ErrNewGrant, "the lock %s was acquired again, and another one may have held it in between", l.names[at])
+		err := failure(ErrNewGrant, "the lock %s was acquired again, and another caller may have held it in between", l.names[at])
 		err.Name, err.Token, err.isNamed = l.names[at], token, true
 		return err
 	}
@@ -1571,7 +1571,7 @@ func (l *Lock) Renew(notice time.Duration, onStop func(*Lock)) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.renews {
-		return failure(ErrInvalid, "the lock is being extended already")
+		return failure(ErrInvalid, "the lock is already being extended")
 	}
 	l.renews = true
 	r := &renewer{l, notice, onStop}
@@ -1670,7 +1670,7 @@ type State struct {
 func stateOf(got *answer) (State, *Error) {
 	held, isBool := got.json["held"].(bool)
 	if got.status != 200 || !isBool {
-		return State{}, failure(ErrProtocol, "%s tells of a lock without a holder that makes sense", got.server)
+		return State{}, failure(ErrProtocol, "%s reported a lock without a valid holder", got.server)
 	}
 	if !held {
 		return State{}, nil

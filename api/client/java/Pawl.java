@@ -542,7 +542,7 @@ public final class Pawl implements AutoCloseable {
         long integer(Map<?, ?> values, String member, long least, long most) {
             Object value = values.get(member);
             if (!(value instanceof Long) || (Long) value < least || (Long) value > most)
-                throw new Protocol(server + " answers without " + member + " that makes sense");
+                throw new Protocol(server + " returned an invalid " + member);
             return (Long) value;
         }
 
@@ -557,7 +557,7 @@ public final class Pawl implements AutoCloseable {
         PawlException failure() {
             String detail = text("detail");
             if (type.isEmpty() || detail == null)
-                detail = server + " answers " + status + ", not as a pawld does";
+                detail = server + " returned an unexpected " + status + ": is this a pawld?";
             PawlException failure = failure(ownWords(detail));
             failure.type = type;
             failure.foreign = isForeign;
@@ -1340,7 +1340,7 @@ public final class Pawl implements AutoCloseable {
         Request(Pawl client, List<String> names, int seats, String mode) {
             require(names.size() >= 1 && names.size() <= NAMES_MAX, "a lock has 1 to %d names", NAMES_MAX);
             names.forEach(Pawl::checkName);
-            require(new HashSet<>(names).size() == names.size(), "a name is there twice");
+            require(new HashSet<>(names).size() == names.size(), "a name is given twice");
             this.client = client;
             this.names = names;
             this.seats = seats;
@@ -1906,7 +1906,7 @@ public final class Pawl implements AutoCloseable {
             synchronized (this) {
                 check(); // an answer that comes too late mends nothing: the holder was told that the lock had ended
                 if (isNew && !takesNewGrant)
-                    throw (NewGrant) new NewGrant("the lock " + name + " was acquired again, and another one may have held "
+                    throw (NewGrant) new NewGrant("the lock " + name + " was acquired again, and another caller may have held "
                             + "it in between", token).named(name);
                 if (isNew)
                     tokens[at] = token;
@@ -1997,7 +1997,7 @@ public final class Pawl implements AutoCloseable {
         public synchronized void renew(Duration notice, Consumer<Lock> onStop) {
             require(!notice.isNegative() && notice.toMillis() <= ttlMs / 2, "the notice is 0 to %d ms here, half of the "
                     + "lease", ttlMs / 2);
-            require(!isRenewed, "the lock is being extended already");
+            require(!isRenewed, "the lock is already being extended");
             isRenewed = true;
             Renewer renewer = new Renewer(this, notice.toMillis(), onStop);
             daemon("pawl-watcher " + names.get(0), renewer::watch).start();
@@ -2117,7 +2117,7 @@ public final class Pawl implements AutoCloseable {
         static State of(Answer answer) {
             Object held = answer.json.get("held");
             if (answer.status != 200 || !(held instanceof Boolean))
-                throw new Protocol(answer.server + " tells of a lock without a holder that makes sense");
+                throw new Protocol(answer.server + " reported a lock without a valid holder");
             if (!(Boolean) held)
                 return new State(false, 0, "");
             if (answer.json.get("token") == Json.NULL)

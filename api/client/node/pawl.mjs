@@ -270,7 +270,7 @@ function problemOf({ server, status, json }) {
         else kind = status === 400 ? Invalid : Refused;
     }
     if (type === undefined)
-        return new kind(`${server} answers ${status}, not as a pawld does`, {
+        return new kind(`${server} returned an unexpected ${status}: is this a pawld?`, {
             code: kind === Unavailable ? 'no-answer' : 'protocol',
         });
     const codes = { 'lock-broken': 'broken', 'lock-lost': 'lost' };
@@ -358,7 +358,7 @@ function urlOf(text) {
         return new URL(text);
     } catch {
         if (/^https?:\/\/[^/]*:\d+\/*$/i.test(text))
-            refuse(`'${text}' has a port that is none: a port is 1 to 65535`);
+            refuse(`'${text}' has an invalid port: a port is 1 to 65535`);
         return null;
     }
 }
@@ -367,7 +367,7 @@ function checkServer(text) {
     if (typeof text !== 'string') refuse(`a URL of a server is a string, not ${String(text)}`);
     if (text.startsWith(UNIX)) return checkSocket(text);
     if (text.includes('@')) // it may be a password, which no sentence shows
-        refuse('a URL of a server has no user and no password; give a key in their place');
+        refuse('a URL of a server has no user and no password; use a key instead');
     if (text.includes(','))
         refuse(
             `'${text}' has a comma; name each server by itself, in PAWL_SERVER with a space ` +
@@ -377,7 +377,7 @@ function checkServer(text) {
     const isPlain = url && /^https?:$/.test(url.protocol) && /^https?:\/\/[^/]/i.test(text);
     if (!isPlain || url.search || url.hash || !/^[!-~]+$/.test(text))
         refuse(`'${text}' is not a valid URL of a server, such as ${SERVER_DEFAULT}`);
-    if (url.port === '0') refuse(`'${text}' has a port that is none: a port is 1 to 65535`);
+    if (url.port === '0') refuse(`'${text}' has an invalid port: a port is 1 to 65535`);
     const secure = url.protocol === 'https:';
     const port = Number(url.port) || (secure ? 443 : 80);
     const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -422,7 +422,7 @@ function pathOf(name, kind = 'locks') {
     try {
         return `/v1/${kind}/${segments.map(encodeURIComponent).join('/')}`;
     } catch {
-        return refuse(`'${name}' is no Unicode text`);
+        return refuse(`'${name}' is not valid Unicode`);
     }
 }
 
@@ -613,7 +613,7 @@ function checkIdentity(host, cert) {
     while (error === undefined && issuer !== undefined && issuer !== issuer.issuerCertificate) {
         if (!maySign(issuer.raw))
             return new Error(
-                'its certificate is not believed: a certificate that is no authority signed it ' +
+                'its certificate is not trusted: a certificate that is not a CA signed it ' +
                     '(server/TLS.md)',
             );
         issuer = issuer.issuerCertificate;
@@ -1219,7 +1219,7 @@ export class Lock {
         if (!this.held) throw this.#made(this.#loss); // the answer came too late
         if (isNew && this.#onNewGrant === undefined)
             throw this.#lost(
-                'the lock @ was acquired anew: others may have held it in between',
+                'the lock @ was acquired again: another caller may have held it in between',
                 'new-grant',
             );
         if (isNew) {

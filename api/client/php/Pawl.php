@@ -460,7 +460,7 @@ final class Answer
     {
         $value = ($values ?? $this->json)->{$member} ?? null;
         if (!is_int($value) || $value < $least || $value > $most) {
-            throw new Protocol("$this->server answers without $member that makes sense");
+            throw new Protocol("$this->server returned an invalid $member");
         }
         return $value;
     }
@@ -478,7 +478,7 @@ final class Answer
     {
         $detail = $this->text('detail');
         if ($this->type === '' || $detail === null) {
-            $detail = "$this->server answers $this->status, not as a pawld does";
+            $detail = "$this->server returned an unexpected $this->status: is this a pawld?";
         }
         $name = $this->text('resource') ?: null;
         $kind = self::PROBLEMS[$this->type] ?? $this->kindOfStatus();
@@ -585,7 +585,7 @@ final class Connection
             $signer = openssl_x509_parse($certificate);
             $usage = $signer['extensions']['keyUsage'] ?? '';
             if ($signer['issuer'] !== $signer['subject'] && !str_contains($usage, 'Certificate Sign')) {
-                throw new NoAnswer('its certificate is not trusted: a certificate that is no authority signed it '
+                throw new NoAnswer('its certificate is not trusted: a certificate that is not a CA signed it '
                     . '(server/TLS.md)');
             }
         }
@@ -1174,7 +1174,7 @@ final class Client
     {
         $held = $answer->json->held ?? null;
         if ($answer->status !== 200 || !is_bool($held)) {
-            throw new Protocol("$answer->server tells of a lock without a holder that makes sense");
+            throw new Protocol("$answer->server reported a lock without a valid holder");
         }
         if (!$held) {
             return new State(false);
@@ -1241,7 +1241,7 @@ final class Request
             array_values($names));
         $count = count($this->names);
         Text::require($count >= 1 && $count <= Limit::NAMES, 'a lock has 1 to ' . Limit::NAMES . ' names');
-        Text::require(count(array_unique($this->names)) === $count, 'a name is there twice');
+        Text::require(count(array_unique($this->names)) === $count, 'a name is given twice');
         Text::seconds('ttl', $ttl ?? 1.0, 0.001, Limit::TIME);
         Text::seconds('wait', $wait ?? 0.0, 0, Limit::TIME);
         Text::seconds('delay', $delay, 0, Limit::TIME);
@@ -1301,7 +1301,7 @@ final class Request
             $seats = array_map(static fn (int $seat) => "$name#$seat", range(0, $this->seats() - 1));
             $name = $answer->text('resource') ?? '';
             if (!in_array($name, $seats, true)) {
-                throw new Protocol("$answer->server grants without a seat that makes sense");
+                throw new Protocol("$answer->server granted a seat without a valid index");
             }
         }
         return [[$name], [$answer->integer('token', 1, Limit::TOKEN)]];
@@ -1650,7 +1650,7 @@ final class Lock
         $token = $answer->status === 201 ? $answer->integer('token', 1, Limit::TOKEN) : $this->tokens[$at];
         $this->check(); // an answer that comes too late mends nothing: the holder was told that the lock had ended
         if ($answer->status === 201 && !$this->takesNewGrant) {
-            $new = new NewGrant("the lock $name was acquired again, and another one may have held it in between", '', $name);
+            $new = new NewGrant("the lock $name was acquired again, and another caller may have held it in between", '', $name);
             $new->token = $token;
             throw $new;
         }

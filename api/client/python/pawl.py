@@ -365,7 +365,7 @@ def _bytes_of(what: str, text) -> int:
     try:
         return len(text.encode())
     except UnicodeEncodeError:
-        raise Invalid(f"{what} {text!a} is no Unicode text: it has half of a character") from None
+        raise Invalid(f"{what} {text!a} is not valid Unicode: it has half of a character") from None
 
 
 def _seconds(what: str, value, fits, range_: str) -> float:
@@ -521,7 +521,7 @@ class _Answer:
         """What a problem means."""
         detail = self.text("detail")
         if not self.type or detail is None:
-            detail = f"{self.server} answers {self.status}, not as a pawld does"
+            detail = f"{self.server} returned an unexpected {self.status}: is this a pawld?"
         kind = _PROBLEMS.get(self.type)
         name = self.text("resource")
         if kind is LockLost and name:
@@ -552,7 +552,7 @@ class _Answer:
 def _integer(answer: _Answer, values: dict, member: str, least: int, most: int) -> int:
     value = values.get(member)
     if type(value) is not int or not least <= value <= most:
-        raise ProtocolError(f"{answer.server} answers without {member} that makes sense")
+        raise ProtocolError(f"{answer.server} returned an invalid {member}")
     return value
 
 
@@ -607,8 +607,8 @@ def _check_chain(connection):
     for cert in (chain() or [])[1:-1]:
         der = cert if isinstance(cert, bytes) else cert.public_bytes(ssl._ssl.ENCODING_DER)
         if not _may_sign(der):
-            raise ConnectionError("its certificate is not believed: a certificate that is no "
-                                  "authority signed it (server/TLS.md)")
+            raise ConnectionError("its certificate is not trusted: a certificate that is not a "
+                                  "CA signed it (server/TLS.md)")
 
 
 class _Server:
@@ -641,7 +641,7 @@ class _Server:
 
     def _take_url(self, url: str, context):
         if "@" in url:  # it may be a password, which no sentence shows
-            raise Invalid("a URL of a server has no user and no password; give a key in their place")
+            raise Invalid("a URL of a server has no user and no password; use a key instead")
         if "," in url:
             raise Invalid(f"'{url}' has a comma; list the servers separately; in PAWL_SERVER separate them by spaces")
         url = url.rstrip("/")
@@ -658,7 +658,7 @@ class _Server:
         except ValueError:
             port = 0
         if port == 0:
-            raise Invalid(f"'{self.url}' has a port that is none: a port is 1 to 65535")
+            raise Invalid(f"'{self.url}' has an invalid port: a port is 1 to 65535")
         self.url = url
         self.netloc = parts.netloc
         self.path = parts.path
@@ -1061,7 +1061,7 @@ class Client:
         if ssl_context is not None and not hasattr(ssl_context, "wrap_socket"):
             raise InvalidType(f"ssl_context is an ssl.SSLContext, not {ssl_context!r}")
         self._call_timeout = _seconds("call_timeout", call_timeout, lambda most: 0 < most <= 600,
-                                      "a number of seconds above 0, and 600 at the most")
+                                      "a number of seconds above 0 and at most 600")
         self._servers = [_Server(url, ssl_context, key) for url in servers]
         self._urls = {server.url for server in self._servers}
         self._current = 0  # the one to ask next
@@ -1219,7 +1219,7 @@ class _Request:
             if not 1 <= _bytes_of("a name", name) <= NAME_MAX:
                 raise Invalid(f"a name has 1 to {NAME_MAX} bytes, not {len(name.encode())}")
         if len(set(self.names)) < len(self.names):
-            raise Invalid("a name is there twice")
+            raise Invalid("a name is given twice")
         if permits is not None:
             if not isinstance(permits, int) or not 1 <= permits <= PERMITS_MAX:
                 raise Invalid(f"permits is 1 to {PERMITS_MAX}, not {permits!r}")
@@ -1236,7 +1236,7 @@ class _Request:
         # How many seats the name may have; None: the lock is the name's alone.
         self.seats = {None: permits, "read": READERS_MAX, "write": None}[mode]
         if owner is not None and _bytes_of("owner", owner) > OWNER_MAX:
-            raise Invalid(f"owner has {OWNER_MAX} bytes at the most")
+            raise Invalid(f"owner has at most {OWNER_MAX} bytes")
         _check_call("on_wait", on_wait)
         self.ttl = None if ttl is None else _ttl(ttl)
         self.delay = 0.0 if delay is None else _pause("delay", delay)
@@ -1463,7 +1463,7 @@ class _Acquisition(_Waiting):
                  for grant in (grants if isinstance(grants, list) else [])
                  if isinstance(grant, dict)}
         if any(name not in found for name in names):
-            raise ProtocolError(f"{answer.server} grants without a token")
+            raise ProtocolError(f"{answer.server} granted a lock without a token")
         return {name: found[name] for name in names}
 
     def clean_up(self):
@@ -1555,7 +1555,7 @@ def _state_of(answer: _Answer):
     on its way, or ended halfway."""
     held = answer.json.get("held")
     if answer.status != 200 or not isinstance(held, bool):
-        raise ProtocolError(f"{answer.server} tells of a lock without a holder that makes sense")
+        raise ProtocolError(f"{answer.server} reported a lock without a valid holder")
     if not held:
         return State(False, None, None)
     if "token" in answer.json and answer.json["token"] is None:
@@ -1771,7 +1771,7 @@ class Lock:
         _check_call("on_stop", on_stop)
         with self._mutex:
             if self._renewer is not None:
-                raise Invalid("the lock is being extended already")
+                raise Invalid("the lock is already being extended")
             renewer = _Renewer(self, notice, on_stop)
             renewer.start()
             self._renewer = renewer
@@ -1849,7 +1849,7 @@ class Lock:
             # An answer that comes too late mends nothing: the holder was told that it had ended.
             self.check()
             if token is not None and not self._take_new_grant:
-                raise NewGrant(f"the lock {name} was acquired anew, and another one may have held "
+                raise NewGrant(f"the lock {name} was acquired again, and another caller may have held "
                                "it in between", token, name)
             if token is not None:
                 self._tokens[name] = token

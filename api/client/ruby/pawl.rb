@@ -347,7 +347,7 @@ module Pawl
       value = values[member]
       return value if value.is_a?(Integer) && value.between?(least, most)
 
-      raise ProtocolError, "#{@server} answers without #{member} that makes sense"
+      raise ProtocolError, "#{@server} returned an invalid #{member}"
     end
 
     # The lease of a grant for which so many seconds were asked; nil: the fleet's default.
@@ -363,7 +363,7 @@ module Pawl
     # What a problem means.
     def error
       detail = text("detail")
-      detail = "#{@server} answers #{@status}, not as a pawld does" if @type.empty? || detail.nil?
+      detail = "#{@server} returned an unexpected #{@status}: is this a pawld?" if @type.empty? || detail.nil?
       name = text("resource")
       name = nil if name && name.empty?
       kind = PROBLEMS[@type] || kind_of_status
@@ -694,7 +694,7 @@ module Pawl
         usage = signer.extensions.find { |extension| extension.oid == "keyUsage" }
         next if signer.issuer == signer.subject || usage&.value&.include?("Certificate Sign")
 
-        raise OpenSSL::SSL::SSLError, "its certificate is not trusted: a certificate that is no authority signed it " \
+        raise OpenSSL::SSL::SSLError, "its certificate is not trusted: a certificate that is not a CA signed it " \
                                       "(server/TLS.md)"
       end
     end
@@ -975,7 +975,7 @@ module Pawl
     def state_of(answer)
       held = answer.json["held"]
       unless answer.status == 200 && [true, false].include?(held)
-        raise ProtocolError, "#{answer.server} tells of a lock without a holder that makes sense"
+        raise ProtocolError, "#{answer.server} reported a lock without a valid holder"
       end
       return State.new(false) unless held
       return nil if answer.json.key?("token") && answer.json["token"].nil?
@@ -1019,7 +1019,7 @@ module Pawl
                    take_new_grant: false)
       @names = names.map { |name| Pawl.text("a name", name, 1, NAME_MAX) }
       Pawl.check(@names.size.between?(1, NAMES_MAX), "a lock has 1 to #{NAMES_MAX} names")
-      Pawl.check(@names.uniq.size == @names.size, "a name is there twice")
+      Pawl.check(@names.uniq.size == @names.size, "a name is given twice")
       @ttl = ttl && Pawl.seconds("ttl", ttl, 0.001, TIME_MAX)
       @wait = wait && Pawl.seconds("wait", wait, 0, TIME_MAX)
       @delay = Pawl.seconds("delay", delay || 0, 0, TIME_MAX)
@@ -1065,7 +1065,7 @@ module Pawl
 
       name = seats ? answer.text("resource") : @names.first
       unless seats.nil? || (0...seats).any? { |seat| name == "#{@names.first}##{seat}" }
-        raise ProtocolError, "#{answer.server} grants without a seat that makes sense"
+        raise ProtocolError, "#{answer.server} granted a seat without a valid index"
       end
       { name => answer.integer("token", 1, TOKEN_MAX) }
     end
@@ -1345,7 +1345,7 @@ module Pawl
       check_owner
       notice = Pawl.seconds("notice", notice || @ttl / 6, 0, @ttl / 2)
       @monitor.synchronize do
-        Pawl.check(@renewer.nil?, "the lock is being extended already")
+        Pawl.check(@renewer.nil?, "the lock is already being extended")
         @renewer = Thread.new { keep_extending(notice, on_stop) }
         @renewer.name = "pawl #{@names.first}"
         @renewer.report_on_exception = false
@@ -1446,7 +1446,7 @@ module Pawl
       @monitor.synchronize do
         check # an answer that comes too late mends nothing: the holder was told that the lock had ended
         if token && !@take_new_grant
-          raise NewGrant.new("the lock #{name} was acquired again, and another one may have held it in between",
+          raise NewGrant.new("the lock #{name} was acquired again, and another caller may have held it in between",
                              token: token, name: name)
         end
         @tokens[name] = token if token

@@ -112,7 +112,7 @@ static void certificate_is_the_key_of_its_subject(void **state)
     expect_with_certificate("job runner", "", "acquire --wait 10s orders/1", 0, "orders/1");
     expect_with_certificate("job runner", "", "show orders/1 --json", 0, "\"key\":\"by-cert\"");
     expect_with_certificate("job runner", "", "acquire jobs/1", 125,
-                            "The key by-cert is for other");
+                            "No prefix of the key by-cert");
     expect_with_certificate("stranger", "", "show orders/1", 125, "asks for a key");
     /* A key that is sent counts, and none that is wrong is mended by a certificate. */
     expect_with_certificate("job runner", keys.other, "show jobs/1 --json", 0, "\"held\":false");
@@ -134,7 +134,7 @@ static void python_client_sends_its_key(void **state)
         "EOF";
     keys_expect_said(
         script, keys.owner, 0,
-        "token 1\nnot-allowed cannot acquire jobs/1: The key owner is for other names");
+        "token 1\nnot-allowed cannot acquire jobs/1: No prefix of the key owner covers");
     char *said = text_read(workdir.said, 0);
     assert_non_null(strstr(said, "key-required cannot acquire orders/6: Send the key"));
     assert_non_null(strstr(said, "key-required cannot acquire orders/6: The key is unknown"));
