@@ -370,8 +370,8 @@ static int check_own(pawl_client *client, const struct pawl_request *request)
         if (!client_held_has(client->held, request->names[i], pawl_now_ms()))
             continue;
         client_say(client,
-                   "%s is held by this client already, which would wait for itself: release the "
-                   "lock first, or do not wait",
+                   "this client already holds %s and would wait for itself: release the lock first, "
+                   "or do not wait",
                    request->names[i]);
         return PAWL_EREFUSED;
     }

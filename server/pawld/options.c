@@ -85,9 +85,9 @@ static error_t check_move(const struct pawld_options *options)
     const bool has_source = options->data || options->from_count > 0;
     if (!has_source || options->masters_count == 0)
         return server_options_error(
-            "move needs the fleet, --data FOLDER or --from redis://HOST:PORT "
-            "for each of its masters, and its new masters, --master redis://HOST:PORT for each, 1, "
-            "3, 5, 7 or 9");
+            "move needs the old fleet and its new masters: --data FOLDER, or --from "
+            "redis://HOST:PORT for each old master; --master redis://HOST:PORT for each of the 1, "
+            "3, 5, 7 or 9 new masters");
     if (options->data && options->from_count > 0)
         return server_options_error("--data is the folder of a fleet that has no other masters: "
                                     "give --from or --data, not both");
@@ -111,9 +111,9 @@ static error_t check(const struct pawld_options *options)
     if (options->data && options->data[0] == '\0')
         return server_options_error("--data takes a folder, not ''");
     if (!options->data && options->masters_count == 0)
-        return server_options_error("init needs the masters of the fleet, --master "
-                                    "redis://HOST:PORT for each, 1, 3, 5, 7 or 9; or --data FOLDER "
-                                    "for a fleet that is a file");
+        return server_options_error("init needs the masters of the fleet: --master "
+                                    "redis://HOST:PORT for each of 1, 3, 5, 7 or 9 masters, or "
+                                    "--data FOLDER for a fleet in a file");
     if (options->masters_count % 2 == 0 && (!options->data || options->moves))
         return server_options_error("a fleet has 1, 3, 5, 7 or 9 masters, not %u: an even number "
                                     "survives no more failures than one fewer",

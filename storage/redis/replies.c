@@ -68,8 +68,7 @@ static bool refuse_size(struct storage_replies *replies, const char *what, unsig
                         unsigned most)
 {
     const char *where = replies->to == STORAGE_REPLIES_TO_LISTENER ? "published: " : "";
-    return refuse(replies, "%sa reply has %llu %s, and at most %u are read", where, size, what,
-                  most);
+    return refuse(replies, "%sa reply has %llu %s; the limit is %u", where, size, what, most);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */

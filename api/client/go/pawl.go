@@ -891,8 +891,8 @@ func (c *Client) checkOwn(ctx context.Context, request *Request) *Error {
 		for _, name := range lock.names {
 			for _, wanted := range request.Names {
 				if name == wanted && request.Wait != NoWait && lock.client.identity == c.identity && lock.Held() {
-					err := failure(ErrRefused, "%s is held by the work of Do that asks for it, which would "+
-						"wait for itself: release the lock first, or use NoWait", name)
+					err := failure(ErrRefused, "the work of Do already holds %s and would wait for itself: "+
+						"release the lock first, or use NoWait", name)
 					err.Type, err.Name, err.isNamed = "nested", name, true
 					return err
 				}

@@ -1463,7 +1463,7 @@ public final class Pawl implements AutoCloseable {
             for (Lock own : OWN.get())
                 for (String name : names)
                     if (waitMs > 0 && own.names.contains(name) && own.client.urls.equals(client.urls)) {
-                        PawlException nested = new Refused(name + " is held by this thread already, which would wait for "
+                        PawlException nested = new Refused("this thread already holds " + name + " and would wait for "
                                 + "itself: release the lock first, or use noWait()").named(name);
                         nested.type = "nested";
                         throw nested;

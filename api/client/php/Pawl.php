@@ -1706,7 +1706,7 @@ final class Lock
             $waits = $own->isInBlock ? $own->client->urls === $client->urls
                 : $own->client === $client && $request->wait === null;
             if ($name !== null && $waits) {
-                throw new Refused("$name is held by this program already, which would wait for itself: release the lock "
+                throw new Refused("this program already holds $name and would wait for itself: release the lock "
                     . 'first, or do not wait (wait: 0)', 'nested', $name);
             }
         }

@@ -1297,8 +1297,8 @@ def _check_own(client: Client, request: _Request):
             if not _waits_for_itself(lock, client, request):
                 continue
             caller = "thread" if _task() is None else "task"
-            error = Refused(f"{name} is held by this {caller} already, which would wait for "
-                            "itself: release the lock first, or do not wait (wait=0)", "nested")
+            error = Refused(f"this {caller} already holds {name} and would wait for itself: "
+                            "release the lock first, or do not wait (wait=0)", "nested")
             error.name = name
             raise error
 

@@ -1106,7 +1106,7 @@ module Pawl
         name = (lock.names & request.names).first
         next unless name && lock.waits_for_itself?(client, request.wait)
 
-        raise Refused.new("#{name} is held by this thread already, which would wait for itself: release the lock " \
+        raise Refused.new("this thread already holds #{name} and would wait for itself: release the lock " \
                           "first, or do not wait (wait: 0)", type: "nested", name: name)
       end
     end
