@@ -113,10 +113,10 @@ next_holder() {
     local at last
     at=$(cat "$1.next" 2>/dev/null)
     if [ -z "$at" ]; then
-        echo 'has not come'
+        echo 'does not get the lock'
         return
     fi
     last=$(cat "$1")
     awk -v at="$at" -v last="$last" -v began="$2" 'BEGIN {
-        printf("comes after %.1f s, %s", at - began / 1000, (last > at) ? "BESIDE the command" : "alone") }'
+        printf("gets the lock after %.1f s, %s", at - began / 1000, (last > at) ? "BESIDE the command" : "alone") }'
 }

@@ -52,7 +52,7 @@ static error_t add_listen(struct server_http_options *options, const char *text)
         listens->address_count = 0;
     options->listens_given = true;
     if (listens->address_count == SERVER_LISTENS_MAX)
-        return server_options_error("a program listens on at most %d addresses: --listen",
+        return server_options_error("too many addresses to listen on: the limit is %d",
                                     SERVER_LISTENS_MAX);
     listens->address[listens->address_count++] = text;
     return 0;
@@ -61,7 +61,7 @@ static error_t add_listen(struct server_http_options *options, const char *text)
 static error_t add_origin(struct server_http_options *options, const char *text)
 {
     if (options->origins_count == API_ORIGINS_MAX)
-        return server_options_error("at most %d origins may call: --cors-origin", API_ORIGINS_MAX);
+        return server_options_error("too many --cors-origin: the limit is %d", API_ORIGINS_MAX);
     if (!api_cors_is_origin(text))
         return server_options_error("--cors-origin takes " SERVER_CORS_MUST ", not '%s'", text);
     options->origins[options->origins_count++] = text;
