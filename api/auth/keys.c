@@ -302,7 +302,7 @@ int api_keys_load(const char *path, char ret_why[static API_KEYS_WHY_MAX],
     if (result == FENCE_EIO)
         (void)snprintf(ret_why, API_KEYS_WHY_MAX, "%s: cannot be read: %s", path, strerror(errno));
     else if (result == FENCE_ENOMEM)
-        (void)snprintf(ret_why, API_KEYS_WHY_MAX, "%s: memory is out", path);
+        (void)snprintf(ret_why, API_KEYS_WHY_MAX, "%s: out of memory", path);
     if (fd >= 0)
         (void)close(fd);
     return result;

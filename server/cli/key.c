@@ -131,7 +131,7 @@ static int make_line(const struct key_options *options, const struct api_key_tex
         return cli_say("only --subject may have spaces, and the line has at most %d bytes",
                        API_KEY_LINE_MAX - 1);
     if (api_key_parse(ret_line, strlen(ret_line), why, &read) != 0)
-        return cli_say("%s", why[0] != '\0' ? why : "memory is out");
+        return cli_say("%s", why[0] != '\0' ? why : "out of memory");
     api_key_unref(read);
     return CLI_EXIT_DONE;
 }

@@ -221,7 +221,7 @@ static int open_keys(struct program *program, const struct options *options)
         return status;
     if (api_auth_new(program->keys, &program->auth) == 0)
         return SERVER_EXIT_DONE;
-    server_log(SERVER_LOG_ERROR, "cannot start: memory is out");
+    server_log(SERVER_LOG_ERROR, "cannot start: out of memory");
     return SERVER_EXIT_FAILED;
 }
 

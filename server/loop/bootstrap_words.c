@@ -104,15 +104,15 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
     case FENCE_BOOTSTRAP_MARKED:
         add_words(why,
                   "it is already marked as member %u of the fleet %s. If that fleet is still in "
-                  "use, do not make a new one; if a majority of its masters lost their data, run "
-                  "pawld init --token-floor; if you are certain that you no longer need any token "
-                  "of it, delete " SERVER_MASTERS_MARKER " on it and run init again",
+                  "use, do not make a new fleet. If a majority of its masters lost their data, run "
+                  "pawld init --token-floor. If you no longer need any token of that fleet, delete "
+                  "the key " SERVER_MASTERS_MARKER " on this master and run init again",
                   (unsigned)facts->member, facts->fleet_id);
         break;
     case FENCE_BOOTSTRAP_PLACE:
         add_words(why,
-                  "it is member %u of its fleet. Give the --master addresses in the order that the "
-                  "fleet was made with",
+                  "it is member %u of its fleet. Give the --master addresses in the order of its "
+                  "pawld init",
                   (unsigned)facts->member);
         break;
     case FENCE_BOOTSTRAP_MOVED:
@@ -135,8 +135,8 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
         add_words(
             why,
             "it belongs to the fleet %s, and a master before it to %s. Check the --master "
-            "addresses; if you are certain that you no longer need any token of one of the two, "
-            "delete " SERVER_MASTERS_MARKER " on its masters",
+            "addresses. If you no longer need any token of one of the two fleets, delete the key "
+            SERVER_MASTERS_MARKER " on its masters",
             facts->fleet_id, bootstrap->fleet_id);
         break;
     default:

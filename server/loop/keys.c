@@ -59,7 +59,7 @@ int server_keys_open(const struct server_http_options *options, struct api_keyri
     const unsigned count = api_keys_count(keys);
     if (api_keyring_new(keys, &ring) != 0) {
         api_keys_unref(keys);
-        (void)server_options_error("--keys %s: memory is out", options->keys);
+        (void)server_options_error("--keys %s: out of memory", options->keys);
         return SERVER_EXIT_FAILED;
     }
     if (count == 0)

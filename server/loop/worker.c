@@ -283,7 +283,7 @@ static int start_auth(struct server_worker *worker)
 {
     if (!worker->config.keys || api_auth_new(worker->config.keys, &worker->auth) == 0)
         return 0;
-    server_log(SERVER_LOG_ERROR, "%scannot start: memory is out", worker->label);
+    server_log(SERVER_LOG_ERROR, "%scannot start: out of memory", worker->label);
     return SERVER_EXIT_FAILED;
 }
 

@@ -93,7 +93,7 @@ static error_t check_move(const struct pawld_options *options)
                                     "give --from or --data, not both");
     if (options->from_count > 0 && options->from_count % 2 == 0)
         return server_options_error("--from: a fleet has 1, 3, 5, 7 or 9 masters, not %u: give all "
-                                    "of them, in the order that it was made with",
+                                    "of them, in the order of pawld init",
                                     options->from_count);
     if (options->data && options->token_floor >= 0)
         return server_options_error("--token-floor is for --from: a file has its highest token");

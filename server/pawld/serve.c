@@ -467,7 +467,7 @@ static int prepare_events(struct service *service)
 {
     if (server_event_ring_new(&service->events) == 0)
         return SERVER_EXIT_DONE;
-    server_log(SERVER_LOG_ERROR, "cannot start: memory is out");
+    server_log(SERVER_LOG_ERROR, "cannot start: out of memory");
     return SERVER_EXIT_FAILED;
 }
 
