@@ -23,8 +23,8 @@ static void print_wait(void *context, const struct fence_bootstrap *run, uint64_
     (void)context;
     (void)run;
     printf("all masters are claimed and their locks removed; waiting %" PRIu64 ".%03" PRIu64
-           " s, the longest lease and its drift, because a holder may still use one. If this "
-           "command is interrupted, no lock is granted, and it can be run again\n",
+           " s (the longest lease and its drift), because a holder may still use its lock. If this "
+           "command is interrupted, pawld grants no lock until you run it again\n",
            wait_ms / 1000, wait_ms % 1000);
     (void)fflush(stdout); /* now, not when the wait is over */
 }
