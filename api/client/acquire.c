@@ -225,7 +225,7 @@ static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lo
     char *body = json_dumps(json, JSON_COMPACT);
     json_decref(json);
     if (body == NULL) {
-        client_say(client, "memory is short, or a name is not UTF-8");
+        client_say(client, "out of memory, or a name is not UTF-8");
         return PAWL_EINVAL;
     }
 

@@ -132,7 +132,7 @@ static int end_of_stream(pawl_client *client, const struct stream *stream, int e
         return PAWL_ECANCELLED;
     }
     if (stream->wrong) {
-        client_say(client, "%s returned invalid events, or memory is short",
+        client_say(client, "%s returned invalid events, or memory ran out",
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
     }
@@ -150,7 +150,7 @@ int pawl_follow(pawl_client *client, const char *prefix, const char *after,
         return error;
     struct stream *stream = calloc(1, sizeof(*stream));
     if (stream == NULL) {
-        client_say(client, "memory is short");
+        client_say(client, "out of memory");
         return PAWL_ENOMEM;
     }
     stream->happened = happened;

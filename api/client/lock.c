@@ -43,7 +43,7 @@ int pawl_lock_resume(pawl_client *client, const struct pawl_grant *grant, pawl_l
     pawl_lock *lock =
         client_lock_new(client, grant->names, grant->name_count, grant->lock_id, grant->ttl_ms);
     if (lock == NULL) {
-        client_say(client, "memory is short");
+        client_say(client, "out of memory");
         return PAWL_ENOMEM;
     }
     for (size_t i = 0; i < grant->name_count && grant->tokens != NULL; i++)

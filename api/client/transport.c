@@ -270,7 +270,7 @@ static int no_answer(pawl_client *client, CURLcode code, bool full)
     assert(client->current < client->server_count);
     const char *server = client->server[client->current];
     if (full) {
-        client_say(client, "the answer of %s is too long, or memory is short", server);
+        client_say(client, "the answer of %s is too long, or memory ran out", server);
         return PAWL_EPROTOCOL;
     }
     if (client->bad_chain)
@@ -295,7 +295,7 @@ int client_ask(pawl_client *client, const struct client_request *request,
     if (error < 0)
         return error;
     error = PAWL_ENOMEM;
-    client_say(client, "memory is short");
+    client_say(client, "out of memory");
     client->reached = false;
     client->cut = false;
     const char *server = client->server[client->current];

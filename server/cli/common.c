@@ -250,7 +250,7 @@ int cli_get(const struct cli_globals *globals, const char *path, const char *nam
     if (error == 0)
         *ret_json = json_loads(text, 0, NULL);
     if (error == 0 && *ret_json == NULL)
-        code = cli_say("memory is short");
+        code = cli_say("out of memory");
     free(text);
     pawl_client_free(client);
     return code;
@@ -272,7 +272,7 @@ void cli_print_json(json_t *json)
     if (text != NULL)
         (void)puts(text);
     else
-        (void)cli_say("memory is short");
+        (void)cli_say("out of memory");
     free(text);
     json_decref(json);
 }
@@ -316,7 +316,7 @@ pawl_client *cli_client(const struct cli_globals *globals)
         .cert = globals->cert,
         .cert_key = globals->cert_key,
     };
-    char reason[CLI_REASON_MAX] = "memory is short";
+    char reason[CLI_REASON_MAX] = "out of memory";
     int error = pawl_options_check(&options, reason, sizeof(reason));
     if (error == 0)
         error = pawl_client_new(&options, &client);

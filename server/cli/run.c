@@ -192,7 +192,7 @@ static int start(struct runner *runner)
     if (cli_keeper_start(&command, &runner->keeper) < 0)
         return cli_say("cannot start a process: %s", strerror(errno));
     if (pawl_renewer_start(run->client, run->lock, &runner->renewer) < 0)
-        return cli_say("cannot start a thread: memory is short");
+        return cli_say("cannot start a thread: out of memory");
     return 0;
 }
 

@@ -22,7 +22,7 @@ struct cli_table *cli_table_new(size_t columns)
     assert(columns >= 1 && columns <= CLI_TABLE_COLUMNS_MAX);
     struct cli_table *table = calloc(1, sizeof(*table));
     if (table == NULL)
-        (void)cli_say("memory is short");
+        (void)cli_say("out of memory");
     else
         table->columns = columns;
     return table;

@@ -45,10 +45,11 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
     const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
     switch (outcome->failure) {
     case FENCE_BOOTSTRAP_BAD_COUNT:
-        add_words(why,
-                  "a fleet has 1, 3, 5, 7 or 9 masters, not %u: an even number survives no more "
-                  "failures than one fewer",
-                  bootstrap->params.n);
+        add_words(
+            why,
+            "a fleet has 1, 3, 5, 7 or 9 masters, not %u: with an even number, one master more "
+            "tolerates no further failure",
+            bootstrap->params.n);
         return true;
     case FENCE_BOOTSTRAP_BAD_TTL:
         add_words(why, "the maximum TTL must be %d to %d ms", FENCE_TTL_MIN_MS,
@@ -132,12 +133,11 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
                   facts->fleet_id, (unsigned)facts->other_members, bootstrap->params.n);
         break;
     case FENCE_BOOTSTRAP_OTHER_FLEET:
-        add_words(
-            why,
-            "it belongs to the fleet %s, and a master before it to %s. Check the --master "
-            "addresses. If you no longer need any token of one of the two fleets, delete the key "
-            SERVER_MASTERS_MARKER " on its masters",
-            facts->fleet_id, bootstrap->fleet_id);
+        add_words(why,
+                  "it belongs to the fleet %s, and a master before it to %s. Check the --master "
+                  "addresses. If you no longer need any token of one of the two fleets, delete the "
+                  "key " SERVER_MASTERS_MARKER " on its masters",
+                  facts->fleet_id, bootstrap->fleet_id);
         break;
     default:
         add_words(why,

@@ -115,8 +115,8 @@ static error_t check(const struct pawld_options *options)
                                     "redis://HOST:PORT for each of 1, 3, 5, 7 or 9 masters, or "
                                     "--data FOLDER for a fleet in a file");
     if (options->masters_count % 2 == 0 && (!options->data || options->moves))
-        return server_options_error("a fleet has 1, 3, 5, 7 or 9 masters, not %u: an even number "
-                                    "survives no more failures than one fewer",
+        return server_options_error("a fleet has 1, 3, 5, 7 or 9 masters, not %u: with an even "
+                                    "number, one master more tolerates no further failure",
                                     options->masters_count);
     return 0;
 }

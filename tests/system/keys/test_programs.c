@@ -159,7 +159,8 @@ static void node_client_sends_its_key(void **state)
     if (status == CASE_SKIPPED)
         case_skip("there is no node");
     if (status != 0 ||
-        strstr(said, "token\nRefused not-allowed cannot acquire jobs/1: No prefix of the key owner") ==
+        strstr(said,
+               "token\nRefused not-allowed cannot acquire jobs/1: No prefix of the key owner") ==
             NULL)
         fail_msg("ended with %d and said: %s", status, said);
     assert_non_null(strstr(said, "Refused key-required cannot acquire orders/8: Send the key"));
