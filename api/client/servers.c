@@ -78,7 +78,7 @@ static int check_server(pawl_client *client, const char *source, const char *ser
     if (strchr(server, '@') != NULL) /* it may be a password, which no sentence shows */
         return client_wrong(
             client, source,
-            "a URL of a server has no user and no password; use a key instead");
+            "a server URL must have no user and no password; use a key instead");
     if (strchr(server, ',') != NULL)
         return client_wrong(
             client, source,

@@ -40,7 +40,7 @@ static const struct fence_words reasons[] = {
          "This master belongs to a fleet with another number of masters. If a fleet was "
          "moved here, give every pawld the --master addresses that pawld move was given."},
     [FENCE_REASON_MOVED] =
-        {"moved", "The fleet of this master was moved to other masters. Start pawld with those. If "
+        {"moved", "The fleet of this master was moved. Start pawld with the new masters. If "
                   "that move was interrupted, run it again. To use this server for something else, "
                   "wipe it."},
     [FENCE_REASON_MALFORMED] =

@@ -361,8 +361,9 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
 int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_options)
 {
     static const char doc[] =
-        "Moves a fleet to other Redis masters. Each is empty or already a master of the fleet. Its "
-        "tokens continue above all that it issued.\v"
+        "Moves a fleet to other Redis masters. Each is empty or already a master of the fleet. "
+        "Tokens "
+        "continue above all tokens of the old fleet.\v"
         "The fleet is a file (--data), or has Redis masters (--from). The command claims "
         "the masters, closes the old fleet for ever, waits until its leases have ended, and "
         "lets the masters vote. Nothing is granted during that time, and no lock is held at "

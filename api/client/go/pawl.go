@@ -514,7 +514,7 @@ func newServer(text string, config *tls.Config) (*server, *Error) {
 
 func checkURL(text string) *Error {
 	if strings.Contains(text, "@") { // it may be a password, which no sentence shows
-		return failure(ErrInvalid, "a URL of a server has no user and no password; use a key instead")
+		return failure(ErrInvalid, "a server URL must have no user and no password; use a key instead")
 	}
 	if strings.Contains(text, ",") {
 		return failure(ErrInvalid, "'%s' has a comma; list the servers separately; in PAWL_SERVER separate them by spaces", text)

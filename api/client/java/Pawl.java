@@ -857,7 +857,7 @@ public final class Pawl implements AutoCloseable {
 
         private static URI uriOf(String text) {
             // It may be a password, which no sentence shows.
-            require(!text.contains("@"), "a URL of a server has no user and no password; use a key instead");
+            require(!text.contains("@"), "a server URL must have no user and no password; use a key instead");
             require(!text.contains(","), "'%s' has a comma; name each server by itself, in PAWL_SERVER with a space "
                     + "between two", text);
             String wrong = "'%s' is not a valid URL of a server, such as " + SERVER_DEFAULT;

@@ -367,7 +367,7 @@ function checkServer(text) {
     if (typeof text !== 'string') refuse(`a URL of a server is a string, not ${String(text)}`);
     if (text.startsWith(UNIX)) return checkSocket(text);
     if (text.includes('@')) // it may be a password, which no sentence shows
-        refuse('a URL of a server has no user and no password; use a key instead');
+        refuse('a server URL must have no user and no password; use a key instead');
     if (text.includes(','))
         refuse(
             `'${text}' has a comma; name each server by itself, in PAWL_SERVER with a space ` +

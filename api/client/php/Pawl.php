@@ -814,7 +814,7 @@ final class Server
     private function takeUrl(string $url, array $files): void
     {
         // It may be a password, which no sentence shows.
-        Text::require(!str_contains($url, '@'), 'a URL of a server has no user and no password; use a key instead');
+        Text::require(!str_contains($url, '@'), 'a server URL must have no user and no password; use a key instead');
         Text::require(!str_contains($url, ','), "'$url' has a comma; name each server by itself, in PAWL_SERVER with a "
             . 'space between two');
         $fits = preg_match(self::URL, $url, $parts) === 1 && preg_match('/^[!-~]+$/D', $url) === 1

@@ -641,7 +641,7 @@ class _Server:
 
     def _take_url(self, url: str, context):
         if "@" in url:  # it may be a password, which no sentence shows
-            raise Invalid("a URL of a server has no user and no password; use a key instead")
+            raise Invalid("a server URL must have no user and no password; use a key instead")
         if "," in url:
             raise Invalid(f"'{url}' has a comma; list the servers separately; in PAWL_SERVER separate them by spaces")
         url = url.rstrip("/")

@@ -650,7 +650,7 @@ module Pawl
 
     def take_url(files)
       # It may be a password, which no sentence shows.
-      Pawl.check(!@url.include?("@"), "a URL of a server has no user and no password; use a key instead")
+      Pawl.check(!@url.include?("@"), "a server URL must have no user and no password; use a key instead")
       Pawl.check(!@url.include?(","), "'#{@url}' has a comma; name each server by itself, in PAWL_SERVER with a space " \
                                       "between two")
       parts = @url.match(URL)
