@@ -361,17 +361,17 @@ static void explain_obstacle(const struct fence_answer *answer,
     case FENCE_ESPENT:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
                        "The field %u of " FENCE_FLEET_KEY
-                       ", which counts the tokens of this name, is used up on the masters that "
-                       "refused. Use another name. If another program set the field, set it to the "
-                       "highest token that a guard has seen.",
+                       " counts the tokens of this name. The masters that refused have its "
+                       "greatest value. Use another name. If another program set the field, set it "
+                       "to the highest token that a guard has seen.",
                        slot);
         break;
     default:
         (void)snprintf(
             ret_detail, API_DETAIL_MAX,
             "The field %u of " FENCE_FLEET_KEY
-            ", which counts the tokens of this name, is not a number of Pawl on the masters that "
-            "refused. Set the field to the highest token that a guard has seen, or higher.",
+            " counts the tokens of this name. The masters that refused have a value that Pawl did "
+            "not write. Set the field to the highest token that a guard has seen, or higher.",
             slot);
         break;
     }

@@ -348,8 +348,8 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
         "With --token-floor, each master is empty or still a member of the fleet. Find T at every "
         "guard: SELECT max(max(highest_token, reader_token)) FROM pawl_guard. Where no guard has "
         "seen a token, T is 0. The command removes all locks and waits for the longest "
-        "lease. Then tokens continue 2^32 above T and above every counter that survived. So "
-        "they stay in order if fewer than 2^32 tokens were granted that no guard has seen. "
+        "lease. Then tokens continue 2^32 above T and above every counter that survived. The "
+        "order holds if fewer than 2^32 granted tokens are unknown to the guards. "
         "Guards need no change. First shut down every old machine of this fleet that is not "
         "named here: it may still have its data, and grant locks beside the new fleet. If the "
         "command is interrupted, nothing is granted, and it can be run again.";
