@@ -210,7 +210,7 @@ int api_key_parse(const char *line, size_t len, char ret_why[static API_KEY_WHY_
     if (len > API_KEY_LINE_MAX)
         return refuse_line(&reading, "a line has at most %d bytes", API_KEY_LINE_MAX);
     if (memchr(line, '\0', len) != NULL)
-        return refuse_line(&reading, "a line has no NUL; is this a text file?");
+        return refuse_line(&reading, "the line has a NUL byte: is this a text file?");
     struct api_key *key = calloc(1, sizeof(*key) + len + 1);
     if (key == NULL)
         return FENCE_ENOMEM;

@@ -108,7 +108,7 @@ PAWL_CHECKED int client_ask(pawl_client *client, const struct client_request *re
 void client_answer_free(struct client_answer *answer);
 
 #define CLIENT_BAD_CHAIN                                                                           \
-    "is not believed: a certificate that is no authority signed its certificate (server/TLS.md)"
+    "is not trusted: a certificate that is not a CA signed its certificate (server/TLS.md)"
 
 /* Has requests of @client refuse a server whose certificate was signed by one that is no authority.
  * Nothing is sent to it then, and @client->bad_chain is set. */

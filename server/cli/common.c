@@ -296,7 +296,8 @@ void cli_holder_text(const json_t *lock, const char *unlabelled,
     const char *closed = json_string_value(json_object_get(lock, "closed"));
     const char *head = "";
     if (closed != NULL)
-        head = strcmp(closed, "kept") == 0 ? "nobody; kept closed by " : "nobody; in the delay of ";
+        head = strcmp(closed, "kept") == 0 ? "nobody; kept closed by "
+                                           : "nobody; in the lock-delay of ";
     if (owner == NULL || owner[0] == '\0')
         owner = closed != NULL ? "a holder without a label" : unlabelled;
     (void)snprintf(ret_text, CLI_HOLDER_MAX, "%s%s", head, owner);

@@ -702,8 +702,8 @@ public final class Pawl implements AutoCloseable {
                 boolean isRoot = signer.getIssuerX500Principal().equals(signer.getSubjectX500Principal());
                 boolean[] usage = signer.getKeyUsage();
                 if (!isRoot && (usage == null || !usage[5]))
-                    throw new SSLPeerUnverifiedException("its certificate is not trusted: a certificate that is no "
-                            + "authority signed it (server/TLS.md)");
+                    throw new SSLPeerUnverifiedException("its certificate is not trusted: a certificate that is not a CA "
+                            + "signed it (server/TLS.md)");
             }
         }
 

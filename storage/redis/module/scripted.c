@@ -81,7 +81,7 @@ static int keep_lock(struct redis_ctx *ctx, struct redis_string **argv, int argc
     if (redis.database(ctx) != 0 || !is_lock_key(argv[KEY]) ||
         len > STORAGE_MODULE_VALUE_MAX - STORAGE_MODULE_HEAD_MAX ||
         !read_lease(argv[LEASE], &lease_ms))
-        return redis.answer_error(ctx, "ERR no lock that Pawl keeps");
+        return redis.answer_error(ctx, "ERR not a lock of Pawl");
     struct redis_key *key = redis.key_open(ctx, argv[KEY], REDIS_READ | REDIS_WRITE);
     const bool kept =
         storage_module_write_lock(&store, key, argv[KEY], lock, len, turn.now_ms + lease_ms);

@@ -245,7 +245,7 @@ static void expect_believed(const char *service, bool believed)
         const bool got = process_run(argv, log, TIMEOUT_MS) == 0;
         char *said = text_read(log, 0);
         if (got != believed || (strstr(said, "token") != NULL) != believed ||
-            (strstr(said, "is no authority") == NULL) != believed)
+            (strstr(said, "is not a CA") == NULL) != believed)
             fail_msg("%s with %s: %s", clients[i][0], service, said);
         free(said);
     }
