@@ -369,10 +369,11 @@ static int check_own(pawl_client *client, const struct pawl_request *request)
     for (size_t i = 0; i < request->name_count && request->wait_ms != PAWL_NO_WAIT; i++) {
         if (!client_held_has(client->held, request->names[i], pawl_now_ms()))
             continue;
-        client_say(client,
-                   "this client already holds %s and would wait for itself: release the lock first, "
-                   "or do not wait",
-                   request->names[i]);
+        client_say(
+            client,
+            "this client already holds %s and would wait for itself: release the lock first, "
+            "or do not wait",
+            request->names[i]);
         return PAWL_EREFUSED;
     }
     return 0;

@@ -418,8 +418,8 @@ static void say_problem(pawl_client *client, const struct client_answer *answer,
     if (answer->type[0] != '\0' && detail != NULL && detail[0] != '\0')
         client_say(client, "%s", detail);
     else
-        client_say(client, "%s returned an unexpected %ld: is this a pawld?", client->server[client->current],
-                   answer->status);
+        client_say(client, "%s returned an unexpected %ld: is this a pawld?",
+                   client->server[client->current], answer->status);
 }
 
 static void keep_problem(pawl_client *client, const struct client_answer *answer)

@@ -144,9 +144,12 @@ static void what_cannot_be_accepted_from_is_refused(void **state)
         const char *variables;
         const char *sentence;
     } wrong[] = {
-        {SOCK_STREAM, false, "LISTEN_FDS=1 LISTEN_PID=$$", "descriptor 3, .* is not a listening stream socket"},
-        {SOCK_DGRAM, false, "LISTEN_FDS=1 LISTEN_PID=$$", "descriptor 3, .* is not a listening stream socket"},
-        {SOCK_STREAM, true, "LISTEN_FDS=2 LISTEN_PID=$$", "descriptor 4, .* is not a listening stream socket"},
+        {SOCK_STREAM, false, "LISTEN_FDS=1 LISTEN_PID=$$",
+         "descriptor 3, .* is not a listening stream socket"},
+        {SOCK_DGRAM, false, "LISTEN_FDS=1 LISTEN_PID=$$",
+         "descriptor 3, .* is not a listening stream socket"},
+        {SOCK_STREAM, true, "LISTEN_FDS=2 LISTEN_PID=$$",
+         "descriptor 4, .* is not a listening stream socket"},
         {SOCK_STREAM, true, "LISTEN_FDS=17 LISTEN_PID=$$", "passed 17 sockets"},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {

@@ -164,7 +164,7 @@ static int batch(struct redis_ctx *ctx, struct redis_string **argv, int argc)
         return redis.wrong_arity(ctx);
     const unsigned count = count_requests(argv, argc);
     if (count == 0)
-        return redis.answer_error(ctx, "ERR no requests about locks that Pawl makes");
+        return redis.answer_error(ctx, "ERR not a request of Pawl");
     struct redis_key *fleet = redis.key_open(ctx, argv[FLEET_KEY], REDIS_READ | REDIS_WRITE);
     const int type = redis.key_type(fleet);
     if (type == REDIS_KEY_HASH || type == REDIS_KEY_EMPTY)

@@ -31,8 +31,8 @@ static void client_has_to_show_a_certificate_of_the_authority(void **state)
         if (p > 0)
             break; /* the log tells only a few of a kind in a second */
         process_wait_line(https.pawld, "certificate was rejected: .*expired", TIMEOUT_MS, NULL, 0);
-        process_wait_line(https.pawld, "certificate was rejected: .*not yet valid", TIMEOUT_MS, NULL,
-                          0);
+        process_wait_line(https.pawld, "certificate was rejected: .*not yet valid", TIMEOUT_MS,
+                          NULL, 0);
         process_wait_line(https.pawld, "certificate was rejected: .*issuer is unknown", TIMEOUT_MS,
                           NULL, 0);
     }
