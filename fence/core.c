@@ -238,10 +238,10 @@ static void refuse_call(struct fence_core *core, const struct fence_call *call, 
         .mode = call->mode,
         .lock_id = "",
         .owner = "",
-        .ttl_ms = call->ttl_ms,
+        .lease = {.ttl_ms = call->ttl_ms,
+                  .delay_ms = fence_owner_delay_ms(call->owner),
+                  .ttl_max_ms = core->fleet.ttl_max_ms},
         .total = core->fleet.n,
-        .ttl_max_ms = core->fleet.ttl_max_ms,
-        .delay_ms = fence_owner_delay_ms(call->owner),
     };
 }
 
@@ -374,6 +374,16 @@ static void on_tick(struct fence_core *core)
     core_give_up(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
 }
 
+/* What the call came to: the token, the first of several, or the value of a counter. */
+static int64_t number_of(const struct fence_answer *answer)
+{
+    if (answer->kind == FENCE_CALL_COUNT)
+        return answer->count.value;
+    const struct fence_group *group =
+        answer->kind == FENCE_CALL_ACQUIRE ? answer->acquire.group : NULL;
+    return group ? group->locks[0].token : answer->token;
+}
+
 /* Answers are completed by then. */
 static void trace_answers(const struct fence_core *core)
 {
@@ -382,13 +392,11 @@ static void trace_answers(const struct fence_core *core)
         const struct fence_answer *answer = &effect->answer;
         if (effect->kind != FENCE_EFFECT_ANSWER)
             continue;
-        const int64_t token = answer->group ? answer->group->locks[0].token : answer->token;
-        core_trace(core, &(struct fence_trace){
-                             .kind = FENCE_TRACE_ANSWERED,
-                             .call = answer->kind,
-                             .resource = answer->resource,
-                             .error = answer->error,
-                             .number = answer->kind == FENCE_CALL_COUNT ? answer->value : token});
+        core_trace(core, &(struct fence_trace){.kind = FENCE_TRACE_ANSWERED,
+                                               .call = answer->kind,
+                                               .resource = answer->resource,
+                                               .error = answer->error,
+                                               .number = number_of(answer)});
     }
 }
 

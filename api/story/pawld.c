@@ -53,7 +53,7 @@ static void tell_outcome(struct story_world *world, int32_t client, const struct
                           .whom = client,
                           .what = (int32_t)from->mode,
                           .token = granted ? (int32_t)from->token : 0,
-                          .value = granted ? (int32_t)from->validity_ms : from->error,
+                          .value = granted ? (int32_t)from->lease.validity_ms : from->error,
                       });
 }
 
@@ -74,8 +74,8 @@ static void answer_asker(struct story_world *world, const struct fence_answer *f
         .mode = from->mode,
         .error = from->error,
         .token = from->token,
-        .served_ms = from->served_ms,
-        .validity_ms = from->validity_ms,
+        .served_ms = from->served_us / 1000,
+        .validity_ms = from->lease.validity_ms,
     };
     if (from->kind == FENCE_CALL_ACQUIRE && from->mode == FENCE_MODE_READ && !from->error)
         story_text_copy(message->call.seat, sizeof(message->call.seat), from->resource);

@@ -71,14 +71,14 @@ struct api_routes api_counters_routes(struct api_backend *backend)
 
 static void answer_value(struct api_request *request, const struct fence_answer *answer)
 {
-    assert(answer->error == 0 && answer->value >= 0);
+    assert(answer->error == 0 && answer->count.value >= 0);
     char body[COUNTER_BODY_MAX];
     struct api_writer writer;
     uint32_t count = api_request_noted(request);
     api_writer_init(&writer, body, sizeof(body));
     api_write_object(&writer, NULL);
     api_write_string(&writer, "name", answer->resource);
-    api_write_integer(&writer, "value", answer->value);
+    api_write_integer(&writer, "value", answer->count.value);
     if (count > 0)
         api_write_integer(&writer, "count", count);
     api_write_end(&writer);

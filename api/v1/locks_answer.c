@@ -1,22 +1,18 @@
 #include "api/auth/auth.h"
 #include "api/http/problem_answer.h"
 #include "api/v1/locks.h"
-#include "api/v1/parts.h"
+#include "api/v1/locks_problem.h"
+#include "api/v1/locks_shown.h"
 #include "fence/protocol/error.h"
-#include "fence/protocol/name.h"
-#include "fence/protocol/owner.h"
 #include "fence/protocol/seat.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     /* A resource and an owner whose every byte is escaped, and the rest. */
     BODY_MAX = 2048,
-    SEAT_BODY_MAX = 6 * FENCE_OWNER_MAX + FENCE_KEY_ID_MAX + 192,
     /* And of several: a resource needs no escapes. */
     GROUP_BODY_MAX = BODY_MAX + FENCE_GROUP_MAX * (FENCE_RESOURCE_MAX + 64),
 };
@@ -36,41 +32,31 @@ static void answer_json(struct api_request *request, enum api_outcome outcome,
     api_request_answer(request, &answer);
 }
 
-/* The holder of a lock: its label, and its key for callers that may see it. */
-static void write_owner(struct api_writer *writer, struct api_request *request, const char *owner)
-{
-    char label[FENCE_OWNER_MAX + 1];
-    const char *key_id = fence_owner_split(owner, label);
-    api_write_string(writer, "owner", label);
-    if (key_id[0] != '\0' && api_auth_sees_key(request, key_id))
-        api_write_string(writer, "key", key_id);
-}
-
 /* How the masters agreed, in a grant and in an extension. */
 static void write_masters(struct api_writer *writer, const struct fence_answer *answer)
 {
-    assert(answer->granted <= answer->total && answer->total <= FENCE_MASTERS_MAX);
+    assert(answer->lease.granted <= answer->total && answer->total <= FENCE_MASTERS_MAX);
     api_write_object(writer, "masters");
-    api_write_integer(writer, "granted", answer->granted);
+    api_write_integer(writer, "granted", answer->lease.granted);
     api_write_integer(writer, "total", answer->total);
     api_write_end(writer);
 }
 
 static void write_lease(struct api_writer *writer, const struct fence_answer *answer)
 {
-    api_write_integer(writer, "ttl_ms", answer->ttl_ms);
-    api_write_integer(writer, "validity_ms", (int64_t)answer->validity_ms);
-    api_write_integer(writer, "served_ms", (int64_t)answer->served_ms);
+    api_write_integer(writer, "ttl_ms", answer->lease.ttl_ms);
+    api_write_integer(writer, "validity_ms", (int64_t)answer->lease.validity_ms);
+    api_write_integer(writer, "served_ms", (int64_t)(answer->served_us / 1000));
     write_masters(writer, answer);
-    if (answer->extensions_left >= 0)
-        api_write_integer(writer, "extensions_left", answer->extensions_left);
+    if (answer->lease.extensions_left >= 0)
+        api_write_integer(writer, "extensions_left", answer->lease.extensions_left);
     else
         api_write_null(writer, "extensions_left");
 }
 
 static enum api_outcome outcome_of_grant(const struct fence_answer *answer)
 {
-    return answer->found ? API_OUTCOME_FOUND : API_OUTCOME_GRANTED;
+    return answer->acquire.found ? API_OUTCOME_FOUND : API_OUTCOME_GRANTED;
 }
 
 /* The seat of a semaphore that was granted: the answer's resource is the seat. */
@@ -99,11 +85,12 @@ static void write_grant(struct api_writer *writer, const char *resource, int64_t
 static void write_writer_grants(struct api_writer *writer, const struct fence_answer *answer)
 {
     char gate[FENCE_RESOURCE_MAX + 1];
-    if (answer->mode != FENCE_MODE_WRITE || answer->group == NULL)
+    if (answer->mode != FENCE_MODE_WRITE || answer->acquire.group == NULL)
         return;
     api_write_array(writer, "grants");
-    for (unsigned k = 0; k < answer->group->count; k++)
-        write_grant(writer, answer->group->locks[k].resource, answer->group->locks[k].token);
+    for (unsigned k = 0; k < answer->acquire.group->count; k++)
+        write_grant(writer, answer->acquire.group->locks[k].resource,
+                    answer->acquire.group->locks[k].token);
     (void)snprintf(gate, sizeof(gate), "%s", answer->resource);
     fence_gate_write(gate);
     write_grant(writer, gate, answer->token);
@@ -131,7 +118,8 @@ static void answer_grant(struct api_request *request, struct api_writer *writer,
 /* Several at once: one lease, a token for each. */
 static void answer_group(struct api_request *request, const struct fence_answer *answer)
 {
-    assert(answer->group->count >= FENCE_GROUP_MIN && answer->group->count <= FENCE_GROUP_MAX);
+    assert(answer->acquire.group->count >= FENCE_GROUP_MIN &&
+           answer->acquire.group->count <= FENCE_GROUP_MAX);
     char body[GROUP_BODY_MAX];
     struct api_writer writer;
     api_writer_init(&writer, body, sizeof(body));
@@ -139,303 +127,88 @@ static void answer_group(struct api_request *request, const struct fence_answer 
     api_write_string(&writer, "lock_id", answer->lock_id);
     write_lease(&writer, answer);
     api_write_array(&writer, "grants");
-    for (unsigned k = 0; k < answer->group->count; k++)
-        write_grant(&writer, answer->group->locks[k].resource, answer->group->locks[k].token);
+    for (unsigned k = 0; k < answer->acquire.group->count; k++)
+        write_grant(&writer, answer->acquire.group->locks[k].resource,
+                    answer->acquire.group->locks[k].token);
     api_write_end(&writer);
     api_write_end(&writer);
     answer_json(request, outcome_of_grant(answer), &writer, NULL);
 }
 
-/* The token of the grant that holds a lock; null if the masters differ. */
-static void write_token_now(struct api_writer *writer, int64_t token)
+/* One lock, or a seat. */
+static void answer_one(struct api_request *request, const struct fence_answer *answer)
 {
-    if (token > 0)
-        api_write_integer(writer, "token", token);
-    else
-        api_write_null(writer, "token");
-}
-
-static void write_inspection(struct api_writer *writer, struct api_request *request,
-                             const struct fence_answer *answer)
-{
-    api_write_bool(writer, "held", answer->held);
-    if (!answer->held)
-        return;
-    write_token_now(writer, answer->token);
-    write_owner(writer, request, answer->owner);
-    api_write_remaining(writer, answer->owner, answer->kept, answer->remaining_ms);
-    api_write_integer(writer, "waiters", answer->waiters);
-}
-
-static void write_holder(struct api_writer *writer, struct api_request *request,
-                         const struct fence_seat_shown *seat)
-{
-    write_token_now(writer, seat->token);
-    write_owner(writer, request, seat->owner);
-    api_write_remaining(writer, seat->owner, seat->kept, seat->remaining_ms);
-}
-
-static void write_shown(struct api_writer *writer, struct api_request *request, const char *name,
-                        const struct fence_seat_shown *seat, bool names_seat)
-{
-    api_write_object(writer, name);
-    if (names_seat)
-        api_write_integer(writer, "seat", seat->seat);
-    write_holder(writer, request, seat);
-    api_write_end(writer);
-}
-
-/* The writer: its seats alone are held, and it may have lost some. False: there is none. Its token
- * is the greatest, and its lease the shortest. */
-static bool find_writer(const struct fence_answer *answer, struct fence_seat_shown *ret_writer)
-{
-    const struct fence_seats_shown *shown = answer->shown;
-    if (shown->count == 0)
-        return false;
-    struct fence_seat_shown writer = shown->held[0];
-    for (unsigned k = 0; k < shown->count; k++) {
-        const struct fence_seat_shown *seat = &shown->held[k];
-        if (seat->holder != writer.holder || !fence_owner_writes(seat->owner))
-            return false;
-        if (seat->token == 0 || (writer.token != 0 && seat->token > writer.token))
-            writer.token = seat->token;
-        if (seat->remaining_ms < writer.remaining_ms)
-            writer.remaining_ms = seat->remaining_ms;
-    }
-    *ret_writer = writer;
-    return true;
-}
-
-/* The readers of a name, or its writer. */
-static void write_shared(struct api_writer *writer, struct api_request *request,
-                         const struct fence_answer *answer)
-{
-    const struct fence_seats_shown *shown = answer->shown;
-    struct fence_seat_shown holder;
-    const bool written = find_writer(answer, &holder);
-    if (shown->count == 0)
-        api_write_null(writer, "mode");
-    else
-        api_write_string(writer, "mode", written ? "write" : "read");
-    if (written)
-        write_shown(writer, request, "writer", &holder, false);
-    else
-        api_write_null(writer, "writer");
-    api_write_array(writer, "readers");
-    for (unsigned k = 0; k < shown->count && !written; k++)
-        write_shown(writer, request, NULL, &shown->held[k], true);
-    api_write_end(writer);
-}
-
-/* The writer, as a lock under the name of its gate. */
-static void answer_inspected_writer(struct api_request *request, const struct fence_answer *answer)
-{
-    char gate[FENCE_RESOURCE_MAX + 1];
-    char body[BODY_MAX];
+    char body[GROUP_BODY_MAX];
     struct api_writer writer;
-    struct fence_seat_shown held = {.owner = ""};
-    const bool written = find_writer(answer, &held);
-    (void)snprintf(gate, sizeof(gate), "%s", answer->resource);
-    fence_gate_write(gate);
     api_writer_init(&writer, body, sizeof(body));
     api_write_object(&writer, NULL);
-    api_write_string(&writer, "resource", gate);
-    api_write_bool(&writer, "held", written);
-    if (written) {
-        api_write_string(&writer, "mode", "write");
-        write_holder(&writer, request, &held);
-        api_write_integer(&writer, "waiters", answer->waiters);
-    }
-    api_write_end(&writer);
-    answer_json(request, API_OUTCOME_DONE, &writer, NULL);
+    api_write_string(&writer, "resource", answer->resource);
+    answer_grant(request, &writer, answer);
 }
 
-/* The seats of a semaphore that are held, or who reads or writes. */
-static void answer_seats(struct api_request *request, const struct fence_answer *answer)
+static void answer_extended(struct api_request *request, const struct fence_answer *answer)
 {
-    const struct fence_seats_shown *shown = answer->shown;
-    const size_t size = BODY_MAX + shown->count * (size_t)SEAT_BODY_MAX;
-    char *body = malloc(size);
-    if (body == NULL) {
-        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
-        return;
-    }
+    char body[BODY_MAX];
     struct api_writer writer;
-    api_writer_init(&writer, body, size);
+    api_writer_init(&writer, body, sizeof(body));
     api_write_object(&writer, NULL);
-    api_write_string(&writer, "name", answer->resource);
-    if (answer->mode == FENCE_MODE_READ) {
-        write_shared(&writer, request, answer);
-    } else {
-        api_write_array(&writer, "held");
-        for (unsigned k = 0; k < shown->count; k++)
-            write_shown(&writer, request, NULL, &shown->held[k], true);
-        api_write_end(&writer);
-    }
-    api_write_integer(&writer, "waiters", answer->waiters);
+    api_write_string(&writer, "resource", answer->resource);
+    write_lease(&writer, answer);
     api_write_end(&writer);
-    answer_json(request, API_OUTCOME_DONE, &writer, NULL);
-    free(body);
+    answer_json(request, API_OUTCOME_EXTENDED, &writer, NULL);
+}
+
+/* A release, or a break, which names the @token that it ended: 0 otherwise. */
+static void answer_released(struct api_request *request, const char *resource, bool released,
+                            int64_t token)
+{
+    char body[BODY_MAX];
+    struct api_writer writer;
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "resource", resource);
+    api_write_bool(&writer, "released", released);
+    if (token > 0)
+        api_write_integer(&writer, "token", token);
+    api_write_end(&writer);
+    answer_json(request, released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD, &writer, NULL);
 }
 
 static void answer_success(struct api_request *request, const struct fence_answer *answer)
 {
-    assert(answer->error == 0);
-    char body[GROUP_BODY_MAX];
-    struct api_writer writer;
-    enum api_outcome outcome = API_OUTCOME_DONE;
-    api_writer_init(&writer, body, sizeof(body));
-    api_write_object(&writer, NULL);
-    api_write_string(&writer, "resource", answer->resource);
-
     switch (answer->kind) {
     case FENCE_CALL_ACQUIRE:
-        answer_grant(request, &writer, answer);
-        return;
+        if (answer->acquire.group && answer->mode == FENCE_MODE_PLAIN)
+            answer_group(request, answer);
+        else
+            answer_one(request, answer);
+        break;
     case FENCE_CALL_EXTEND:
-        if (answer->anew) {
-            answer_grant(request, &writer, answer);
-            return;
-        }
-        write_lease(&writer, answer);
-        outcome = API_OUTCOME_EXTENDED;
+        if (answer->extend.anew)
+            answer_one(request, answer);
+        else
+            answer_extended(request, answer);
         break;
     case FENCE_CALL_RELEASE:
-        api_write_bool(&writer, "released", answer->released);
-        outcome = answer->released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD;
+        answer_released(request, answer->resource, answer->release.released, 0);
+        break;
+    case FENCE_CALL_BREAK:
+        answer_released(request, answer->resource, answer->breaks.released, answer->token);
         break;
     case FENCE_CALL_INSPECT:
     case FENCE_CALL_WATCH:
-        write_inspection(&writer, request, answer);
-        break;
-    case FENCE_CALL_BREAK:
-        api_write_bool(&writer, "released", answer->released);
-        api_write_integer(&writer, "token", answer->token);
-        outcome = answer->released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD;
+        api_locks_shown(request, answer);
         break;
     case FENCE_CALL_COUNT: /* api/v1/counters.h */
         break;
     }
-    api_write_end(&writer);
-    answer_json(request, outcome, &writer, NULL);
-}
-
-/* The bound is the fleet's own, so the table cannot name it. */
-static void answer_long_ttl(struct api_request *request, const struct fence_answer *answer)
-{
-    assert(answer->error == FENCE_ETTL && answer->ttl_max_ms > 0);
-    char detail[API_DETAIL_MAX];
-    (void)snprintf(detail, sizeof(detail),
-                   "ttl_ms%s longer than the fleet allows. Send at most %" PRIu32 ".",
-                   answer->delay_ms > 0 ? " and delay_ms together are" : " is", answer->ttl_max_ms);
-    char body[API_PROBLEM_BODY_MAX];
-    struct api_writer writer;
-    api_problem_begin(&writer, body, API_PROBLEM_TTL, detail);
-    api_write_integer(&writer, "ttl_max_ms", answer->ttl_max_ms);
-    api_problem_end(&writer, request, API_PROBLEM_TTL, -1);
-}
-
-/* Problems that only a person can mend. The sentence names the key, so the table cannot have it. */
-static void explain_obstacle(const struct fence_answer *answer,
-                             char ret_detail[static API_DETAIL_MAX])
-{
-    assert(fence_error_is_obstacle(answer->error));
-    const char *name = answer->resource;
-    unsigned slot = fence_slot(name, strlen(name));
-    switch (answer->error) {
-    case FENCE_EFOREIGN:
-        (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The key " FENCE_LOCK_KEY
-                       "%s has a value that Pawl did not write, on the masters that refused. Find "
-                       "the program that wrote it, and delete the key there.",
-                       name);
-        break;
-    case FENCE_EENDLESS:
-        (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The key " FENCE_LOCK_KEY
-                       "%s has no expiry on the masters that refused, so this lock never expires. "
-                       "Release it with its Lock-Id, or set an expiry there (PEXPIRE), or delete "
-                       "the key after its holder has stopped.",
-                       name);
-        break;
-    case FENCE_ESPENT:
-        (void)snprintf(
-            ret_detail, API_DETAIL_MAX,
-            "The field %u of " FENCE_FLEET_KEY
-            " counts the tokens of this name. On the masters that refused it has "
-            "its greatest value. Use another name. If another program set the field, set it "
-            "to the highest token that a guard has seen.",
-            slot);
-        break;
-    default:
-        (void)snprintf(
-            ret_detail, API_DETAIL_MAX,
-            "The field %u of " FENCE_FLEET_KEY
-            " counts the tokens of this name. The masters that refused have a value that Pawl did "
-            "not write. Set the field to the highest token that a guard has seen, or higher.",
-            slot);
-        break;
-    }
-}
-
-static void answer_obstacle(struct api_request *request, const struct fence_answer *answer)
-{
-    enum api_problem problem = api_problem_of(answer->error);
-    char detail[API_DETAIL_MAX];
-    char body[API_PROBLEM_BODY_MAX];
-    struct api_writer writer;
-    explain_obstacle(answer, detail);
-    api_problem_begin(&writer, body, problem, detail);
-    api_write_string(&writer, "resource", answer->resource);
-    api_write_parts(&writer, answer->parts, answer->total);
-    api_problem_end(&writer, request, problem, -1);
-}
-
-static int64_t seconds_rounded_up(uint64_t ms)
-{
-    return (int64_t)((ms + 999) / 1000);
-}
-
-static void answer_failure(struct api_request *request, const struct fence_answer *answer)
-{
-    assert(answer->error < 0);
-    enum api_problem problem = api_problem_of(answer->error);
-    int64_t retry_after_s = -1;
-    char body[API_PROBLEM_BODY_MAX];
-    struct api_writer writer;
-    api_problem_begin(&writer, body, problem, NULL);
-    api_write_string(&writer, "resource", answer->resource);
-
-    switch (answer->error) {
-    case FENCE_EHELD:
-    case FENCE_EWAITTIMEOUT:
-        api_write_integer(&writer, "retry_after_ms", (int64_t)answer->remaining_ms);
-        write_owner(&writer, request, answer->owner);
-        retry_after_s = seconds_rounded_up(answer->remaining_ms);
-        break;
-    case FENCE_EBROKEN:
-        if (answer->owner[0] != '\0')
-            api_write_string(&writer, "by", answer->owner);
-        else
-            api_write_null(&writer, "by");
-        break;
-    case FENCE_EMISMATCH:
-        write_token_now(&writer, answer->token);
-        break;
-    case FENCE_ENOQUORUM:
-        api_write_parts(&writer, answer->parts, answer->total);
-        break;
-    default:
-        break;
-    }
-    api_problem_end(&writer, request, problem, retry_after_s);
 }
 
 /* Reports whether the grant is over that the key holds. All seats of a semaphore count alike for
  * one lock id: only a seat that was released is known to be the one that the lock id had. */
 static bool ends_hold(const struct fence_answer *answer)
 {
-    if (answer->kind == FENCE_CALL_RELEASE && answer->error == 0 && answer->released)
+    if (answer->kind == FENCE_CALL_RELEASE && answer->error == 0 && answer->release.released)
         return true;
     if (strchr(answer->resource, '#') != NULL)
         return false;
@@ -444,29 +217,32 @@ static bool ends_hold(const struct fence_answer *answer)
             (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN));
 }
 
-/* Updates the cap of the key for the answer, before the request ends. */
+/* A grant counts for the cap of the key. */
+static void note_grant(struct api_request *request, const struct fence_answer *answer)
+{
+    const struct fence_group *group = answer->acquire.group;
+    const uint32_t lasts_ms = answer->lease.ttl_ms + answer->lease.delay_ms;
+    if (answer->mode == FENCE_MODE_WRITE) /* one mark for all seats of the name */
+        api_auth_granted_all(request, answer->lock_id, answer->resource, group->count, lasts_ms);
+    else if (group == NULL)
+        api_auth_granted(request, answer->lock_id, answer->resource, lasts_ms);
+    for (unsigned k = 0; answer->mode == FENCE_MODE_PLAIN && group && k < group->count; k++)
+        api_auth_granted(request, answer->lock_id, group->locks[k].resource, lasts_ms);
+}
+
+/* What the answer changes for the cap of the key. The request is still there. */
 static void note_use(struct api_request *request, const struct fence_answer *answer, bool left)
 {
-    const bool grants = answer->kind == FENCE_CALL_ACQUIRE && answer->error == 0 && !left;
-    const bool writes = answer->mode == FENCE_MODE_WRITE;
-    const struct fence_group *group = writes ? NULL : answer->group;
-    if (grants && writes) /* one mark for all seats of the name */
-        api_auth_granted_all(request, answer->lock_id, answer->resource, answer->group->count,
-                             answer->ttl_ms + answer->delay_ms);
-    for (unsigned k = 0; grants && group && k < group->count; k++)
-        api_auth_granted(request, answer->lock_id, group->locks[k].resource,
-                         answer->ttl_ms + answer->delay_ms);
-    if (grants && !group && !writes)
-        api_auth_granted(request, answer->lock_id, answer->resource,
-                         answer->ttl_ms + answer->delay_ms);
+    if (answer->kind == FENCE_CALL_ACQUIRE && answer->error == 0 && !left)
+        note_grant(request, answer);
     if (answer->kind == FENCE_CALL_EXTEND && answer->error == 0)
-        api_auth_extended(request, answer->lock_id, answer->resource, answer->ttl_ms);
-    if (answer->kind == FENCE_CALL_RELEASE && answer->keep_ms > 0)
-        api_auth_kept(request, answer->lock_id, answer->resource, answer->keep_ms);
+        api_auth_extended(request, answer->lock_id, answer->resource, answer->lease.ttl_ms);
+    if (answer->kind == FENCE_CALL_RELEASE && answer->release.keep_ms > 0)
+        api_auth_kept(request, answer->lock_id, answer->resource, answer->release.keep_ms);
     else if (ends_hold(answer))
         api_auth_ended(request, answer->lock_id, answer->resource);
-    if (answer->kind == FENCE_CALL_BREAK && answer->error == 0 && answer->released)
-        api_auth_broken(request, answer->broken_id, answer->resource);
+    if (answer->kind == FENCE_CALL_BREAK && answer->error == 0 && answer->breaks.released)
+        api_auth_broken(request, answer->breaks.lock_id, answer->resource);
 }
 
 void api_locks_answer(const struct fence_answer *answer, bool left)
@@ -475,21 +251,11 @@ void api_locks_answer(const struct fence_answer *answer, bool left)
     assert(answer->kind != FENCE_CALL_COUNT);
     note_use(request, answer, left);
     if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
-        api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is undone */
+        api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is taken back */
     else if (answer->error == FENCE_ELEFT && !left)
         api_problem_answer(request, API_PROBLEM_STOPPING); /* its wait was ended for it */
-    else if (answer->error == 0 && answer->group && answer->mode == FENCE_MODE_PLAIN)
-        answer_group(request, answer);
-    else if (answer->error == 0 && answer->shown && answer->mode == FENCE_MODE_WRITE)
-        answer_inspected_writer(request, answer);
-    else if (answer->error == 0 && answer->shown)
-        answer_seats(request, answer);
     else if (answer->error == 0)
         answer_success(request, answer);
-    else if (answer->error == FENCE_ETTL)
-        answer_long_ttl(request, answer);
-    else if (fence_error_is_obstacle(answer->error))
-        answer_obstacle(request, answer);
     else
-        answer_failure(request, answer);
+        api_locks_problem(request, answer);
 }

@@ -42,7 +42,7 @@ static void answer_failed(struct fence_core *core, struct call *call, int error)
         answer->resource = group->group.locks[group->blocked].resource;
     if (tally) {
         memcpy(answer->parts, tally->parts, sizeof(answer->parts));
-        answer->granted = fence_tally_count(tally, FENCE_PART_GRANTED);
+        answer->lease.granted = fence_tally_count(tally, FENCE_PART_GRANTED);
     }
     /* A client that waits in steps comes again under its lock id, and finds its gate. */
     const bool returns = error == FENCE_EWAITTIMEOUT && call->idempotent;
@@ -78,17 +78,17 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     core_wake_readers(core, call);
     tell_watches(core, call, group);
     struct fence_answer *answer = core_answer(core, call, 0);
-    answer->group = group ? &group->group : NULL;
+    answer->acquire.group = group ? &group->group : NULL;
     answer->token =
         core_writes(call) ? core_gate_token(&group->group) : attempt->votes.each[0].token;
-    answer->validity_ms = validity_us / 1000;
-    answer->found = fence_attempt_found(attempt);
-    answer->confirmed = call->taking.confirmed;
-    if (attempt->found == 0) /* a found lock may have been extended before */
-        answer->extensions_left = core_extensions_max(core);
-    answer->attempt = attempt->id;
-    answer->sent = attempt->sent;
-    answer->granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);
+    answer->lease.validity_ms = validity_us / 1000;
+    answer->acquire.found = fence_attempt_found(attempt);
+    answer->acquire.confirmed = call->taking.confirmed;
+    if (attempt->found == 0) /* what was found may have been extended before */
+        answer->lease.extensions_left = core_extensions_max(core);
+    answer->acquire.attempt = attempt->id;
+    answer->acquire.sent = attempt->sent;
+    answer->lease.granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);
     memcpy(answer->parts, attempt->tally.parts, sizeof(answer->parts));
     core_leave(core, call, true);
 }

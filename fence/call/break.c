@@ -28,11 +28,11 @@ static void answer_break(struct fence_core *core, struct call *call,
     answer->lock_id = "";
     answer->token =
         verdict == FENCE_BREAK_MISMATCH ? fence_breaking_token_now(breaking) : call->token;
-    answer->released = verdict == FENCE_BREAK_DONE;
-    answer->sent = breaking->breaks ? fence_breaking_tally(breaking)->asked : 0;
+    answer->breaks.released = verdict == FENCE_BREAK_DONE;
+    answer->breaks.sent = breaking->breaks ? fence_breaking_tally(breaking)->asked : 0;
     memcpy(answer->parts, fence_breaking_tally(breaking)->parts, sizeof(answer->parts));
-    if (answer->released) {
-        answer->broken_id = breaking->lock_id;
+    if (answer->breaks.released) {
+        answer->breaks.lock_id = breaking->lock_id;
         core_released(core, call->resource, breaking->lock_id);
     }
     core_finish(core, call);

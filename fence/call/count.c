@@ -56,7 +56,7 @@ static void gather(struct fence_core *core, struct call *call)
 static void answer_count(struct fence_core *core, struct call *call, int error)
 {
     struct fence_answer *answer = core_answer(core, call, error);
-    answer->value = error ? 0 : call->count.value;
+    answer->count.value = error ? 0 : call->count.value;
     if (call->tries > 0)
         memcpy(answer->parts, call->counter.tally.parts, sizeof(answer->parts));
     core_finish(core, call);

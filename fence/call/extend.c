@@ -104,16 +104,16 @@ static void answer_extend(struct fence_core *core, const struct call *call,
     bool stands = stands_anew(core, call, verdict);
     int error = stands ? 0 : extend_error(core, call, verdict);
     struct fence_answer *answer = core_vote_answer(core, call, error);
-    answer->granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
+    answer->lease.granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
     answer->token = call->token;
-    answer->anew = !error && call->extend.regrant_us > 0;
+    answer->extend.anew = !error && call->extend.regrant_us > 0;
     answer->owner = error == FENCE_EBROKEN ? call->vote.owner : call->owner;
     if (stands) {
-        answer->granted = call->extend.regranted;
-        answer->validity_ms = (call->extend.regrant_us - core->now_us) / 1000;
+        answer->lease.granted = call->extend.regranted;
+        answer->lease.validity_ms = (call->extend.regrant_us - core->now_us) / 1000;
     } else if (!error) {
-        answer->extensions_left = extensions_left(call);
-        answer->validity_ms =
+        answer->lease.extensions_left = extensions_left(call);
+        answer->lease.validity_ms =
             (uint64_t)fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) / 1000;
     }
 }

@@ -21,12 +21,12 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
 {
     const struct core_wait_queue *queue = core_queue_for(core, call->resource);
     struct fence_answer *answer = core_vote_answer(core, call, core_vote_error(call, verdict));
-    answer->waiters = queue ? queue->length : 0;
+    answer->inspect.waiters = queue ? queue->length : 0;
     if (verdict != FENCE_VERDICT_YES)
         return;
     unsigned agreeing = fence_quorum_call_agreeing(&call->vote);
-    answer->held = true;
-    answer->kept = fence_holders_kept(&call->vote.holders);
+    answer->inspect.held = true;
+    answer->inspect.kept = fence_holders_kept(&call->vote.holders);
     answer->owner = call->vote.holders.owner;
     answer->token = fence_holders_token(&call->vote.holders, agreeing);
     answer->remaining_ms = fence_holders_remaining_ms(&call->vote.holders, agreeing);

@@ -32,7 +32,7 @@ static void answer_unknown(struct fence_core *core, struct call *call, int error
 {
     struct fence_answer *answer = core_answer(core, call, error);
     memcpy(answer->parts, call->taking.attempt.tally.parts, sizeof(answer->parts));
-    answer->granted = fence_tally_count(&call->taking.attempt.tally, FENCE_PART_GRANTED);
+    answer->lease.granted = fence_tally_count(&call->taking.attempt.tally, FENCE_PART_GRANTED);
     core_finish(core, call);
 }
 

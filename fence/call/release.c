@@ -35,8 +35,8 @@ static void conclude_release(struct fence_core *core, struct call *call)
         return;
     release_the_rest(core, call);
     struct fence_answer *answer = core_vote_answer(core, call, core_vote_error(call, verdict));
-    answer->released = verdict == FENCE_VERDICT_YES;
-    if (answer->released)
+    answer->release.released = verdict == FENCE_VERDICT_YES;
+    if (answer->release.released)
         core_released(core, call->resource, call->lock_id);
     core_finish(core, call);
 }

@@ -56,10 +56,10 @@ static void answer_shown(struct fence_core *core, struct call *call,
     for (unsigned k = 0; !unknown && k < call->seats; k++)
         if (fence_quorum_call_verdict(&shown->votes[k]) == FENCE_VERDICT_YES)
             note_held(&shown->told, k, &shown->votes[k]);
-    answer->shown = &shown->told;
-    answer->waiters = queue ? queue->length : 0;
+    answer->inspect.shown = &shown->told;
+    answer->inspect.waiters = queue ? queue->length : 0;
     if (call->mode != FENCE_MODE_PLAIN)
-        answer->waiters += core_writers_waiting(core, call->resource);
+        answer->inspect.waiters += core_writers_waiting(core, call->resource);
     core_seats_end_show(&core->seats, call->show.index);
     core_finish(core, call);
     core_seat_drop(call);

@@ -72,13 +72,13 @@ static void answer_watch(struct fence_core *core, struct call *call, int error)
     const struct core_wait_queue *queue = core_queue_for(core, call->resource);
     const struct call_watch *watch = &call->watch;
     struct fence_answer *answer = core_answer(core, call, error);
-    answer->waiters = queue ? queue->length : 0;
+    answer->inspect.waiters = queue ? queue->length : 0;
     answer->waited = call->waited;
     if (watch->asked)
         memcpy(answer->parts, call->vote.tally.parts, sizeof(answer->parts));
     if (!error && watch->held) {
-        answer->held = true;
-        answer->kept = watch->kept;
+        answer->inspect.held = true;
+        answer->inspect.kept = watch->kept;
         answer->owner = call->owner;
         answer->token = watch->token;
         answer->remaining_ms = watch->until_us > core->now_us

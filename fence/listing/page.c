@@ -233,10 +233,11 @@ static void add_lock(struct fence_listing *listing, const struct fence_answer *s
     if (fence_owner_writes(seen->owner))
         fence_gate_write(lock->resource);
     memcpy(lock->owner, seen->owner, strlen(seen->owner) + 1);
-    lock->token = listing->kind == FENCE_LISTING_COUNTERS ? seen->value : seen->token;
+    const bool counts = listing->kind == FENCE_LISTING_COUNTERS;
+    lock->token = counts ? seen->count.value : seen->token;
     lock->remaining_ms = seen->remaining_ms;
-    lock->kept = seen->kept;
-    lock->waiters = seen->waiters;
+    lock->kept = !counts && seen->inspect.kept;
+    lock->waiters = counts ? 0 : seen->inspect.waiters;
 }
 
 /* An error of one counter only: the counter is listed without its value. */
@@ -260,7 +261,7 @@ static bool is_there(const struct fence_listing *listing, const struct fence_ans
 {
     if (listing->kind == FENCE_LISTING_COUNTERS)
         return seen->error != FENCE_ENOENT;
-    return seen->held && (!fence_owner_writes(seen->owner) || lists_writer(listing, seen));
+    return seen->inspect.held && (!fence_owner_writes(seen->owner) || lists_writer(listing, seen));
 }
 
 static void on_inspected(struct fence_listing *listing, const struct fence_answer *seen)

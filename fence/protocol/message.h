@@ -107,53 +107,81 @@ struct fence_seats_shown {
     } held[FENCE_SEATS_MAX];   /* in the order of their indexes */
 };
 
-/* Which members mean something depends on @kind and @error; the others are 0 or "". */
+/* An answer to a call. @kind says which member of the union means something. Text that is not known
+ * is "", and a number 0. */
 struct fence_answer {
     enum fence_call_kind kind;
     int error; /* 0 or FENCE_E... */
     enum fence_origin origin;
     uint64_t client;
-    const char *resource; /* of an acquire of several that met a holder, or a key or
-                           * counter that is not Pawl's: which one */
-    unsigned seats;       /* acquire of one of so many seats, inspect of each. If one
-                           * was granted, @resource is the seat; otherwise the name */
-    enum fence_mode mode; /* the call's. A writer's @resource is the name */
-    const struct fence_seats_shown *shown; /* inspect of seats; NULL otherwise */
-    const char *lock_id;                   /* acquire */
-    const struct fence_group *group;       /* acquire of several, or of all seats by a writer: with
-                                            * the tokens; NULL otherwise */
-    const char *owner;     /* FENCE_EHELD, inspect, watch: the label of the one who holds it;
-                            * FENCE_EBROKEN: who broke it */
-    int64_t token;         /* acquire, inspect and watch (0: the masters differ), extend, break; as
-                            * inspect for FENCE_EMISMATCH */
-    uint32_t ttl_ms;       /* acquire, extend */
-    uint32_t keep_ms;      /* release: the call's */
-    uint64_t validity_ms;  /* acquire, extend: rounded down */
-    uint64_t served_ms;    /* from the call's event to this answer, rounded down */
-    uint64_t served_us;    /* the same */
-    bool waited;           /* for another call, for a holder, or after a conflict */
-    uint64_t remaining_ms; /* inspect, watch; FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry makes
-                              sense */
-    unsigned waiters;      /* inspect, watch: calls of this server that wait for the resource */
-    int64_t value;         /* count: the last of the values taken, or what was read */
-    bool held;             /* inspect, watch */
-    bool kept;             /* inspect, watch that is @held: it was released, and has no holder */
-    bool released;         /* release, break: false if it was no longer held */
-    const char *broken_id; /* break that @released: the lock id of that grant, for this server's own
-                            * accounts. No caller is told */
-    bool anew;             /* extend: it is a new grant under @lock_id, with a @token of its own and
-                            * the label @owner */
-    bool found;            /* acquire: the lock was there under its id, nothing had to be taken */
-    bool confirmed;        /* acquire: it took a second round, as masters gave different numbers */
-    unsigned granted;      /* acquire, extend: masters that agreed */
-    int64_t
-        extensions_left; /* acquire, extend: how often it may still be extended; -1: not known */
-    unsigned total;      /* masters in the fleet */
-    uint32_t ttl_max_ms; /* FENCE_ETTL: what the fleet allows, for @ttl_ms and */
-    uint32_t delay_ms;   /* acquire: the delay that was asked for */
-    uint64_t attempt;    /* acquire: by which the lock was taken, and */
-    uint32_t sent;       /* on which masters it may be; for FENCE_EVENT_DECLINED. Break: the
-                          * masters that were asked to end it, whatever came of it */
+
+    /* The call's. A seat that was granted is named in place of its semaphore. So is the one lock of
+     * several that has a holder, or whose key or counter is not Pawl's. */
+    const char *resource;
+    unsigned seats;
+    enum fence_mode mode;
+
+    /* Acquire, extend, release. */
+    const char *lock_id;
+
+    /* The label of the grant: inspect, watch, an extension that is a new grant, FENCE_EHELD. The
+     * label of the caller that broke it: FENCE_EBROKEN. */
+    const char *owner;
+
+    /* The token of the grant, 0 where the masters differ. FENCE_EMISMATCH: of the grant that
+     * stands. */
+    int64_t token;
+
+    /* Inspect, watch: of the lease and its delay. FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry
+     * makes sense. */
+    uint64_t remaining_ms;
+
+    /* Acquire, extend. */
+    struct fence_answer_lease {
+        uint32_t ttl_ms;
+        uint32_t delay_ms;
+        uint32_t ttl_max_ms;     /* what the fleet allows for both */
+        uint64_t validity_ms;    /* rounded down */
+        int64_t extensions_left; /* how often it may still be extended; -1: not known */
+        unsigned granted;        /* masters that agreed */
+    } lease;
+
+    union {
+        struct {
+            const struct fence_group *group; /* of several, or of all seats by a writer: with the
+                                              * tokens; NULL otherwise */
+            bool found;       /* the lock was there under its id: nothing had to be taken */
+            bool confirmed;   /* it took a second round, as masters gave different numbers */
+            uint64_t attempt; /* by which the lock was taken */
+            uint32_t sent;    /* set of the masters where it may be: for FENCE_EVENT_DECLINED */
+        } acquire;
+        struct {
+            bool anew; /* it is a new grant under the lock id, with a token of its own */
+        } extend;
+        struct {
+            bool released;    /* false: it was no longer held */
+            uint32_t keep_ms; /* the call's */
+        } release;
+        struct { /* and of a watch */
+            bool held;
+            bool kept;                             /* it is held, was released, and nobody has it */
+            unsigned waiters;                      /* calls of this server that wait for it */
+            const struct fence_seats_shown *shown; /* of seats; NULL otherwise */
+        } inspect;
+        struct {
+            int64_t value; /* the last one that was taken, or the one that was read */
+        } count;
+        struct {
+            bool released;       /* false: it was no longer held */
+            uint32_t sent;       /* set of the masters that were asked to end it */
+            const char *lock_id; /* where @released, of that grant: for the server's own accounts.
+                                  * No caller may learn it. NULL otherwise */
+        } breaks;
+    };
+
+    uint64_t served_us; /* from the call's event to this answer */
+    bool waited;        /* for another call, for a holder, or after a conflict */
+    unsigned total;     /* masters in the fleet */
     enum fence_part parts[FENCE_MASTERS_MAX];
 };
 

@@ -87,15 +87,15 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
         .mode = call->mode,
         .lock_id = call->lock_id,
         .owner = "",
-        .ttl_ms = call->ttl_ms,
-        .keep_ms = call->keep_ms,
-        .served_ms = (core->now_us - call->arrived_us) / 1000,
+        .lease = {.ttl_ms = call->ttl_ms,
+                  .delay_ms = call->delay_ms,
+                  .ttl_max_ms = core->fleet.ttl_max_ms,
+                  .extensions_left = -1},
         .served_us = core->now_us - call->arrived_us,
         .waited = call->waited,
         .total = core->fleet.n,
-        .ttl_max_ms = core->fleet.ttl_max_ms,
-        .delay_ms = call->delay_ms,
-        .extensions_left = -1,
     };
+    if (call->kind == FENCE_CALL_RELEASE)
+        answer->release.keep_ms = call->keep_ms;
     return answer;
 }

@@ -84,10 +84,10 @@ static bool is_writing(const void *context)
 /* For how long the name stays closed after the lease, or the release. @answer may be NULL. */
 static void write_closing(struct api_writer *writer, const struct fence_answer *answer)
 {
-    if (answer && answer->delay_ms > 0)
-        api_write_integer(writer, "delay_ms", answer->delay_ms);
-    if (answer && answer->keep_ms > 0)
-        api_write_integer(writer, "keep_ms", answer->keep_ms);
+    if (answer && answer->lease.delay_ms > 0)
+        api_write_integer(writer, "delay_ms", answer->lease.delay_ms);
+    if (answer && answer->release.keep_ms > 0)
+        api_write_integer(writer, "keep_ms", answer->release.keep_ms);
 }
 
 static void write_happened(void *context, const struct server_happened *happened)

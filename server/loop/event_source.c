@@ -69,7 +69,7 @@ static void begin_lease(struct server_event_source *source, const struct server_
     struct server_leases *leases = leases_of(source);
     const struct fence_answer *answer = happened->answer;
     const uint64_t left_ms =
-        happened->what == SERVER_HAPPENED_FOUND ? answer->validity_ms : answer->ttl_ms;
+        happened->what == SERVER_HAPPENED_FOUND ? answer->lease.validity_ms : answer->lease.ttl_ms;
     if (leases && happened->token > 0)
         server_leases_put(
             leases, happened->lock_id, happened->resource,
@@ -84,7 +84,7 @@ static const struct server_lease *end_lease(struct server_event_source *source,
 {
     const char *lock_id = happened->lock_id;
     if (happened->what == SERVER_HAPPENED_BREAK)
-        lock_id = happened->answer->broken_id ? happened->answer->broken_id : "";
+        lock_id = happened->answer->breaks.lock_id ? happened->answer->breaks.lock_id : "";
     struct server_leases *leases = leases_of(source);
     return leases && lock_id[0] != '\0' ? server_leases_take(leases, lock_id, happened->resource)
                                         : NULL;
@@ -121,7 +121,7 @@ static void note_answer(const struct fence_answer *answer, struct api_event *eve
     if (answer->error)
         event->reason = api_problem_name(api_problem_of(answer->error));
     else if (event->kind == API_EVENT_GRANTED || event->kind == API_EVENT_EXTENDED)
-        event->validity_ms = answer->validity_ms;
+        event->validity_ms = answer->lease.validity_ms;
     if (answer->error != FENCE_EHELD || !answer->owner)
         return;
     (void)fence_owner_split(answer->owner, holder);
@@ -131,7 +131,7 @@ static void note_answer(const struct fence_answer *answer, struct api_event *eve
 static bool is_worth_telling(const struct server_happened *happened)
 {
     return happened->what != SERVER_HAPPENED_BREAK ||
-           (!happened->answer->error && happened->answer->released);
+           (!happened->answer->error && happened->answer->breaks.released);
 }
 
 static void record_happened(void *context, const struct server_happened *happened)

@@ -37,19 +37,20 @@ static void tell_grant(const struct server_happened_listeners *listeners,
                        struct server_happened *happened, bool left)
 {
     const struct fence_answer *answer = happened->answer;
-    if (left && answer->found)
+    if (left && answer->acquire.found)
         return; /* no token is new */
-    happened->what = left            ? SERVER_HAPPENED_UNANSWERED
-                     : answer->found ? SERVER_HAPPENED_FOUND
-                                     : SERVER_HAPPENED_GRANT;
+    happened->what = left                    ? SERVER_HAPPENED_UNANSWERED
+                     : answer->acquire.found ? SERVER_HAPPENED_FOUND
+                                             : SERVER_HAPPENED_GRANT;
     happened->owner = api_request_kept(happened->request);
     happened->token = answer->token;
-    const bool several = answer->group && answer->mode == FENCE_MODE_PLAIN; /* a writer is one */
+    const bool several =
+        answer->acquire.group && answer->mode == FENCE_MODE_PLAIN; /* a writer is one */
     if (!several)
         tell(listeners, happened);
-    for (unsigned k = 0; several && k < answer->group->count; k++) {
-        happened->resource = answer->group->locks[k].resource;
-        happened->token = answer->group->locks[k].token;
+    for (unsigned k = 0; several && k < answer->acquire.group->count; k++) {
+        happened->resource = answer->acquire.group->locks[k].resource;
+        happened->token = answer->acquire.group->locks[k].token;
         tell(listeners, happened);
     }
 }
@@ -81,7 +82,7 @@ static void tell_extension(const struct server_happened_listeners *listeners,
 {
     const struct fence_answer *answer = happened->answer;
     happened->token = answer->token;
-    if (!answer->error && answer->anew) {
+    if (!answer->error && answer->extend.anew) {
         tell_regrant(listeners, happened, left);
     } else if (!answer->error) {
         happened->what = SERVER_HAPPENED_EXTENSION;
@@ -139,10 +140,10 @@ void server_happened_answer(const struct server_happened_listeners *listeners,
         tell_grant(listeners, &happened, left);
     else if (answer->kind == FENCE_CALL_EXTEND)
         tell_extension(listeners, &happened, left);
-    else if (answer->kind == FENCE_CALL_RELEASE && !answer->error && answer->released) {
+    else if (answer->kind == FENCE_CALL_RELEASE && !answer->error && answer->release.released) {
         happened.what = SERVER_HAPPENED_RELEASE;
         tell(listeners, &happened);
-    } else if (answer->kind == FENCE_CALL_BREAK && answer->sent != 0)
+    } else if (answer->kind == FENCE_CALL_BREAK && answer->breaks.sent != 0)
         tell_break(listeners, &happened);
 }
 

@@ -21,21 +21,21 @@ static void count_grant(struct server_metrics *metrics, const struct fence_answe
 {
     assert(answer->error == 0);
     struct api_worker_metrics *of = &metrics->counters.of;
-    const enum api_grant_path path = answer->found       ? API_GRANT_FOUND
-                                     : answer->confirmed ? API_GRANT_CONFIRMED
-                                                         : API_GRANT_FAST;
+    const enum api_grant_path path = answer->acquire.found       ? API_GRANT_FOUND
+                                     : answer->acquire.confirmed ? API_GRANT_CONFIRMED
+                                                                 : API_GRANT_FAST;
     api_counter_add(&of->grants[path], 1);
     if (!answer->waited)
         api_histogram_add(&of->acquire, API_SCALE_TIME, answer->served_us);
-    if (answer->delay_ms > 0 && !answer->found)
+    if (answer->lease.delay_ms > 0 && !answer->acquire.found)
         api_counter_add(&of->delayed, 1);
-    if (answer->found)
+    if (answer->acquire.found)
         return; /* granted before, at an unknown time */
-    if (!answer->group)
+    if (!answer->acquire.group)
         server_holds_granted(&metrics->holds, answer->lock_id, answer->resource, now_us);
-    for (unsigned k = 0; answer->group && k < answer->group->count; k++)
-        server_holds_granted(&metrics->holds, answer->lock_id, answer->group->locks[k].resource,
-                             now_us);
+    for (unsigned k = 0; answer->acquire.group && k < answer->acquire.group->count; k++)
+        server_holds_granted(&metrics->holds, answer->lock_id,
+                             answer->acquire.group->locks[k].resource, now_us);
 }
 
 static void count_acquire(struct server_metrics *metrics, const struct fence_answer *answer,
@@ -50,7 +50,7 @@ static void count_acquire(struct server_metrics *metrics, const struct fence_ans
 static void count_extension(struct api_worker_metrics *of, const struct fence_answer *answer)
 {
     if (answer->error == 0)
-        api_counter_add(answer->anew ? &of->regrants : &of->extensions, 1);
+        api_counter_add(answer->extend.anew ? &of->regrants : &of->extensions, 1);
     else if (answer->error == FENCE_EEXHAUSTED)
         api_counter_add(&of->exhausted, 1);
     else if (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN)
@@ -61,11 +61,11 @@ static void count_release(struct server_metrics *metrics, const struct fence_ans
                           uint64_t now_us)
 {
     uint64_t held_us = 0;
-    if (answer->error == 0 && answer->released && answer->keep_ms > 0)
+    if (answer->error == 0 && answer->release.released && answer->release.keep_ms > 0)
         api_counter_add(&metrics->counters.of.kept, 1);
     if (answer->error == 0 &&
         server_holds_ended(&metrics->holds, answer->lock_id, answer->resource, now_us, &held_us) &&
-        answer->released)
+        answer->release.released)
         api_histogram_add(&metrics->counters.of.hold, API_SCALE_TIME, held_us);
 }
 
@@ -83,7 +83,7 @@ void server_metrics_answered(struct server_metrics *metrics, const struct fence_
         count_release(metrics, answer, now_us);
         break;
     case FENCE_CALL_BREAK:
-        if (answer->error == 0 && answer->released)
+        if (answer->error == 0 && answer->breaks.released)
             api_counter_add(&metrics->counters.of.broken, 1);
         break;
     case FENCE_CALL_INSPECT:

@@ -359,19 +359,20 @@ void sim_actions_answered(struct sim_world *world, unsigned s, const struct sim_
     struct sim_actions *actions = world->actions;
     if (!actions || actions->over || answer->error)
         return;
-    if (call->kind == FENCE_CALL_ACQUIRE && answer->group) {
-        for (unsigned k = 0; k < answer->group->count; k++)
-            write_told(actions, call->lock, sim_resource_number(answer->group->locks[k].resource),
-                       answer->group->locks[k].token);
+    if (call->kind == FENCE_CALL_ACQUIRE && answer->acquire.group) {
+        for (unsigned k = 0; k < answer->acquire.group->count; k++)
+            write_told(actions, call->lock,
+                       sim_resource_number(answer->acquire.group->locks[k].resource),
+                       answer->acquire.group->locks[k].token);
     } else if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND) {
         write_told(actions, call->lock, call->set.resource[0], answer->token);
     } else if (call->kind == FENCE_CALL_COUNT) {
         sim_line_begin(actions, "told-values");
         sim_line_number(actions, SIM_RESOURCES_MAX + call->set.resource[0]);
-        sim_line_number(actions, (uint64_t)answer->value);
+        sim_line_number(actions, (uint64_t)answer->count.value);
         sim_line_number(actions, call->count);
         sim_line_end(actions);
-    } else if (call->kind == FENCE_CALL_BREAK && answer->released) {
+    } else if (call->kind == FENCE_CALL_BREAK && answer->breaks.released) {
         write_broken(world, s, call, call->set.token[0]);
     }
 }

@@ -35,8 +35,8 @@ void answers_sent(struct play *play, const struct fence_request *request, uint32
 
 static bool has_tokens(const struct fence_answer *answer)
 {
-    for (unsigned k = 0; answer->group && k < answer->group->count; k++)
-        if (answer->group->locks[k].token <= 0)
+    for (unsigned k = 0; answer->acquire.group && k < answer->acquire.group->count; k++)
+        if (answer->acquire.group->locks[k].token <= 0)
             return false;
     return answer->token > 0;
 }
@@ -53,17 +53,17 @@ static uint32_t asked_by(struct answers *answers, uint64_t attempt)
 static const char *wrong_with_grant(struct play *play, const struct calls_client *client,
                                     const struct fence_answer *answer)
 {
-    if (answer->validity_ms > client->ttl_ms || answer->ttl_ms != client->ttl_ms)
+    if (answer->lease.validity_ms > client->ttl_ms || answer->lease.ttl_ms != client->ttl_ms)
         return "is granted for longer than it asked for";
-    if (answer->granted < fence_majority(play->masters))
+    if (answer->lease.granted < fence_majority(play->masters))
         return "is granted what no majority agreed to";
     if (answer->kind == FENCE_CALL_EXTEND)
         return NULL;
-    if (answer->sent == 0 || answer->sent >> play->masters != 0)
+    if (answer->acquire.sent == 0 || answer->acquire.sent >> play->masters != 0)
         return "is granted a lock, and not told by whom";
-    if (asked_by(&play->answers, answer->attempt) & ~answer->sent)
+    if (asked_by(&play->answers, answer->acquire.attempt) & ~answer->acquire.sent)
         return "is granted a lock that is on other masters, too";
-    if (!has_tokens(answer) || client->several != (answer->group != NULL))
+    if (!has_tokens(answer) || client->several != (answer->acquire.group != NULL))
         return "is granted a lock without its tokens";
     if (strcmp(answer->lock_id, client->lock_id) != 0)
         return "is granted the lock of another";
@@ -87,7 +87,7 @@ static const char *wrong_with(struct play *play, const struct calls_client *clie
     if (answer->error == 0 && (acquires || answer->kind == FENCE_CALL_EXTEND))
         return wrong_with_grant(play, client, answer);
     if (answer->error == 0 && answer->kind == FENCE_CALL_COUNT &&
-        (answer->value < 1 || answer->value > FENCE_TOKEN_MAX))
+        (answer->count.value < 1 || answer->count.value > FENCE_TOKEN_MAX))
         return "is told a value that is none";
     return NULL;
 }
@@ -97,16 +97,16 @@ static void plan_to_decline(struct answers *answers, const struct fence_answer *
     snprintf(answers->declined_resource, sizeof(answers->declined_resource), "%s",
              answer->resource);
     snprintf(answers->declined_id, sizeof(answers->declined_id), "%s", answer->lock_id);
-    if (answer->group)
-        answers->declined_group = *answer->group;
+    if (answer->acquire.group)
+        answers->declined_group = *answer->acquire.group;
     answers->declines = true;
     answers->declined = (struct fence_taken){
         .resource = answers->declined_resource,
-        .group = answer->group ? &answers->declined_group : NULL,
+        .group = answer->acquire.group ? &answers->declined_group : NULL,
         .lock_id = answers->declined_id,
-        .attempt = answer->attempt,
-        .ttl_ms = answer->ttl_ms,
-        .masters = answer->sent,
+        .attempt = answer->acquire.attempt,
+        .ttl_ms = answer->lease.ttl_ms,
+        .masters = answer->acquire.sent,
     };
 }
 

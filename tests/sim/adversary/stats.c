@@ -7,15 +7,15 @@ static void done(struct stats *stats, const struct fence_answer *answer)
     switch (answer->kind) {
     case FENCE_CALL_ACQUIRE:
         stats->granted++;
-        stats->granted_several += answer->group != NULL;
-        stats->granted_found += answer->found;
+        stats->granted_several += answer->acquire.group != NULL;
+        stats->granted_found += answer->acquire.found;
         break;
     case FENCE_CALL_EXTEND:
         stats->extended++;
         break;
     case FENCE_CALL_RELEASE:
-        stats->released += answer->released;
-        stats->released_lost += !answer->released;
+        stats->released += answer->release.released;
+        stats->released_lost += !answer->release.released;
         break;
     case FENCE_CALL_INSPECT:
     case FENCE_CALL_WATCH:
@@ -25,7 +25,7 @@ static void done(struct stats *stats, const struct fence_answer *answer)
         stats->counted++;
         break;
     case FENCE_CALL_BREAK:
-        stats->broken += answer->released;
+        stats->broken += answer->breaks.released;
         break;
     }
 }

@@ -116,9 +116,9 @@ void sim_check_all_answered(struct sim_check *check)
 static void check_validity(struct sim_check *check, const struct sim_call *call,
                            const struct fence_answer *answer)
 {
-    if (answer->validity_ms > call->ttl_ms)
+    if (answer->lease.validity_ms > call->ttl_ms)
         sim_check_fail(check, "a validity of %" PRIu64 " ms from a lease of %" PRIu32 " ms",
-                       answer->validity_ms, call->ttl_ms);
+                       answer->lease.validity_ms, call->ttl_ms);
 }
 
 static void check_granted(struct sim_check *check, const struct sim_call *call,
@@ -156,7 +156,7 @@ static void check_extended(struct sim_check *check, const struct sim_call *call,
 static void keep_tokens(struct sim_check *check, struct sim_call *call,
                         const struct fence_answer *answer)
 {
-    const struct fence_group *group = answer->group;
+    const struct fence_group *group = answer->acquire.group;
     call->set.token[0] = answer->token;
     const bool writes =
         call->mode == FENCE_MODE_WRITE; /* it has all seats, whatever it asked for */
@@ -178,8 +178,8 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
     }
     call->state = SIM_CALL_ANSWERED;
     call->error = answer->error;
-    call->found = answer->found;
-    call->anew = answer->anew;
+    call->found = answer->kind == FENCE_CALL_ACQUIRE && answer->acquire.found;
+    call->anew = answer->kind == FENCE_CALL_EXTEND && answer->extend.anew;
     if (answer->kind != call->kind || !error_fits(call, answer->error))
         sim_check_fail(check, "call %" PRIu64 " got an answer that does not fit: %s",
                        answer->client, fence_strerror(answer->error));
@@ -187,9 +187,9 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
         keep_tokens(check, call, answer);
         call->until_us = until_us;
         check_granted(check, call, answer, now_us, until_us);
-    } else if (call->kind == FENCE_CALL_BREAK && answer->released) {
+    } else if (call->kind == FENCE_CALL_BREAK && answer->breaks.released) {
         sim_broken_ends(check, call);
-    } else if (call->kind == FENCE_CALL_RELEASE && answer->released) {
+    } else if (call->kind == FENCE_CALL_RELEASE && answer->release.released) {
         sim_closed_left(check, call);
     } else if (call->kind == FENCE_CALL_EXTEND) {
         call->named_token = call->set.token[0];
@@ -197,7 +197,7 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
             call->set.token[0] = answer->token;
         check_extended(check, call, answer, now_us, until_us);
     } else if (call->kind == FENCE_CALL_COUNT) {
-        sim_counted_answered(check, call, answer->value);
+        sim_counted_answered(check, call, answer->count.value);
     }
 }
 

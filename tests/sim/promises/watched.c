@@ -199,7 +199,7 @@ static void check_truth(struct sim_world *world, const struct sim_call *call,
     const bool knows_all = world->watched.forgotten_us < call->came_us;
     const unsigned majority = fence_majority(world->plan.masters);
     const uint32_t resource = call->set.resource[0];
-    if (answer->held && answer->token != 0) {
+    if (answer->inspect.held && answer->token != 0) {
         world->stats.watched_held++;
         const unsigned had = had_since(world, call, answer->token);
         if (knows_all && (had == 0 || had + sim_check_unheard(answer) < majority))
@@ -207,7 +207,7 @@ static void check_truth(struct sim_world *world, const struct sim_call *call,
                            "T1: a watch of r%" PRIu32 " is told token %" PRId64
                            ", which no majority had since it came",
                            resource, answer->token);
-    } else if (!answer->held) {
+    } else if (!answer->inspect.held) {
         world->stats.watched_free++;
         if (world->machines_count == world->plan.masters && was_held_throughout(world, call))
             sim_check_fail(&world->check,
@@ -222,7 +222,7 @@ static void check_truth(struct sim_world *world, const struct sim_call *call,
 static bool is_known(const struct sim_call *call, const struct fence_answer *answer)
 {
     const int64_t known = call->set.token[0];
-    if (!answer->held)
+    if (!answer->inspect.held)
         return known == FENCE_WATCH_FREE;
     return answer->token == known || answer->token == 0;
 }

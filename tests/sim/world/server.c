@@ -130,17 +130,17 @@ static void perhaps_decline(struct sim_world *world, unsigned s, struct sim_call
     if (!call->declined)
         return;
     server->declines = true;
-    if (answer->group)
+    if (answer->acquire.group)
         sim_set_group(&call->set, &world->group);
     server->declined = (struct fence_taken){
         .resource = call->mode == FENCE_MODE_WRITE ? SIM_SEATS_NAME
                     : call->seats > 0              ? sim_seat_text(call->set.resource[0])
                                                    : sim_resource_text(call->set.resource[0]),
-        .group = answer->group ? &world->group : NULL,
+        .group = answer->acquire.group ? &world->group : NULL,
         .lock_id = sim_lock_text(call->lock),
-        .attempt = answer->attempt,
+        .attempt = answer->acquire.attempt,
         .ttl_ms = call->ttl_ms,
-        .masters = answer->sent,
+        .masters = answer->acquire.sent,
     };
     world->stats.declined++;
     SIM_SAY(world, "server %u finds the client of call %" PRIu64 " gone", s, answer->client);
@@ -163,7 +163,7 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
     assert(answer->client < world->check.calls_count);
     const struct sim_server *server = &world->servers[s];
     struct sim_call *call = &world->check.calls[answer->client];
-    uint64_t valid_us = sim_clock_span(&server->clock, answer->validity_ms * 1000);
+    uint64_t valid_us = sim_clock_span(&server->clock, answer->lease.validity_ms * 1000);
     call->unheard = !sim_asking_hears(world, call);
     if (call->kind == FENCE_CALL_ACQUIRE && call->seats > 0 && answer->error == 0)
         sim_grants_seated(&world->check, call, sim_resource_number(answer->resource),
@@ -181,13 +181,14 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
         sim_lease_check(world, call, world->now_us + valid_us);
     sim_stats_answer(&world->stats, answer, call->set.count > 1, call->confirming,
                      call->count == 0);
+    const int64_t value = answer->kind == FENCE_CALL_COUNT ? answer->count.value : 0;
     sim_trace_mix(&world->trace,
-                  (uint64_t)(answer->token ^ answer->value) ^ (uint64_t)(int64_t)answer->error);
+                  (uint64_t)(answer->token ^ value) ^ (uint64_t)(int64_t)answer->error);
     SIM_SAY(world,
             "server %u answers call %" PRIu64 " (lock %" PRIu32 "): %s, token %" PRId64
             ", valid %" PRIu64 " ms",
             s, answer->client, call->lock, fence_strerror(answer->error), answer->token,
-            answer->validity_ms);
+            answer->lease.validity_ms);
     sim_voters_check(world);
     answer_leaves(world, call);
 }

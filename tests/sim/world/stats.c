@@ -6,7 +6,7 @@ static void acquire(struct sim_stats *stats, const struct fence_answer *answer, 
                     bool confirmed)
 {
     stats->acquires++;
-    stats->granted_found += answer->found;
+    stats->granted_found += answer->acquire.found;
     stats->granted_several += several && answer->error == 0;
     stats->failed_several += several && answer->error != 0;
     stats->granted_fast += answer->error == 0 && !confirmed;
@@ -24,7 +24,7 @@ static void acquire(struct sim_stats *stats, const struct fence_answer *answer, 
 static void extend(struct sim_stats *stats, const struct fence_answer *answer)
 {
     stats->extended += answer->error == 0;
-    stats->extended_anew += answer->anew;
+    stats->extended_anew += answer->extend.anew;
     stats->extend_lost += answer->error == FENCE_ELOCKLOST;
     stats->extend_exhausted += answer->error == FENCE_EEXHAUSTED;
     stats->extend_unknown += answer->error == FENCE_ENOQUORUM;
@@ -33,8 +33,8 @@ static void extend(struct sim_stats *stats, const struct fence_answer *answer)
 
 static void break_grant(struct sim_stats *stats, const struct fence_answer *answer)
 {
-    stats->broken += answer->released;
-    stats->break_free += answer->error == 0 && !answer->released;
+    stats->broken += answer->breaks.released;
+    stats->break_free += answer->error == 0 && !answer->breaks.released;
     stats->break_mismatch += answer->error == FENCE_EMISMATCH;
     stats->break_unknown += answer->error == FENCE_ENOQUORUM;
 }
@@ -60,8 +60,8 @@ void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer
         extend(stats, answer);
         break;
     case FENCE_CALL_RELEASE:
-        stats->released += answer->released;
-        stats->released_lost += answer->error == 0 && !answer->released;
+        stats->released += answer->release.released;
+        stats->released_lost += answer->error == 0 && !answer->release.released;
         stats->release_unknown += answer->error == FENCE_ENOQUORUM;
         break;
     case FENCE_CALL_WATCH: /* promises/watched.c counts the others */
@@ -69,8 +69,8 @@ void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer
         stats->left += answer->error == FENCE_ELEFT;
         break;
     case FENCE_CALL_INSPECT:
-        stats->inspected_held += answer->held;
-        stats->inspected_free += answer->error == 0 && !answer->held;
+        stats->inspected_held += answer->inspect.held;
+        stats->inspected_free += answer->error == 0 && !answer->inspect.held;
         stats->inspect_unknown += answer->error == FENCE_ENOQUORUM;
         break;
     case FENCE_CALL_COUNT:

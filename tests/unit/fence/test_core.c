@@ -58,7 +58,7 @@ static void ttl_beyond_the_fleets_maximum_is_refused(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire_ttl(f, 1, CORE_TTL_MAX_MS + 1);
     assert_answer(f, 1, FENCE_ETTL);
-    assert_int_equal(core_answer_of(f)->ttl_max_ms, CORE_TTL_MAX_MS);
+    assert_int_equal(core_answer_of(f)->lease.ttl_max_ms, CORE_TTL_MAX_MS);
     assert_int_equal(f->effects.count, 1);
     assert_int_equal(fence_core_calls(f->core), 0);
     struct fence_call extend = core_call_of(FENCE_CALL_EXTEND, 2);

@@ -11,8 +11,9 @@ bool locks_answer_seen(void)
 {
     const bool left = api_request_client_left(api_request_of_client(locks.seen.client));
     struct fence_answer answer = locks.next;
-    answer.group = locks.seen.group ? &locks.group : NULL;
     answer.kind = locks.seen.kind;
+    if (answer.kind == FENCE_CALL_ACQUIRE)
+        answer.acquire.group = locks.seen.group ? &locks.group : NULL;
     answer.client = locks.seen.client;
     answer.resource = locks.resource;
     answer.lock_id = locks.lock_id;
@@ -53,16 +54,16 @@ int locks_begin(void **state)
     locks.backend =
         (struct api_backend){.call = take_call, .fleet = &locks.fleet, .new_lock_id = new_lock_id};
     locks.next = (struct fence_answer){
-        .extensions_left = 999,
+        .lease.extensions_left = 999,
         .owner = "w-1",
         .token = 34,
-        .ttl_ms = 30000,
-        .validity_ms = 29687,
-        .served_ms = 2,
+        .lease.ttl_ms = 30000,
+        .lease.validity_ms = 29687,
+        .served_us = 2999,
         .remaining_ms = 1001,
-        .granted = 3,
+        .lease.granted = 3,
         .total = 3,
-        .ttl_max_ms = 300000,
+        .lease.ttl_max_ms = 300000,
         .parts = {FENCE_PART_GRANTED, FENCE_PART_DOWN, FENCE_PART_TIMEOUT},
     };
     routes = api_locks_routes(&locks.backend);

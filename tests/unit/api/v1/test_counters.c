@@ -32,7 +32,7 @@ static int setup(void **state)
 {
     calls = 0;
     next = (struct fence_answer){
-        .value = 142,
+        .count.value = 142,
         .total = 3,
         .parts = {FENCE_PART_GRANTED, FENCE_PART_DOWN, FENCE_PART_TIMEOUT},
     };
@@ -97,7 +97,7 @@ static void longest_name_and_highest_value_are_written(void **state)
 {
     char name[FENCE_RESOURCE_MAX + 1] = "";
     memset(name, 'x', FENCE_RESOURCE_MAX);
-    next.value = FENCE_TOKEN_MAX;
+    next.count.value = FENCE_TOKEN_MAX;
     assert_int_equal(ask("POST", name, "{\"count\": 1000000}"), 200);
     assert_said("x\",\"value\":9007199254740991,\"count\":1000000}");
 }

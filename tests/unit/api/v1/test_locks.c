@@ -95,7 +95,7 @@ static void extend_passes_on_id_token_and_ttl(void **state)
 
 static void release_passes_on_the_id(void **state)
 {
-    locks.next.released = true;
+    locks.next.release.released = true;
     assert_int_equal(loop_ask(locks_request("DELETE", "x", ID_LINE, "")), 200);
     assert_int_equal(locks.seen.kind, FENCE_CALL_RELEASE);
     assert_string_equal(locks.lock_id, LOCK_ID);
@@ -115,7 +115,7 @@ static void acquire_passes_on_the_delay_with_the_owner(void **state)
 
 static void release_passes_on_how_long_it_keeps_the_name_closed(void **state)
 {
-    locks.next.released = true;
+    locks.next.release.released = true;
     assert_int_equal(loop_ask(locks_request("DELETE", "x?keep_ms=50000", ID_LINE, "")), 200);
     assert_int_equal(locks.seen.kind, FENCE_CALL_RELEASE);
     assert_int_equal(locks.seen.keep_ms, 50000);
@@ -159,7 +159,7 @@ static void token_of_a_release_is_well_formed(void **state)
 
 static void break_passes_on_the_token(void **state)
 {
-    locks.next.released = true;
+    locks.next.breaks.released = true;
     assert_int_equal(loop_ask(locks_request("DELETE", "x?force=true", "If-Match: \"34\"\r\n", "")),
                      200);
     assert_int_equal(locks.seen.kind, FENCE_CALL_BREAK);

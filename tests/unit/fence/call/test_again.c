@@ -42,7 +42,7 @@ static void lock_that_a_majority_finds_is_granted_as_found(void **state)
     found(f, 0, 7, 20000);
     found(f, 1, 7, 20000);
     assert_answer(f, 1, 0);
-    assert_true(core_answer_of(f)->found);
+    assert_true(core_answer_of(f)->acquire.found);
     assert_int_equal(core_answer_of(f)->token, 7);
 }
 
@@ -53,7 +53,7 @@ static void lock_that_was_partly_taken_is_granted_as_new(void **state)
     found(f, 0, 7, 20000);
     core_number(f, 1, 7);
     assert_answer(f, 1, 0);
-    assert_false(core_answer_of(f)->found);
+    assert_false(core_answer_of(f)->acquire.found);
 }
 
 static void validity_is_what_the_shortest_of_those_counted_has_left(void **state)
@@ -64,7 +64,7 @@ static void validity_is_what_the_shortest_of_those_counted_has_left(void **state
     found(f, 0, 7, 20000);
     found(f, 1, 7, 5000);
     /* 5000 ms, less the 10 since the first request left, less 1 % of it and 2. */
-    assert_int_equal(core_answer_of(f)->validity_ms, 5000 - 10 - 50 - 2);
+    assert_int_equal(core_answer_of(f)->lease.validity_ms, 5000 - 10 - 50 - 2);
 }
 
 static void lock_that_is_about_to_end_is_not_granted(void **state)
@@ -85,7 +85,7 @@ static void numbers_that_differ_are_confirmed_as_ever(void **state)
     assert_int_equal(core_request(f, FENCE_REQUEST_CONFIRM, 0)->token, 9);
     core_both_reply(f, FENCE_REPLY_YES);
     assert_int_equal(core_answer_of(f)->token, 9);
-    assert_true(core_answer_of(f)->found);
+    assert_true(core_answer_of(f)->acquire.found);
 }
 
 /* The first answer got lost, and the client asks the same server again while others wait. */
@@ -100,7 +100,7 @@ static void holder_that_asks_again_does_not_wait_for_those_who_wait_for_it(void 
     found(f, 0, 7, 20000);
     found(f, 1, 7, 20000);
     assert_answer(f, 3, 0);
-    assert_true(core_answer_of(f)->found);
+    assert_true(core_answer_of(f)->acquire.found);
     core_acquire(f, 4, 0);
     assert_answer(f, 4, FENCE_EHELD);
 }

@@ -58,9 +58,9 @@ static void broken_as_soon_as_a_majority_did_it(void **state)
     assert_int_equal(core_answers(f), 0);
     core_reply_kind(f, 2, FENCE_REPLY_YES);
     assert_answer(f, BREAKER, 0);
-    assert_true(core_answer_of(f)->released);
+    assert_true(core_answer_of(f)->breaks.released);
     assert_int_equal(core_answer_of(f)->token, CORE_TOKEN);
-    assert_int_equal(core_answer_of(f)->sent, CORE_FIRST(5));
+    assert_int_equal(core_answer_of(f)->breaks.sent, CORE_FIRST(5));
     assert_string_equal(core_answer_of(f)->lock_id, "");
     assert_int_equal(fence_core_calls(f->core), 0);
 }
@@ -86,7 +86,7 @@ static void another_grant_is_named_and_nothing_is_broken(void **state)
     assert_int_equal(core_sent(f, FENCE_REQUEST_BREAK), 0);
     assert_answer(f, BREAKER, FENCE_EMISMATCH);
     assert_int_equal(core_answer_of(f)->token, CORE_TOKEN + 2);
-    assert_int_equal(core_answer_of(f)->sent, 0);
+    assert_int_equal(core_answer_of(f)->breaks.sent, 0);
 }
 
 static void lock_that_is_free_is_not_broken(void **state)
@@ -95,7 +95,7 @@ static void lock_that_is_free_is_not_broken(void **state)
     ask_to_break(f);
     core_both_reply(f, FENCE_REPLY_NO);
     assert_answer(f, BREAKER, 0);
-    assert_false(core_answer_of(f)->released);
+    assert_false(core_answer_of(f)->breaks.released);
 }
 
 static void silent_masters_leave_it_unknown(void **state)

@@ -36,7 +36,7 @@ static uint32_t counted(const struct core_fixture *f)
 static void assert_value(const struct core_fixture *f, uint64_t client, int64_t value)
 {
     assert_answer(f, client, 0);
-    assert_int_equal(core_answer_of(f)->value, value);
+    assert_int_equal(core_answer_of(f)->count.value, value);
 }
 
 static void value_is_had_once_a_majority_answers_one_number(void **state)

@@ -52,7 +52,7 @@ static void extend_asks_a_majority_first(void **state)
         extends(f, k, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
     assert_int_equal(f->effects.count, 1);
-    assert_false(core_answer_of(f)->anew);
+    assert_false(core_answer_of(f)->extend.anew);
     assert_int_equal(core_answer_of(f)->token, CORE_TOKEN);
 }
 
@@ -103,7 +103,7 @@ static void free_masters_join_once_one_has_extended_it(void **state)
     assert_string_equal(join->owner, "worker");
     extends(f, 1, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
-    assert_int_equal(core_answer_of(f)->granted, 2);
+    assert_int_equal(core_answer_of(f)->lease.granted, 2);
     assert_int_equal(core_answer_of(f)->token, CORE_TOKEN);
     /* A silent master is undone, behind the join: the join: the client may release it elsewhere. */
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), core_nths(f, 2, 1));
@@ -322,7 +322,7 @@ static void release_asks_a_majority_and_nobody_else(void **state)
     for (unsigned k = 0; k < 3; k++)
         answer(f, k, FENCE_REPLY_YES);
     assert_answer(f, CLIENT, 0);
-    assert_true(core_answer_of(f)->released);
+    assert_true(core_answer_of(f)->release.released);
     assert_int_equal(f->effects.count, 1);
 }
 
@@ -348,7 +348,7 @@ static void release_of_a_lock_that_spread_tells_the_rest_and_does_not_wait(void 
     assert_no_effects(f);
     answer(f, 2, FENCE_REPLY_YES);
     assert_answer(f, CLIENT, 0);
-    assert_true(core_answer_of(f)->released);
+    assert_true(core_answer_of(f)->release.released);
     assert_int_equal(core_sent(f, FENCE_REQUEST_RELEASE), core_nths(f, 3, 2));
     assert_int_equal(fence_core_calls(f->core), 0);
     answer(f, 3, FENCE_REPLY_YES);
@@ -365,7 +365,7 @@ static void release_that_is_not_there_at_one_asks_all(void **state)
     assert_no_effects(f);
     answer(f, 3, FENCE_REPLY_YES);
     assert_answer(f, CLIENT, 0);
-    assert_true(core_answer_of(f)->released);
+    assert_true(core_answer_of(f)->release.released);
 }
 
 static void release_that_no_majority_can_have_is_done(void **state)
@@ -375,7 +375,7 @@ static void release_that_no_majority_can_have_is_done(void **state)
     answer(f, 1, FENCE_REPLY_NO);
     answer(f, 2, FENCE_REPLY_LOST);
     assert_answer(f, CLIENT, 0);
-    assert_true(core_answer_of(f)->released);
+    assert_true(core_answer_of(f)->release.released);
 }
 
 static void release_that_is_late_asks_others(void **state)

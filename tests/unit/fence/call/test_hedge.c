@@ -66,8 +66,8 @@ static void majority_is_asked_from_the_slot_on(void **state)
             grant(f, k, 7);
         assert_answer(f, 1, 0);
         assert_int_equal(f->effects.count, 1);
-        assert_int_equal(core_answer_of(f)->granted, n / 2 + 1);
-        assert_int_equal(core_answer_of(f)->sent, core_nths(f, 0, n / 2 + 1));
+        assert_int_equal(core_answer_of(f)->lease.granted, n / 2 + 1);
+        assert_int_equal(core_answer_of(f)->acquire.sent, core_nths(f, 0, n / 2 + 1));
     }
 }
 
@@ -197,7 +197,7 @@ static void validity_counts_from_the_first_that_were_asked(void **state)
     assert_answer(f, 1, 0);
     uint64_t drift_us = CORE_TTL_MS * 10 + 2000;
     uint64_t left_us = CORE_TTL_MS * UINT64_C(1000) - (f->now_us - asked_us) - drift_us;
-    assert_int_equal(core_answer_of(f)->validity_ms, left_us / 1000);
+    assert_int_equal(core_answer_of(f)->lease.validity_ms, left_us / 1000);
 }
 
 static void hedge_under_another_view_is_not_sent(void **state)

@@ -73,11 +73,11 @@ static void decline(struct core_fixture *f, struct fence_answer answer)
                      .declined =
                          {
                              .resource = answer.resource,
-                             .group = answer.group,
+                             .group = answer.acquire.group,
                              .lock_id = answer.lock_id,
-                             .attempt = answer.attempt,
-                             .ttl_ms = answer.ttl_ms,
-                             .masters = answer.sent,
+                             .attempt = answer.acquire.attempt,
+                             .ttl_ms = answer.lease.ttl_ms,
+                             .masters = answer.acquire.sent,
                          },
                  });
 }

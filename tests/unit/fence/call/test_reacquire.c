@@ -209,8 +209,8 @@ static void failed_attempt_is_undone_and_the_old_validity_stands(void **state)
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(3));
     assert_true(core_request(f, FENCE_REQUEST_UNDO, 0)->attempt == attempt);
     assert_int_equal(core_answer_of(f)->parts[core_nth(f, 1)], FENCE_PART_HELD);
-    assert_int_equal(core_answer_of(f)->granted, 1);
-    assert_false(core_answer_of(f)->anew);
+    assert_int_equal(core_answer_of(f)->lease.granted, 1);
+    assert_false(core_answer_of(f)->extend.anew);
     assert_int_equal(fence_core_calls(f->core), 0);
 }
 
@@ -282,12 +282,12 @@ static void answer_is_a_new_grant(void **state)
     extends(f, 1);
     assert_answer(f, CLIENT, 0);
     const struct fence_answer *given = core_answer_of(f);
-    assert_true(given->anew);
+    assert_true(given->extend.anew);
     assert_int_equal(given->kind, FENCE_CALL_EXTEND);
     assert_int_equal(given->token, NEW_TOKEN);
     assert_string_equal(given->owner, "worker");
     assert_string_equal(given->lock_id, core_lock_id(CLIENT));
-    assert_int_equal(given->validity_ms, CORE_TTL_MS - CORE_TTL_MS / 100 - 2);
+    assert_int_equal(given->lease.validity_ms, CORE_TTL_MS - CORE_TTL_MS / 100 - 2);
     assert_int_equal(f->effects.count, 1);
 }
 
@@ -300,9 +300,9 @@ static void lease_that_was_found_stands_where_it_is_not_known_to_be_extended(voi
     answer(f, 1, FENCE_REPLY_LOST);
     answer(f, 2, FENCE_REPLY_LOST);
     assert_answer(f, CLIENT, 0);
-    assert_true(core_answer_of(f)->anew);
+    assert_true(core_answer_of(f)->extend.anew);
     assert_int_equal(core_answer_of(f)->token, NEW_TOKEN);
-    assert_int_equal(core_answer_of(f)->validity_ms,
+    assert_int_equal(core_answer_of(f)->lease.validity_ms,
                      FOUND_MS - FOUND_MS / 100 - 2 - (f->now_us - won_us) / 1000);
 }
 
@@ -314,7 +314,7 @@ static void it_is_acquired_again_once(void **state)
     answer(f, 2, FENCE_REPLY_PAST);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
     assert_answer(f, CLIENT, 0);
-    assert_true(core_answer_of(f)->anew);
+    assert_true(core_answer_of(f)->extend.anew);
 }
 
 static void lock_that_is_lost_after_all_is_lost(void **state)
@@ -323,7 +323,7 @@ static void lock_that_is_lost_after_all_is_lost(void **state)
     answer(f, 1, FENCE_REPLY_PAST);
     answer(f, 2, FENCE_REPLY_PAST);
     assert_answer(f, CLIENT, FENCE_ELOCKLOST);
-    assert_false(core_answer_of(f)->anew);
+    assert_false(core_answer_of(f)->extend.anew);
 }
 
 static void next_extension_of_the_slot_is_not_a_new_grant(void **state)
@@ -331,14 +331,14 @@ static void next_extension_of_the_slot_is_not_a_new_grant(void **state)
     struct core_fixture *f = extending_anew(state);
     extends(f, 0);
     extends(f, 1);
-    assert_true(core_answer_of(f)->anew);
+    assert_true(core_answer_of(f)->extend.anew);
     struct fence_call next = core_call_of(FENCE_CALL_EXTEND, CLIENT);
     next.token = NEW_TOKEN;
     core_call(f, next);
     extends(f, 0);
     extends(f, 1);
     assert_answer(f, CLIENT, 0);
-    assert_false(core_answer_of(f)->anew);
+    assert_false(core_answer_of(f)->extend.anew);
 }
 
 static const struct CMUnitTest cases[] = {

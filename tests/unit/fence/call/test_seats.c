@@ -324,7 +324,7 @@ static void inspection_shows_the_seats_that_are_held(void **state)
                                            .number = 9,
                                            .remaining_ms = 500});
     }
-    const struct fence_seats_shown *shown = core_answer_of(f)->shown;
+    const struct fence_seats_shown *shown = core_answer_of(f)->inspect.shown;
     assert_non_null(shown);
     assert_int_equal(shown->count, 1);
     assert_int_equal(shown->held[0].seat, 1);

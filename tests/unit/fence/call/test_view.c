@@ -67,7 +67,7 @@ static void stale_release_is_repeated_where_it_was_refused(void **state)
     assert_int_equal(core_sent(f, FENCE_REQUEST_RELEASE), CORE_SET(1));
     core_reply_kind(f, 1, FENCE_REPLY_YES);
     assert_answer(f, 1, 0);
-    assert_true(core_answer_of(f)->released);
+    assert_true(core_answer_of(f)->release.released);
 }
 
 static void master_that_never_agrees_on_a_view_is_not_asked_for_ever(void **state)

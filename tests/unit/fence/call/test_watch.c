@@ -61,14 +61,14 @@ static struct core_fixture *watching(void **state, int64_t unless)
 static void assert_held(const struct core_fixture *f, uint64_t client, int64_t token)
 {
     assert_answer(f, client, 0);
-    assert_true(core_answer_of(f)->held);
+    assert_true(core_answer_of(f)->inspect.held);
     assert_int_equal(core_answer_of(f)->token, token);
 }
 
 static void assert_free(const struct core_fixture *f, uint64_t client)
 {
     assert_answer(f, client, 0);
-    assert_false(core_answer_of(f)->held);
+    assert_false(core_answer_of(f)->inspect.held);
 }
 
 /* The tick that is due @after_us from now. */

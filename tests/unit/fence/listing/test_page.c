@@ -111,7 +111,7 @@ static void inspected_of(const char *resource, const char *owner, int error, boo
                                         .owner = owner,
                                         .token = 5,
                                         .remaining_ms = 100,
-                                        .held = held};
+                                        .inspect.held = held};
     give_noted(
         (struct fence_listing_event){.kind = FENCE_LISTING_EVENT_INSPECTED, .answer = &answer});
 }

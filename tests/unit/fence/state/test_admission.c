@@ -175,7 +175,7 @@ static void call_that_may_wait_waits_for_as_long_as_it_said(void **state)
     core_tick(f);
     assert_int_equal(f->effects.count, 1);
     assert_answer(f, 1, FENCE_EWAITTIMEOUT);
-    assert_int_equal(core_answer_of(f)->served_ms, 20);
+    assert_int_equal(core_answer_of(f)->served_us / 1000, 20);
 }
 
 static void client_that_leaves_waits_no_more(void **state)

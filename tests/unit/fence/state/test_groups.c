@@ -85,7 +85,7 @@ static void equal_numbers_are_granted_each_with_its_token(void **state)
     numbers(f, 0, 7, 3, 5);
     numbers(f, 1, 7, 3, 5);
     assert_answer(f, 1, 0);
-    const struct fence_group *granted = core_answer_of(f)->group;
+    const struct fence_group *granted = core_answer_of(f)->acquire.group;
     assert_int_equal(granted->locks[0].token, 7);
     assert_int_equal(granted->locks[1].token, 3);
     assert_int_equal(granted->locks[2].token, 5);
@@ -102,7 +102,7 @@ static void one_number_that_differs_has_all_confirmed(void **state)
     assert_int_equal(asked->locks[0].token, 7);
     assert_int_equal(asked->locks[1].token, 4);
     core_both_reply(f, FENCE_REPLY_YES);
-    assert_int_equal(core_answer_of(f)->group->locks[1].token, 4);
+    assert_int_equal(core_answer_of(f)->acquire.group->locks[1].token, 4);
 }
 
 static void one_that_is_held_fails_all_and_is_named(void **state)

@@ -268,9 +268,9 @@ static void grant_that_found_nobody_keeps_the_place(void **state)
                      .kind = FENCE_EVENT_DECLINED,
                      .declined = {.resource = CORE_RESOURCE,
                                   .lock_id = id_of('a'),
-                                  .attempt = grant.attempt,
+                                  .attempt = grant.acquire.attempt,
                                   .ttl_ms = CORE_TTL_MS,
-                                  .masters = grant.sent},
+                                  .masters = grant.acquire.sent},
                  });
     ask(f, 'a', 4);
     core_grant(f, 8);

@@ -43,9 +43,9 @@ static void grants_count_by_their_path(void **state)
 {
     struct fence_answer answer = answer_of(FENCE_CALL_ACQUIRE);
     server_metrics_answered(metrics, &answer, 1);
-    answer.confirmed = true;
+    answer.acquire.confirmed = true;
     server_metrics_answered(metrics, &answer, 1);
-    answer.found = true;
+    answer.acquire.found = true;
     server_metrics_answered(metrics, &answer, 1);
     answer.error = FENCE_EHELD;
     server_metrics_answered(metrics, &answer, 1);
@@ -71,7 +71,7 @@ static void extensions_count_by_what_they_came_to(void **state)
 {
     struct fence_answer answer = answer_of(FENCE_CALL_EXTEND);
     server_metrics_answered(metrics, &answer, 1);
-    answer.anew = true;
+    answer.extend.anew = true;
     server_metrics_answered(metrics, &answer, 1);
     static const int errors[] = {FENCE_ELOCKLOST, FENCE_EEXHAUSTED, FENCE_ENOQUORUM};
     for (unsigned i = 0; i < 3; i++) {
@@ -88,7 +88,7 @@ static void hold_lasts_from_the_grant_to_its_release(void **state)
 {
     const struct fence_answer grant = answer_of(FENCE_CALL_ACQUIRE);
     struct fence_answer release = answer_of(FENCE_CALL_RELEASE);
-    release.released = true;
+    release.release.released = true;
     server_metrics_answered(metrics, &grant, 1000);
     server_metrics_answered(metrics, &release, 251000);
     assert_int_equal(total(&of()->hold), 1);
@@ -102,14 +102,14 @@ static void release_of_an_unknown_grant_is_no_hold(void **state)
     const struct fence_answer grant = answer_of(FENCE_CALL_ACQUIRE);
     struct fence_answer release = answer_of(FENCE_CALL_RELEASE);
     server_metrics_answered(metrics, &grant, 1000);
-    release.released = true;
+    release.release.released = true;
     release.lock_id = OTHER;
     server_metrics_answered(metrics, &release, 2000);
     release.lock_id = LOCK_ID;
     release.resource = "b";
     server_metrics_answered(metrics, &release, 2000);
     release.resource = "a";
-    release.released = false; /* it was no longer held */
+    release.release.released = false; /* it was no longer held */
     server_metrics_answered(metrics, &release, 2000);
     assert_int_equal(total(&of()->hold), 0);
 }
@@ -119,8 +119,8 @@ static void each_of_several_is_held_by_itself(void **state)
     static struct fence_group group = {.count = 2, .locks = {{.resource = "a"}, {.resource = "b"}}};
     struct fence_answer grant = answer_of(FENCE_CALL_ACQUIRE);
     struct fence_answer release = answer_of(FENCE_CALL_RELEASE);
-    grant.group = &group;
-    release.released = true;
+    grant.acquire.group = &group;
+    release.release.released = true;
     server_metrics_answered(metrics, &grant, 1000);
     server_metrics_answered(metrics, &release, 2000);
     release.resource = "b";
