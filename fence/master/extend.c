@@ -39,6 +39,8 @@ static void lengthen(struct fence_turn *turn, const struct fence_request *reques
 {
     const uint64_t expires_ms = end_of(turn, request, lock);
     answer->reply.kind = judge_own(turn, lock, request);
+    if (answer->reply.kind == FENCE_REPLY_YES || answer->reply.kind == FENCE_REPLY_SUPERSEDED)
+        memcpy(answer->owner, lock->owner, sizeof(answer->owner));
     if (answer->reply.kind != FENCE_REPLY_YES)
         return;
     lock->extensions++;
@@ -46,7 +48,6 @@ static void lengthen(struct fence_turn *turn, const struct fence_request *reques
     if (lock->expires_ms < expires_ms)
         lock->expires_ms = expires_ms;
     turn->store->put_lock(turn->context, request->resource, lock);
-    memcpy(answer->owner, lock->owner, sizeof(answer->owner));
     answer->reply.number = lock->number == request->token ? lock->extensions : 0;
 }
 

@@ -274,7 +274,8 @@ enum fence_reply_kind {
     FENCE_REPLY_PAST,   /* EXTEND, JOIN: no such lock there, and the counter is above the token */
     FENCE_REPLY_TAKEN,  /* EXTEND, JOIN: another lock id has it, and the counter is not above */
     FENCE_REPLY_EXHAUSTED,  /* EXTEND, JOIN: the cap on extensions is reached */
-    FENCE_REPLY_SUPERSEDED, /* EXTEND, JOIN: the lock id has it under a number above the token */
+    FENCE_REPLY_SUPERSEDED, /* EXTEND, JOIN: the lock id has it under a number above the token;
+                             * @owner */
     FENCE_REPLY_BROKEN,     /* EXTEND, JOIN: nothing was done: the grant was broken, by @owner */
     FENCE_REPLY_UNCOUNTED,  /* EXTEND, JOIN, RELEASE: nothing was done, and it counts for neither
                              * side: a tombstone, or an imported lock that proves nothing */
@@ -306,7 +307,8 @@ struct fence_reply {
     bool adopted;       /* YES to RELEASE: the lock was extended, joined, or found by a retry. More
                          * masters may have it than its acquire asked */
     const char *holder; /* HELD: the lock id */
-    const char *owner; /* HELD, YES to EXTEND or JOIN: the label, "" without one; BROKEN: by whom */
+    const char *owner;  /* HELD, SUPERSEDED, YES to EXTEND or JOIN: the label, "" without one;
+                         * BROKEN: by  whom */
     uint64_t remaining_ms;         /* HELD; NUMBER: the least that was found has left, at least 1;
                                     * 0: nothing was found */
     const struct fence_view *view; /* STALE */

@@ -34,6 +34,14 @@ static void keep_owner(struct fence_quorum_call *vote, const char *owner)
     memcpy(vote->owner, owner, len + 1);
 }
 
+/* Where a master extended the lock, the label of that lock stands. */
+static void note_superseded(struct fence_quorum_call *vote, const struct fence_reply *reply)
+{
+    vote->superseded++;
+    if (vote->extensions == 0 && !vote->broken && reply->owner)
+        keep_owner(vote, reply->owner);
+}
+
 static void note_extended(struct fence_quorum_call *vote, const struct fence_reply *reply)
 {
     if (vote->extensions == 0 && reply->number == 0 && reply->owner)
@@ -61,6 +69,8 @@ void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
         fence_holders_record(&vote->holders, i, reply);
     else if (reply->kind == FENCE_REPLY_YES && extends)
         note_extended(vote, reply);
+    else if (reply->kind == FENCE_REPLY_SUPERSEDED)
+        note_superseded(vote, reply);
     else if (reply->kind == FENCE_REPLY_BROKEN && extends)
         note_broken_reply(vote, reply);
     else if (reply->kind == FENCE_REPLY_NO && extends && !fence_set_has(vote->joined, i))
@@ -68,7 +78,6 @@ void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
     vote->adopted |= reply->kind == FENCE_REPLY_YES && reply->adopted;
     vote->exhausted += reply->kind == FENCE_REPLY_EXHAUSTED;
     vote->past += reply->kind == FENCE_REPLY_PAST;
-    vote->superseded += reply->kind == FENCE_REPLY_SUPERSEDED;
     vote->uncounted += reply->kind == FENCE_REPLY_UNCOUNTED;
     fence_obstacles_record(&vote->obstacles, reply);
 }

@@ -231,26 +231,30 @@ static void read_numbers(const redisReply *answer, const struct storage_expected
     reply->numbers = text->numbers;
 }
 
-/* Reads the extensions that a lock has had, or that its number is below the token, and its label;
- * or that the grant was broken, and by whom. */
+/* Reads the extensions that a lock has had, or that its number is below or above the token, and its
+ * label; or that the grant was broken, and by whom. */
 static void read_extended(const redisReply *answer, struct fence_reply *reply,
                           struct storage_reply_text *text)
 {
     enum {
+        SUPERSEDED = -2,
         BELOW = -6,
         BROKEN = -7,
     };
     const redisReply *owner = answer->element[1];
-    bool broken = is_integer(answer->element[0], BROKEN, BROKEN);
+    const bool broken = is_integer(answer->element[0], BROKEN, BROKEN);
+    const bool superseded = is_integer(answer->element[0], SUPERSEDED, SUPERSEDED);
     const bool below = is_integer(answer->element[0], BELOW, BELOW);
-    if (answer->elements != 2 ||
-        (!broken && !below && !is_integer(answer->element[0], 1, FENCE_EXTENSIONS_CEILING)) ||
+    const bool extended = is_integer(answer->element[0], 1, FENCE_EXTENSIONS_CEILING);
+    if (answer->elements != 2 || (!broken && !superseded && !below && !extended) ||
         owner->type != REDIS_REPLY_STRING || strlen(owner->str) != owner->len ||
         !fence_owner_valid(owner->str, owner->len))
         return;
     memcpy(text->owner, owner->str, owner->len + 1);
-    reply->kind = broken ? FENCE_REPLY_BROKEN : FENCE_REPLY_YES;
-    reply->number = broken || below ? 0 : answer->element[0]->integer;
+    reply->kind = broken       ? FENCE_REPLY_BROKEN
+                  : superseded ? FENCE_REPLY_SUPERSEDED
+                               : FENCE_REPLY_YES;
+    reply->number = extended ? answer->element[0]->integer : 0;
     reply->owner = text->owner;
 }
 
@@ -288,7 +292,8 @@ static void read_extension(long long value, struct fence_reply *reply)
         return;
     reply->kind = value > 0 ? FENCE_REPLY_YES : kinds[-value];
     reply->number = value > 0 ? value : 0;
-    reply->owner = reply->kind == FENCE_REPLY_YES ? "" : NULL;
+    if (reply->kind == FENCE_REPLY_YES || reply->kind == FENCE_REPLY_SUPERSEDED)
+        reply->owner = "";
 }
 
 static void read_integer_reply(const struct storage_expected *expected, long long value,

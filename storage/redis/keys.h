@@ -33,7 +33,7 @@
  * (storage/redis/module/README.md), and the version of what the two say to each other. A change of
  * letters, keys, values, answers or rules raises it. */
 #define STORAGE_MODULE_COMMAND "PAWL.BATCH"
-#define STORAGE_MODULE_VERSION 3
+#define STORAGE_MODULE_VERSION 4
 
 /* The commands by which scripts ask the module for the rest of a lease, and have it write a lock
  * (storage/redis/module/scripted.h). And the value of the marker's field "leases" where a master

@@ -108,17 +108,23 @@ static void check_held(const struct contract_step *step, const struct fence_repl
         assert_int_equal(reply->number, step->numbers[0]);
 }
 
+/* The label that the lock of this id has. */
+static void check_label(const struct contract_step *step, const struct fence_reply *reply)
+{
+    char label[TEXT_MAX] = "";
+    if (!step->unlabelled)
+        label_of(step->lock_id, step->delay_ms, label);
+    assert_string_equal(reply->owner, label);
+}
+
 /* Only a lock whose number is the token tells its extensions. */
 static void check_yes(const struct contract_step *step, const struct fence_reply *reply)
 {
-    char label[TEXT_MAX] = "";
     assert_int_equal(reply->adopted, step->adopted);
     if (step->kind != FENCE_REQUEST_EXTEND && step->kind != FENCE_REQUEST_JOIN)
         return;
-    if (!step->unlabelled)
-        label_of(step->lock_id, step->delay_ms, label);
     assert_int_equal(reply->number, step->numbers[0]);
-    assert_string_equal(reply->owner, label);
+    check_label(step, reply);
 }
 
 static void check_view(const struct play *play, const struct fence_view *known)
@@ -143,6 +149,9 @@ static void check_reply(const struct play *play, const struct contract_step *ste
         break;
     case FENCE_REPLY_YES:
         check_yes(step, reply);
+        break;
+    case FENCE_REPLY_SUPERSEDED:
+        check_label(step, reply);
         break;
     case FENCE_REPLY_BROKEN:
         assert_string_equal(reply->owner, CONTRACT_BREAKER);

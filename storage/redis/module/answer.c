@@ -93,16 +93,15 @@ enum {
     BROKEN = -7,
 };
 
-/* The answer to an extension. A lock whose number is below the token does not tell its extensions.
+/* A @word about the lock of the lock id: its extensions, or a sign; and its label, if it has one.
  */
-static void answer_extended(const struct storage_module_store *store,
+static void answer_labelled(const struct storage_module_store *store, long long word,
                             const struct fence_master_answer *answer)
 {
-    const long long extensions = answer->reply.number > 0 ? answer->reply.number : BELOW;
     if (answer->owner[0] == '\0')
-        redis.answer_integer(store->ctx, extensions);
+        redis.answer_integer(store->ctx, word);
     else
-        answer_with_owner(store, extensions, answer->owner);
+        answer_with_owner(store, word, answer->owner);
 }
 
 static void answer_extension(const struct storage_module_store *store,
@@ -110,7 +109,7 @@ static void answer_extension(const struct storage_module_store *store,
 {
     switch (answer->reply.kind) {
     case FENCE_REPLY_YES:
-        answer_extended(store, answer);
+        answer_labelled(store, answer->reply.number > 0 ? answer->reply.number : BELOW, answer);
         break;
     case FENCE_REPLY_BROKEN:
         answer_with_owner(store, BROKEN, answer->owner);
@@ -119,7 +118,7 @@ static void answer_extension(const struct storage_module_store *store,
         redis.answer_integer(store->ctx, EXHAUSTED);
         break;
     case FENCE_REPLY_SUPERSEDED:
-        redis.answer_integer(store->ctx, SUPERSEDED);
+        answer_labelled(store, SUPERSEDED, answer);
         break;
     case FENCE_REPLY_UNCOUNTED:
         redis.answer_integer(store->ctx, UNCOUNTED);

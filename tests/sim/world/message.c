@@ -319,7 +319,8 @@ static bool is_labelled(const struct sim_request *request, const struct sim_repl
 {
     bool extends =
         request->lock.kind == FENCE_REQUEST_EXTEND || request->lock.kind == FENCE_REQUEST_JOIN;
-    return reply->kind == FENCE_REPLY_HELD || (extends && reply->kind == FENCE_REPLY_YES);
+    return reply->kind == FENCE_REPLY_HELD || reply->kind == FENCE_REPLY_SUPERSEDED ||
+           (extends && reply->kind == FENCE_REPLY_YES);
 }
 
 struct fence_reply sim_lock_reply(const struct sim_request *request, const struct sim_reply *reply)

@@ -14,17 +14,18 @@ end
 
 -- Only what is not extended is looked up. A grant that was broken has no lock here.
 local function unless_broken(reply, key, id, token)
-    if type(reply) ~= 'number' or reply >= 0 or reply == BELOW then
+    local word = type(reply) == 'table' and reply[1] or reply
+    if word >= 0 or word == BELOW then
         return reply
     end
     local number, by = string.match(call('GET', note_at(key, id)) or '', '^(%d+):(.*)$')
     return number and tonumber(number) >= tonumber(token) and {BROKEN, by} or reply
 end
 
--- The extensions that a lock has had, and its label if it has one: another server may bring it to the
--- masters that lack it. Of a lock whose number is below the token, BELOW in place of the extensions.
-local function extended(extensions, owner)
-    return owner == '' and extensions or {extensions, owner}
+-- The extensions that a lock has had, and its label if it has one: a server may bring the lock to the
+-- masters that lack it. BELOW or SUPERSEDED stand in place of the extensions.
+local function labelled(word, owner)
+    return owner == '' and word or {word, owner}
 end
 
 local function expire_later(key, value, lock, ttl_ms)
@@ -52,7 +53,7 @@ local function lengthen(key, value, id, token, ttl_ms, cap)
     local _, number, extensions, from, owner = parse(value)
     token = tonumber(token)
     if number > token then
-        return from == '' and SUPERSEDED or UNCOUNTED
+        return from == '' and labelled(SUPERSEDED, owner) or UNCOUNTED
     elseif from ~= '' and not counts(from) then
         return UNCOUNTED
     elseif extensions >= tonumber(cap) then
@@ -67,7 +68,7 @@ local function lengthen(key, value, id, token, ttl_ms, cap)
     else
         call('PAWL.KEEP', key, lock, math.max(left_ms(key), ttl_ms))
     end
-    return extended(number == token and extensions + 1 or BELOW, owner)
+    return labelled(number == token and extensions + 1 or BELOW, owner)
 end
 
 -- What to say where the lock is not this id's. A tombstone may stand for its lock, so it says nothing.
@@ -112,7 +113,7 @@ local function join(key, tag, token, ttl_ms, cap, slot, extensions, owner)
     end
     call('HSET', fleet, slot, token) -- which the counter is not above
     put(key, compose(tag, tonumber(token), extensions, '', owner), ttl_ms)
-    return extended(tonumber(extensions), owner)
+    return labelled(tonumber(extensions), owner)
 end
 
 handlers.E, handlers.J = extend, join

@@ -109,13 +109,20 @@ static void lock_that_one_has_and_another_cannot_extend_is_acquired_again(void *
     }
 }
 
+/* A client that retried its acquire may extend under the token of the first answer. */
 static void lock_under_a_higher_number_is_there_without_any_yes(void **state)
 {
     struct core_fixture *f = extending(state, 3);
-    answer(f, 0, FENCE_REPLY_SUPERSEDED);
-    answer(f, 1, FENCE_REPLY_SUPERSEDED);
+    for (unsigned i = 0; i < 2; i++)
+        core_reply(f, core_nth(f, i),
+                   (struct fence_reply){.kind = FENCE_REPLY_SUPERSEDED,
+                                        .owner = "worker\x1e"
+                                                 "2000"});
     assert_int_equal(core_answers(f), 0);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), core_nths(f, 0, 2));
+    assert_string_equal(take_of(f, 0)->owner, "worker\x1e"
+                                              "2000");
+    assert_int_equal(take_of(f, 0)->ttl_ms, CORE_TTL_MS + 2000);
 }
 
 static void lock_that_nobody_is_known_to_have_is_not(void **state)

@@ -128,7 +128,8 @@ static void extension_that_is_none_says_why(void **state)
 {
     expect_extension(":0\r\n", FENCE_REPLY_NO, 0, "none");
     expect_extension(":-1\r\n", FENCE_REPLY_EXHAUSTED, 0, "none");
-    expect_extension(":-2\r\n", FENCE_REPLY_SUPERSEDED, 0, "none");
+    expect_extension(":-2\r\n", FENCE_REPLY_SUPERSEDED, 0, "");
+    expect_extension("*2\r\n:-2\r\n$3\r\nops\r\n", FENCE_REPLY_SUPERSEDED, 0, "ops");
     expect_extension(":-3\r\n", FENCE_REPLY_UNCOUNTED, 0, "none");
     expect_extension(":-4\r\n", FENCE_REPLY_PAST, 0, "none");
     expect_extension(":-5\r\n", FENCE_REPLY_TAKEN, 0, "none");

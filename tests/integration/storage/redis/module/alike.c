@@ -65,7 +65,7 @@ redisReply *alike_state(redisContext *redis)
         "    state[#state + 1] = key\n"
         "    state[#state + 1] = kind\n"
         "    if string.find(key, '^pawl:next:') then\n" /* or it ends between two servers */
-        "        redis.call('PEXPIRE', key, 50)\n"
+        "        redis.call('PEXPIRE', key, 60000)\n"
         "    elseif string.find(key, '^pawl:wait:') and redis.call('PTTL', key) <= 50 then\n"
         "        redis.call('PEXPIRE', key, 60000)\n"
         "    end\n"
