@@ -12,7 +12,7 @@ struct sim_call *sim_attempts_call(struct sim_world *world, const struct fence_r
 
 bool sim_attempts_is_of_acquire(const struct fence_request *request)
 {
-    return request->owner[0] != '\0';
+    return sim_owner_is_calls(request->owner);
 }
 
 /* Masters that were told of the attempt on a connection that still stands, and are active: at any

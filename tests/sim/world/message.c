@@ -59,10 +59,15 @@ const char *sim_owner_text(uint32_t call)
 const char *sim_owner_with_delay(uint32_t call, uint32_t delay_ms)
 {
     static _Thread_local char owner[FENCE_OWNER_MAX + 1];
-    if (call >= SIM_CALLS_MAX)
+    if (call == SIM_TOMBSTONE || call == SIM_KEPT)
         return sim_owner_text(call);
-    fence_owner_join(sim_owner_text(call), delay_ms, "", owner);
+    fence_owner_join(call == SIM_NO_LABEL ? "" : sim_owner_text(call), delay_ms, "", owner);
     return owner;
+}
+
+bool sim_owner_is_calls(const char *owner)
+{
+    return owner[0] >= '0' && owner[0] <= '9';
 }
 
 uint32_t sim_resource_number(const char *text)
@@ -234,7 +239,7 @@ static void name_hints(const struct fence_request *request, struct sim_lock_requ
 
 struct sim_request sim_lock_request(const struct fence_request *request)
 {
-    bool acquires = request->kind == FENCE_REQUEST_TAKE && request->owner[0] != '\0';
+    bool acquires = request->kind == FENCE_REQUEST_TAKE && sim_owner_is_calls(request->owner);
     struct sim_request made = {
         .ask = SIM_ASK_LOCK,
         .tag = request->tag,
@@ -315,12 +320,19 @@ struct sim_request sim_restamp_request(const struct fence_facts *seen)
 /* ---- replies --------------------------------------------------------------------------------- */
 
 /* Reports whether it names a label, where it names one. */
-static bool is_labelled(const struct sim_request *request, const struct sim_reply *reply)
+/* An extension hears of no label, but of the delay: so an extension that acquires again is told
+ * apart from an acquire. */
+static const char *owner_of(const struct sim_request *request, const struct sim_reply *reply)
 {
-    bool extends =
+    const bool extends =
         request->lock.kind == FENCE_REQUEST_EXTEND || request->lock.kind == FENCE_REQUEST_JOIN;
-    return reply->kind == FENCE_REPLY_HELD || reply->kind == FENCE_REPLY_SUPERSEDED ||
-           (extends && reply->kind == FENCE_REPLY_YES);
+    if (reply->kind == FENCE_REPLY_BROKEN)
+        return SIM_BREAKER;
+    if (reply->kind == FENCE_REPLY_HELD)
+        return sim_owner_with_delay(reply->lock, reply->delay_ms);
+    if (extends && (reply->kind == FENCE_REPLY_YES || reply->kind == FENCE_REPLY_SUPERSEDED))
+        return sim_owner_with_delay(SIM_NO_LABEL, reply->delay_ms);
+    return "";
 }
 
 struct fence_reply sim_lock_reply(const struct sim_request *request, const struct sim_reply *reply)
@@ -337,9 +349,7 @@ struct fence_reply sim_lock_reply(const struct sim_request *request, const struc
         .found = reply->found,
         .adopted = reply->adopted,
         .holder = held ? sim_lock_text(reply->lock) : "",
-        .owner = reply->kind == FENCE_REPLY_BROKEN ? SIM_BREAKER
-                 : is_labelled(request, reply) ? sim_owner_with_delay(reply->lock, reply->delay_ms)
-                                               : "",
+        .owner = owner_of(request, reply),
         .remaining_ms = reply->remaining_ms,
         .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL,
         .writes = reply->writes,

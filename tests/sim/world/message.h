@@ -17,6 +17,7 @@ enum {
     SIM_TOMBSTONE = SIM_CALLS_MAX, /* in place of a lock id: it has no holder */
     SIM_KEPT,                      /* the same: it was released, and stays closed for a while */
     SIM_HOLDERS_MAX,
+    SIM_NO_LABEL = SIM_HOLDERS_MAX,        /* in place of a call: a label that names none */
     SIM_FOUND_MAX = SIM_RESOURCES_MAX + 1, /* found by a step of a scan: one is given twice */
 };
 
@@ -209,6 +210,9 @@ const char *sim_owner_text(uint32_t call);
 
 /* The same with a delay behind it. Until the next such call. */
 const char *sim_owner_with_delay(uint32_t call, uint32_t delay_ms);
+
+/* Reports whether @owner names a call. */
+bool sim_owner_is_calls(const char *owner);
 
 /* The name of @set in a trace. */
 void sim_set_text(const struct sim_set *set, char ret_text[static SIM_SET_TEXT_MAX]);

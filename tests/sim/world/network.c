@@ -238,8 +238,6 @@ static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
         .master = i,
         .reply = sim_lock_reply(&message->request, reply),
     };
-    if (reply->kind == FENCE_REPLY_YES)
-        arrived.reply.owner = ""; /* so that who acquires again by an extension is told apart */
     sim_server_step(world, s, &arrived);
 }
 
