@@ -99,15 +99,15 @@ static void take(struct fence_core *core, struct call *call, uint32_t set)
         .kind = FENCE_REQUEST_TAKE,
         .attempt = call->taking.attempt.id,
         .ttl_ms = call->ttl_ms + call->delay_ms,
-        .hint = group ? 0 : hint_for(core, call, 0, call->slot, set),
-        .waits = waits,
-        .ticket = waits ? core_ticket(core, call) : 0,
+        .take.hint = group ? 0 : hint_for(core, call, 0, call->slot, set),
+        .take.waits = waits,
+        .take.ticket = waits ? core_ticket(core, call) : 0,
         .idempotent = call->idempotent,
         .group = group ? &group->group : NULL,
     };
     if (call->mode == FENCE_MODE_READ && call->kind == FENCE_CALL_ACQUIRE) {
-        request.gated = true;
-        request.group = core_seat_with_gate(core, call, request.hint);
+        request.take.gated = true;
+        request.group = core_seat_with_gate(core, call, request.take.hint);
     }
     core_ask(core, call, set, &request);
 }

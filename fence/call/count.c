@@ -116,9 +116,9 @@ static void ask_to_count(struct fence_core *core, const struct call *call, uint3
 {
     struct fence_request request = {
         .kind = FENCE_REQUEST_COUNT,
-        .count = call->count.sum,
-        .hint = hint_to_count(call),
-        .names_max = core->config.counters,
+        .counter.values = call->count.sum,
+        .counter.hint = hint_to_count(call),
+        .counter.names_max = core->config.counters,
     };
     if (set)
         core_ask(core, call, set, &request);

@@ -18,7 +18,7 @@ static void ask_to_extend(struct fence_core *core, const struct call *call, uint
         .kind = FENCE_REQUEST_EXTEND,
         .token = call->token,
         .ttl_ms = call->ttl_ms,
-        .extensions = core_extensions_max(core),
+        .extend.extensions_max = core_extensions_max(core),
     };
     if (set)
         core_ask(core, call, set, &request);
@@ -38,8 +38,8 @@ static void join_masters(struct fence_core *core, struct call *call, uint32_t se
         .attempt = call->extend.join_tag,
         .token = call->token,
         .ttl_ms = call->ttl_ms + call->delay_ms,
-        .extensions = core_extensions_max(core),
-        .extended = (uint32_t)vote->extensions,
+        .extend.extensions_max = core_extensions_max(core),
+        .extend.extended = (uint32_t)vote->extensions,
     };
     core_ask(core, call, set, &request);
 }

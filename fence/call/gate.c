@@ -69,7 +69,7 @@ void core_gate_extend(struct fence_core *core, struct call *call)
         .owner = "",
         .token = call->acquire.gate_token,
         .ttl_ms = call->ttl_ms,
-        .extensions = FENCE_EXTENSIONS_CEILING,
+        .extend.extensions_max = FENCE_EXTENSIONS_CEILING,
         .slot = call->slot,
     };
     core_send(core, fence_fleet_active(&core->fleet), &request);

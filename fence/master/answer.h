@@ -27,9 +27,10 @@ static inline unsigned fence_request_locks(const struct fence_request *request)
 static inline struct fence_request_lock fence_request_lock_at(const struct fence_request *request,
                                                               unsigned k)
 {
+    const bool takes = request->kind == FENCE_REQUEST_TAKE;
     if (!request->group)
         return (struct fence_request_lock){request->resource, request->slot, request->token,
-                                           request->hint};
+                                           takes ? request->take.hint : 0};
     const struct fence_group_lock *lock = &request->group->locks[k];
     return (struct fence_request_lock){lock->resource, lock->slot, lock->token, lock->hint};
 }

@@ -18,7 +18,8 @@ static enum fence_reply_kind judge_own(const struct fence_turn *turn,
         return lock->imported ? FENCE_REPLY_UNCOUNTED : FENCE_REPLY_SUPERSEDED;
     if (!fence_stored_lock_counts(turn, lock))
         return FENCE_REPLY_UNCOUNTED;
-    return lock->extensions >= request->extensions ? FENCE_REPLY_EXHAUSTED : FENCE_REPLY_YES;
+    return lock->extensions >= request->extend.extensions_max ? FENCE_REPLY_EXHAUSTED
+                                                              : FENCE_REPLY_YES;
 }
 
 /* When the lock ends that is extended now: its delay comes after its lease. No lock lasts longer
@@ -72,13 +73,13 @@ static void join(struct fence_turn *turn, const struct fence_request *request,
     assert(request->kind == FENCE_REQUEST_JOIN);
     struct fence_stored_lock lock = fence_stored_lock_new(turn, request);
     lock.number = request->token;
-    lock.extensions = request->extended;
+    lock.extensions = request->extend.extended;
     turn->store->put_counter(turn->context, request->slot,
                              request->token); /* which it is not above */
     turn->store->put_lock(turn->context, request->resource, &lock);
     memcpy(answer->owner, lock.owner, sizeof(answer->owner));
     answer->reply.kind = FENCE_REPLY_YES;
-    answer->reply.number = request->extended;
+    answer->reply.number = request->extend.extended;
 }
 
 void fence_master_extend(struct fence_turn *turn, const struct fence_request *request,

@@ -18,7 +18,7 @@ static int64_t latest_number(const struct fence_turn *turn, uint16_t slot)
 
 bool fence_master_has_ticket(const struct fence_request *request)
 {
-    return request->waits && !request->group && request->ticket != FENCE_TICKET_NONE;
+    return request->take.waits && !request->group && request->take.ticket != FENCE_TICKET_NONE;
 }
 
 bool fence_master_kept_for_another(struct fence_turn *turn, const struct fence_request *request,
@@ -29,13 +29,13 @@ bool fence_master_kept_for_another(struct fence_turn *turn, const struct fence_r
     const int64_t next = turn->store->next(turn->context, request->resource, &until_ms);
     if (next == 0 || until_ms - turn->now_ms > FENCE_NEXT_MS) /* its clock was set back */
         return false;
-    if (request->ticket > 0 && request->ticket <= next) {
+    if (request->take.ticket > 0 && request->take.ticket <= next) {
         turn->store->put_next(turn->context, request->resource, 0, 0);
         return false;
     }
     const int64_t number = latest_number(turn, request->slot);
     turn->store->wait(turn->context, request->resource, until_ms,
-                      request->ticket > 0 ? request->ticket : number);
+                      request->take.ticket > 0 ? request->take.ticket : number);
     memcpy(answer->holder, FENCE_TOMBSTONE, sizeof(FENCE_TOMBSTONE));
     answer->owner[0] = '\0';
     answer->reply.kind = FENCE_REPLY_HELD;

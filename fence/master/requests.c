@@ -66,8 +66,8 @@ static void drop_and_tell(struct fence_turn *turn, const char *resource, const c
 static bool keep_closed(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_stored_lock *lock)
 {
-    assert(lock->present && request->keep_ms > 0);
-    const uint64_t until_ms = turn->now_ms + request->keep_ms;
+    assert(lock->present && request->release.keep_ms > 0);
+    const uint64_t until_ms = turn->now_ms + request->release.keep_ms;
     if (lock->number >= FENCE_TOKEN_MAX)
         return false;
     if (turn->store->counter(turn->context, request->slot) <= lock->number)
@@ -95,7 +95,7 @@ static void release_lock(struct fence_turn *turn, const struct fence_request *re
     }
     answer->reply.kind = FENCE_REPLY_YES;
     answer->reply.adopted = lock.adopted || lock.extensions > 0 || lock.imported;
-    if (request->keep_ms == 0)
+    if (request->release.keep_ms == 0)
         drop_and_tell(turn, request->resource, request->lock_id);
     else if (!keep_closed(turn, request, &lock))
         answer->reply = (struct fence_reply){

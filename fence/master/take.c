@@ -88,7 +88,7 @@ static int64_t ticket_of(const struct fence_request *request, const struct fence
 {
     if (!fence_master_has_ticket(request))
         return 0;
-    return request->ticket > 0 ? request->ticket : lock->number;
+    return request->take.ticket > 0 ? request->take.ticket : lock->number;
 }
 
 static bool stands_in_the_way(struct fence_turn *turn, const struct fence_request *request,
@@ -101,7 +101,7 @@ static bool stands_in_the_way(struct fence_turn *turn, const struct fence_reques
         return fence_master_kept_for_another(turn, request, answer);
     if (!is_in_the_way(&lock, request))
         return false;
-    if (request->waits)
+    if (request->take.waits)
         turn->store->wait(turn->context, member.resource, lock.expires_ms,
                           ticket_of(request, &lock));
     fence_master_answer_held(turn, &lock, answer);
@@ -125,9 +125,9 @@ void fence_master_take(struct fence_turn *turn, const struct fence_request *requ
                        struct fence_master_answer *answer)
 {
     assert(request->kind == FENCE_REQUEST_TAKE && (!request->group || answer->numbers));
-    const unsigned count = fence_request_locks(request) - (request->gated ? 1 : 0);
+    const unsigned count = fence_request_locks(request) - (request->take.gated ? 1 : 0);
     struct fence_reply *reply = &answer->reply;
-    if (request->gated && is_turned_away(turn, request, answer))
+    if (request->take.gated && is_turned_away(turn, request, answer))
         return;
     for (unsigned k = 0; k < count; k++)
         if (stands_in_the_way(turn, request, k, answer))
@@ -145,7 +145,7 @@ void fence_master_take(struct fence_turn *turn, const struct fence_request *requ
         reply->remaining_ms = 0;
         return;
     }
-    if (request->gated)
+    if (request->take.gated)
         answer->numbers[1] = answer->numbers[0]; /* each lock of a group has one in the reply */
     if (request->group) {
         reply->numbers = answer->numbers;

@@ -227,37 +227,58 @@ enum {
     FENCE_TICKET_NONE = -1,
 };
 
+/* @kind says which member of the union means something. */
 struct fence_request {
     enum fence_request_kind kind;
     uint64_t tag; /* comes back in the reply; 0: the reply is only counted (clean-ups) */
     const char *resource;
     const char *lock_id;
-    const char *owner;
+    const char *owner; /* TAKE, JOIN: the label. BREAK: of the caller that breaks */
     uint64_t attempt;
     int64_t token;
-    int64_t hint;     /* TAKE: a number that a master gave for the slot; 0: none. On a free lock the
-                       * counter is raised to it first, if it is at most FENCE_HINT_LEAP above. COUNT:
-                       * the counter is raised to it, however far above */
-    uint32_t ttl_ms;  /* TAKE, JOIN: of the lease and the delay that @owner names. EXTEND: of the
-                       * lease; the master adds the delay of the lock */
-    uint32_t keep_ms; /* RELEASE: keep the lock closed for so long, or for what it has left if
-                       * that is less, under FENCE_KEPT_ID, and raise the counter above its
-                       * number; 0: delete it */
-    uint32_t count;   /* COUNT: 0 only reads, and raises to @hint */
-    uint32_t names_max;  /* COUNT: named counters beyond which none is made */
-    uint32_t extensions; /* EXTEND, JOIN: the cap */
-    uint32_t extended;   /* JOIN: extensions that the lock has had, this one included */
-    bool gated;          /* TAKE with a group of two: a lock and a gate. The gate is not taken, and
-                          * where it is held it stands in the way of a lock that is not found */
-    bool waits;          /* TAKE: where the lock is held, its release is to be published */
-    int64_t ticket;      /* TAKE of one resource that @waits: the highest number that its server
-                          * knew of as the call came (fence/master/next.h); 0: it knew none;
-                          * FENCE_TICKET_NONE: the call is served in no order */
-    bool idempotent;     /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
-    uint16_t slot;       /* TAKE, CONFIRM, EXTEND, JOIN, BREAK, RELEASE with @keep_ms: the
-                          * resource's counter */
-    const struct fence_group *group; /* TAKE, CONFIRM, UNDO: all of these instead of @resource,
-                                      * @slot, @token and @hint; NULL: not */
+    uint32_t ttl_ms; /* TAKE, JOIN: of the lease and the delay that @owner names. EXTEND: of the
+                      * lease; the master adds the delay of the lock */
+    uint16_t slot;   /* TAKE, CONFIRM, EXTEND, JOIN, BREAK, RELEASE that keeps: the resource's
+                      * counter */
+    bool idempotent; /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
+
+    /* TAKE, CONFIRM, UNDO: all of these instead of @resource, @slot, @token and the hint; NULL:
+     * not. */
+    const struct fence_group *group;
+
+    union {
+        struct {
+            /* A number that a master gave for the slot; 0: none. On a free lock the counter is
+             * raised to it first, if it is at most FENCE_HINT_LEAP above. */
+            int64_t hint;
+
+            /* Of one resource that @waits: the highest number that its server knew of as the call
+             * came (fence/master/next.h). 0: it knew none. FENCE_TICKET_NONE: the call is served in
+             * no order. */
+            int64_t ticket;
+
+            /* Where the lock is held, its release is to be published. */
+            bool waits;
+
+            /* The group is a lock and a gate. The gate is not taken, and where the gate is held it
+             * stands in the way of a lock that is not found. */
+            bool gated;
+        } take;
+        struct { /* and of JOIN */
+            uint32_t extensions_max;
+            uint32_t extended; /* JOIN: extensions that the lock has had, this one included */
+        } extend;
+        struct {
+            /* The lock stays closed for so long, or for what it has left if that is less, under
+             * FENCE_KEPT_ID, and the counter is raised above its number. 0: the lock is deleted. */
+            uint32_t keep_ms;
+        } release;
+        struct {
+            uint32_t values;    /* to take; 0 only reads, and raises to @hint */
+            uint32_t names_max; /* named counters beyond which none is made */
+            int64_t hint;       /* the counter is raised to it, however far above */
+        } counter;
+    };
 };
 
 enum fence_reply_kind {

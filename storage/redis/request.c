@@ -79,32 +79,34 @@ static void add_attempt(struct storage_request *encoded, const struct fence_requ
 /* The flags of a request, as letters. */
 static void add_flags(struct storage_request *encoded, const struct fence_request *request)
 {
+    const bool takes = request->kind == FENCE_REQUEST_TAKE;
     char flags[4] = "";
     size_t len = 0;
     if (request->idempotent)
         flags[len++] = 'a';
-    if (request->waits)
+    if (takes && request->take.waits)
         flags[len++] = 'w';
-    if (request->gated)
+    if (takes && request->take.gated)
         flags[len++] = 'g';
     add_bytes(encoded, flags, len);
 }
 
 static void add_take(struct storage_request *encoded, const struct fence_request *request)
 {
-    bool plain = !request->idempotent && !request->waits;
-    bool ordered = request->waits && request->ticket != FENCE_TICKET_NONE;
-    add_text(encoded, ordered ? "W" : !plain ? "F" : request->hint > 0 ? "N" : "T");
+    assert(request->take.hint >= 0);
+    bool plain = !request->idempotent && !request->take.waits;
+    bool ordered = request->take.waits && request->take.ticket != FENCE_TICKET_NONE;
+    add_text(encoded, ordered ? "W" : !plain ? "F" : request->take.hint > 0 ? "N" : "T");
     add_attempt(encoded, request);
     add_number(encoded, request->slot);
     add_number(encoded, request->ttl_ms);
     add_text(encoded, request->owner);
     if (!plain)
         add_flags(encoded, request);
-    if (!plain || request->hint > 0)
-        add_number(encoded, (uint64_t)request->hint);
+    if (!plain || request->take.hint > 0)
+        add_number(encoded, (uint64_t)request->take.hint);
     if (ordered)
-        add_number(encoded, (uint64_t)request->ticket);
+        add_number(encoded, (uint64_t)request->take.ticket);
 }
 
 static void add_take_group(struct storage_request *encoded, const struct fence_request *request)
@@ -150,7 +152,8 @@ static void add_confirm_group(struct storage_request *encoded, const struct fenc
 static void add_extend(struct storage_request *encoded, const struct fence_request *request)
 {
     bool joins = request->kind == FENCE_REQUEST_JOIN;
-    assert(!joins || (request->extended >= 1 && request->extended <= FENCE_EXTENSIONS_CEILING));
+    assert(!joins ||
+           (request->extend.extended >= 1 && request->extend.extended <= FENCE_EXTENSIONS_CEILING));
     add_text(encoded, joins ? "J" : "E");
     if (joins)
         add_attempt(encoded, request);
@@ -158,23 +161,23 @@ static void add_extend(struct storage_request *encoded, const struct fence_reque
         add_text(encoded, request->lock_id);
     add_number(encoded, (uint64_t)request->token);
     add_number(encoded, request->ttl_ms);
-    add_number(encoded, request->extensions);
+    add_number(encoded, request->extend.extensions_max);
     add_number(encoded, request->slot);
     if (!joins)
         return;
-    add_number(encoded, request->extended);
+    add_number(encoded, request->extend.extended);
     add_text(encoded, request->owner);
 }
 
 static void add_release(struct storage_request *encoded, const struct fence_request *request)
 {
-    const bool keeps = request->keep_ms > 0;
+    const bool keeps = request->release.keep_ms > 0;
     add_text(encoded, keeps ? "L" : "R");
     add_text(encoded, request->lock_id);
     if (!keeps)
         return;
     add_number(encoded, request->slot);
-    add_number(encoded, request->keep_ms);
+    add_number(encoded, request->release.keep_ms);
 }
 
 static void add_arguments(struct storage_request *encoded, const struct fence_request *request)
@@ -203,10 +206,11 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
         add_text(encoded, "I");
         break;
     case FENCE_REQUEST_COUNT:
+        assert(request->counter.hint >= 0);
         add_text(encoded, "K");
-        add_number(encoded, request->count);
-        add_number(encoded, (uint64_t)request->hint);
-        add_number(encoded, request->names_max);
+        add_number(encoded, request->counter.values);
+        add_number(encoded, (uint64_t)request->counter.hint);
+        add_number(encoded, request->counter.names_max);
         break;
     case FENCE_REQUEST_BREAK:
         add_text(encoded, "B");
@@ -238,7 +242,7 @@ void storage_request_encode(const struct fence_request *request,
                             struct storage_request *ret_encoded)
 {
     const struct fence_group *group = request->group;
-    assert(request->token >= 0 && request->hint >= 0);
+    assert(request->token >= 0);
     ret_encoded->tag = request->tag;
     ret_encoded->kind = request->kind;
     ret_encoded->in_group = group != NULL;

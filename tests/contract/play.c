@@ -178,6 +178,26 @@ static void learn(struct play *play, const struct fence_view *named,
         (void)fence_view_merge(&play->view, named, CONTRACT_MASTERS);
 }
 
+static void ask_by_kind(const struct contract_step *step, int64_t hint,
+                        struct fence_request *request)
+{
+    if (step->kind == FENCE_REQUEST_TAKE) {
+        request->take.hint = hint;
+        request->take.waits = step->waits;
+        request->take.ticket = step->ticket;
+        request->take.gated = step->gated;
+    } else if (step->kind == FENCE_REQUEST_EXTEND || step->kind == FENCE_REQUEST_JOIN) {
+        request->extend.extensions_max = CONTRACT_EXTENSIONS;
+        request->extend.extended = step->extended;
+    } else if (step->kind == FENCE_REQUEST_RELEASE) {
+        request->release.keep_ms = step->keep_ms;
+    } else if (step->kind == FENCE_REQUEST_COUNT) {
+        request->counter.hint = hint;
+        request->counter.values = step->count;
+        request->counter.names_max = step->names_max ? step->names_max : CONTRACT_NAMES;
+    }
+}
+
 static void ask(struct play *play, const struct contract_step *step)
 {
     struct fence_group group;
@@ -193,22 +213,14 @@ static void ask(struct play *play, const struct contract_step *step)
         .resource = group.locks[0].resource,
         .slot = group.locks[0].slot,
         .token = group.locks[0].token,
-        .hint = group.locks[0].hint,
         .lock_id = step->lock_id,
         .owner = step->kind == FENCE_REQUEST_BREAK ? CONTRACT_BREAKER : label,
         .attempt = step->attempt,
         .ttl_ms = step->ttl_ms ? step->ttl_ms : CONTRACT_TTL_MS,
-        .keep_ms = step->keep_ms,
-        .extensions = CONTRACT_EXTENSIONS,
-        .extended = step->extended,
-        .count = step->count,
-        .names_max = step->names_max ? step->names_max : CONTRACT_NAMES,
-        .waits = step->waits,
-        .ticket = step->ticket,
-        .gated = step->gated,
         .idempotent = step->again,
         .group = group.count > 1 || step->group ? &group : NULL,
     };
+    ask_by_kind(step, group.locks[0].hint, &request);
     struct fence_reply reply = play->ops->ask(play->master, &request, &view);
     check_reply(play, step, &reply, group.count);
     if (step->moves != 0)

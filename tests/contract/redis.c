@@ -99,7 +99,7 @@ static struct fence_reply redis_ask(struct contract_master *master,
                                     const struct fence_view *view)
 {
     driven_await_ready(&master->driven);
-    if (request->waits)
+    if (request->take.waits)
         await_listener(master);
     struct fence_reply reply = driven_ask(master, request, view);
     /* The module refuses what a script does, and pawld does not count. */

@@ -148,10 +148,12 @@ static struct fence_reply simulated_ask(struct contract_master *master,
     struct sim_request made = lock_request(master, request);
     made.member = CONTRACT_ME;
     made.view = *view;
-    master->sim.extensions = request->extensions;
+    if (request->kind == FENCE_REQUEST_EXTEND || request->kind == FENCE_REQUEST_JOIN)
+        master->sim.extensions = request->extend.extensions_max;
     master->reply = sim_master_execute(&master->sim, &made, false, master->now_us);
     note_freed(master, request);
-    if (request->keep_ms > 0 && master->reply.kind == FENCE_REPLY_YES)
+    if (request->kind == FENCE_REQUEST_RELEASE && request->release.keep_ms > 0 &&
+        master->reply.kind == FENCE_REPLY_YES)
         master->kept_by = number_of_id(master, request->lock_id);
     (void)sim_reply_discount(&master->reply);
     struct fence_reply reply = sim_lock_reply(&made, &master->reply);

@@ -213,12 +213,13 @@ static void read_lock_key(struct storage_module_store *store, unsigned k)
  * that it takes again must have an expiry; so must a lock that a release keeps closed. */
 static void refuse_endless(struct storage_module_store *store, unsigned k)
 {
-    if (store->request->request.keep_ms > 0 && is_endless(&store->found.lock) &&
-        is_of_sender(store))
+    const struct fence_request *request = &store->request->request;
+    if (request->kind == FENCE_REQUEST_RELEASE && request->release.keep_ms > 0 &&
+        is_endless(&store->found.lock) && is_of_sender(store))
         storage_module_fail(store, STORAGE_MODULE_ENDLESS);
-    if (store->request->request.kind != FENCE_REQUEST_TAKE)
+    if (request->kind != FENCE_REQUEST_TAKE)
         return;
-    const unsigned before = store->request->request.gated ? 2 : 1; /* that it only looks */
+    const unsigned before = request->take.gated ? 2 : 1; /* that it only looks */
     store->looks += k == 0;
     if (store->looks > before && is_endless(&store->found.lock) && is_senders(store))
         storage_module_fail(store, STORAGE_MODULE_ENDLESS);

@@ -124,9 +124,9 @@ static bool *flag_of(struct fence_request *request, char letter)
     case 'a':
         return &request->idempotent;
     case 'w':
-        return &request->waits;
+        return &request->take.waits;
     case 'g':
-        return request->group && request->group->count == 2 ? &request->gated : NULL;
+        return request->group && request->group->count == 2 ? &request->take.gated : NULL;
     default:
         return NULL;
     }
@@ -173,12 +173,12 @@ static bool read_take(struct storage_module_reader *reader, struct storage_modul
     struct fence_request *request = &read->request;
     const bool ordered = read->letter == 'W';
     request->kind = FENCE_REQUEST_TAKE;
-    request->ticket = FENCE_TICKET_NONE;
+    request->take.ticket = FENCE_TICKET_NONE;
     return next_tag(reader, read) && next_slot(reader, &request->slot) &&
            next_ttl(reader, request) && next_owner(reader, read) &&
            ((read->letter != 'F' && !ordered) || next_flags(reader, request)) &&
-           (read->letter == 'T' || next_token(reader, &request->hint)) &&
-           (!ordered || (next_token(reader, &request->ticket) && request->waits));
+           (read->letter == 'T' || next_token(reader, &request->take.hint)) &&
+           (!ordered || (next_token(reader, &request->take.ticket) && request->take.waits));
 }
 
 /* How many locks a group has, and the keys of all of them. */
@@ -241,9 +241,9 @@ static bool read_extend(struct storage_module_reader *reader, struct storage_mod
     request->kind = joins ? FENCE_REQUEST_JOIN : FENCE_REQUEST_EXTEND;
     return (joins ? next_tag(reader, read) : next_lock_id(reader, read)) &&
            next_token(reader, &request->token) && next_ttl(reader, request) &&
-           next_u32(reader, 0, UINT32_MAX, &request->extensions) &&
+           next_u32(reader, 0, UINT32_MAX, &request->extend.extensions_max) &&
            next_slot(reader, &request->slot) &&
-           (!joins || (next_u32(reader, 1, FENCE_EXTENSIONS_CEILING, &request->extended) &&
+           (!joins || (next_u32(reader, 1, FENCE_EXTENSIONS_CEILING, &request->extend.extended) &&
                        next_owner(reader, read)));
 }
 
@@ -252,8 +252,9 @@ static bool read_release(struct storage_module_reader *reader, struct storage_mo
     struct fence_request *request = &read->request;
     request->kind = FENCE_REQUEST_RELEASE;
     return next_lock_id(reader, read) &&
-           (read->letter == 'R' || (next_slot(reader, &request->slot) &&
-                                    next_u32(reader, 1, FENCE_TTL_CEILING_MS, &request->keep_ms)));
+           (read->letter == 'R' ||
+            (next_slot(reader, &request->slot) &&
+             next_u32(reader, 1, FENCE_TTL_CEILING_MS, &request->release.keep_ms)));
 }
 
 static bool read_undo(struct storage_module_reader *reader, struct storage_module_request *read)
@@ -273,10 +274,11 @@ static bool read_count(struct storage_module_reader *reader, struct storage_modu
 {
     struct fence_request *request = &read->request;
     request->kind = FENCE_REQUEST_COUNT;
-    if (!next_u32(reader, 0, UINT32_MAX, &request->count) || !next_token(reader, &request->hint) ||
-        !next_u32(reader, 0, UINT32_MAX, &request->names_max))
+    if (!next_u32(reader, 0, UINT32_MAX, &request->counter.values) ||
+        !next_token(reader, &request->counter.hint) ||
+        !next_u32(reader, 0, UINT32_MAX, &request->counter.names_max))
         return false;
-    read->counted = request->count != 0 || request->hint != 0;
+    read->counted = request->counter.values != 0 || request->counter.hint != 0;
     return true;
 }
 

@@ -17,6 +17,26 @@ static void name_group(const struct sim_master *master, const struct sim_lock_re
     }
 }
 
+static void name_by_kind(const struct sim_master *master, const struct sim_lock_request *request,
+                         struct fence_request *named)
+{
+    if (request->kind == FENCE_REQUEST_TAKE) {
+        named->take.hint = request->hint[0];
+        named->take.waits = request->waits;
+        named->take.ticket = request->ticket;
+        named->take.gated = request->gated;
+    } else if (request->kind == FENCE_REQUEST_EXTEND || request->kind == FENCE_REQUEST_JOIN) {
+        named->extend.extensions_max = master->extensions;
+        named->extend.extended = request->extended;
+    } else if (request->kind == FENCE_REQUEST_RELEASE) {
+        named->release.keep_ms = request->keep_ms;
+    } else if (request->kind == FENCE_REQUEST_COUNT) {
+        named->counter.hint = request->hint[0];
+        named->counter.values = request->count;
+        named->counter.names_max = request->names_max;
+    }
+}
+
 /* @group: room for several. A label goes with its lock id, so @owner is the delay alone. */
 static struct fence_request name_request(const struct sim_master *master,
                                          const struct sim_lock_request *request,
@@ -27,27 +47,20 @@ static struct fence_request name_request(const struct sim_master *master,
     const bool several = request->set.count > 1;
     if (several)
         name_group(master, request, group);
-    return (struct fence_request){
+    struct fence_request named = {
         .kind = request->kind,
         .resource = sim_resource_text(request->set.resource[0]),
         .lock_id = sim_lock_text(request->lock),
         .owner = owner,
         .attempt = request->attempt,
         .token = request->set.token[0],
-        .hint = request->hint[0],
         .ttl_ms = request->ttl_ms,
-        .keep_ms = request->keep_ms,
-        .count = request->count,
-        .names_max = request->names_max,
-        .extensions = master->extensions,
-        .extended = request->extended,
-        .waits = request->waits,
-        .ticket = request->ticket,
-        .gated = request->gated,
         .idempotent = request->idempotent,
         .slot = (uint16_t)sim_master_slot(master, request->set.resource[0]),
         .group = several ? group : NULL,
     };
+    name_by_kind(master, request, &named);
+    return named;
 }
 
 static void number_reply(const struct fence_master_answer *answer,

@@ -230,11 +230,24 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void name_hints(const struct fence_request *request, struct sim_lock_request *ret_lock)
+static void name_by_kind(const struct fence_request *request, struct sim_lock_request *ret_lock)
 {
-    ret_lock->hint[0] = request->hint;
     for (unsigned k = 0; request->group && k < request->group->count; k++)
         ret_lock->hint[k] = request->group->locks[k].hint;
+    if (request->kind == FENCE_REQUEST_TAKE) {
+        ret_lock->hint[0] = request->group ? ret_lock->hint[0] : request->take.hint;
+        ret_lock->waits = request->take.waits;
+        ret_lock->ticket = request->take.ticket;
+        ret_lock->gated = request->take.gated;
+    } else if (request->kind == FENCE_REQUEST_JOIN) {
+        ret_lock->extended = request->extend.extended;
+    } else if (request->kind == FENCE_REQUEST_RELEASE) {
+        ret_lock->keep_ms = request->release.keep_ms;
+    } else if (request->kind == FENCE_REQUEST_COUNT) {
+        ret_lock->hint[0] = request->counter.hint;
+        ret_lock->count = request->counter.values;
+        ret_lock->names_max = request->counter.names_max;
+    }
 }
 
 struct sim_request sim_lock_request(const struct fence_request *request)
@@ -247,19 +260,12 @@ struct sim_request sim_lock_request(const struct fence_request *request)
                  .set = set_of(request),
                  .lock = sim_lock_number(request->lock_id),
                  .call = acquires ? sim_owner_number(request->owner) : SIM_NO_LOCK,
-                 .count = request->count,
-                 .names_max = request->names_max,
-                 .extended = request->extended,
                  .ttl_ms = request->ttl_ms,
                  .delay_ms = fence_owner_delay_ms(request->owner),
-                 .keep_ms = request->keep_ms,
                  .attempt = request->attempt,
-                 .waits = request->waits,
-                 .ticket = request->ticket,
-                 .gated = request->gated,
                  .idempotent = request->idempotent},
     };
-    name_hints(request, &made.lock);
+    name_by_kind(request, &made.lock);
     return made;
 }
 
@@ -320,18 +326,15 @@ struct sim_request sim_restamp_request(const struct fence_facts *seen)
 /* ---- replies --------------------------------------------------------------------------------- */
 
 /* Reports whether it names a label, where it names one. */
-/* An extension hears of no label, but of the delay: so an extension that acquires again is told
- * apart from an acquire. */
 static const char *owner_of(const struct sim_request *request, const struct sim_reply *reply)
 {
     const bool extends =
         request->lock.kind == FENCE_REQUEST_EXTEND || request->lock.kind == FENCE_REQUEST_JOIN;
     if (reply->kind == FENCE_REPLY_BROKEN)
         return SIM_BREAKER;
-    if (reply->kind == FENCE_REPLY_HELD)
+    if (reply->kind == FENCE_REPLY_HELD || reply->kind == FENCE_REPLY_SUPERSEDED ||
+        (extends && reply->kind == FENCE_REPLY_YES))
         return sim_owner_with_delay(reply->lock, reply->delay_ms);
-    if (extends && (reply->kind == FENCE_REPLY_YES || reply->kind == FENCE_REPLY_SUPERSEDED))
-        return sim_owner_with_delay(SIM_NO_LABEL, reply->delay_ms);
     return "";
 }
 

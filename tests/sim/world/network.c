@@ -238,6 +238,10 @@ static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
         .master = i,
         .reply = sim_lock_reply(&message->request, reply),
     };
+    /* An extension hears of no label: so an extension that acquires again is told apart from an
+     * acquire. */
+    if (reply->kind == FENCE_REPLY_YES || reply->kind == FENCE_REPLY_SUPERSEDED)
+        arrived.reply.owner = sim_owner_with_delay(SIM_NO_LABEL, reply->delay_ms);
     sim_server_step(world, s, &arrived);
 }
 

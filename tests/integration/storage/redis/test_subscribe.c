@@ -25,7 +25,7 @@ static struct fence_request request(enum fence_request_kind kind, const char *na
         .owner = "",
         .attempt = 7,
         .ttl_ms = ttl_ms,
-        .waits = waits,
+        .take.waits = waits,
     };
 }
 

@@ -45,9 +45,9 @@ static void value_is_had_once_a_majority_answers_one_number(void **state)
     assert_int_equal(counted(f), CORE_FIRST(3));
     const struct fence_request *request = core_request(f, FENCE_REQUEST_COUNT, 0);
     assert_string_equal(request->resource, NAME);
-    assert_int_equal(request->count, 5);
-    assert_int_equal(request->hint, 0);
-    assert_int_equal(request->names_max, FENCE_COUNTERS_DEFAULT);
+    assert_int_equal(request->counter.values, 5);
+    assert_int_equal(request->counter.hint, 0);
+    assert_int_equal(request->counter.names_max, FENCE_COUNTERS_DEFAULT);
     core_number(f, 0, 12);
     assert_no_effects(f);
     core_number(f, 2, 12);
@@ -61,7 +61,7 @@ static void masters_that_differ_are_asked_again_above_the_highest(void **state)
     core_numbers(f, 40, 12);
     assert_int_equal(core_answers(f), 0);
     assert_int_equal(counted(f), CORE_FIRST(3));
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 40);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->counter.hint, 40);
     core_numbers(f, 42, 42);
     assert_value(f, 1, 42);
 }
@@ -73,7 +73,7 @@ static void spare_master_is_asked_for_the_highest_number_where_others_differ(voi
     assert_int_equal(counted(f), CORE_FIRST(2));
     core_numbers(f, 40, 12);
     assert_int_equal(counted(f), CORE_SET(2));
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 2)->hint, 38);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 2)->counter.hint, 38);
     core_number(f, 2, 40);
     assert_value(f, 1, 40);
 }
@@ -183,7 +183,7 @@ static void full_master_makes_room_for_what_another_has(void **state)
     assert_no_effects(f);
     core_number(f, 0, 9);
     assert_int_equal(core_answers(f), 0);
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 9);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->counter.hint, 9);
     core_numbers(f, 10, 10);
     assert_value(f, 1, 10);
 }
@@ -191,7 +191,7 @@ static void full_master_makes_room_for_what_another_has(void **state)
 static void reading_of_what_never_counted_says_so(void **state)
 {
     struct core_fixture *f = counting(state, 3, 0);
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, 0);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->counter.values, 0);
     core_reply_kind(f, 0, FENCE_REPLY_NO);
     assert_no_effects(f);
     core_reply_kind(f, 1, FENCE_REPLY_NO);
@@ -206,8 +206,8 @@ static void what_a_minority_has_is_brought_to_a_majority_before_it_is_told(void 
     core_reply_kind(f, 1, FENCE_REPLY_NO);
     core_reply_kind(f, 2, FENCE_REPLY_LOST);
     assert_int_equal(core_answers(f), 0);
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 5);
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->count, 0);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->counter.hint, 5);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->counter.values, 0);
     core_numbers(f, 5, 5);
     assert_value(f, 1, 5);
 }
@@ -223,7 +223,7 @@ static void calls_behind_the_first_share_its_next_round(void **state)
     assert_value(f, 1, 1);
     core_tick(f);
     assert_int_equal(counted(f), CORE_FIRST(3));
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, 110);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->counter.values, 110);
     core_numbers(f, 111, 111);
     assert_value(f, 2, 11);
     core_tick(f);
@@ -239,11 +239,11 @@ static void reading_shares_no_round_with_calls_that_count(void **state)
     count(f, 4, 0);
     core_numbers(f, 1, 1);
     core_tick(f);
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, 1);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->counter.values, 1);
     core_numbers(f, 2, 2);
     assert_value(f, 2, 2);
     core_tick(f);
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, 0);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->counter.values, 0);
     core_numbers(f, 2, 2);
     assert_value(f, 3, 2);
     core_tick(f);
@@ -272,7 +272,7 @@ static void round_counts_no_more_values_than_one_call_may_take(void **state)
     count(f, 4, 1);
     core_numbers(f, 1, 1);
     core_tick(f);
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->count, FENCE_COUNT_MAX);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 0)->counter.values, FENCE_COUNT_MAX);
 }
 
 static void call_that_waits_too_long_for_its_turn_is_busy(void **state)

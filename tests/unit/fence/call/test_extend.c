@@ -46,7 +46,7 @@ static void extend_asks_a_majority_first(void **state)
     struct core_fixture *f = asked(state, 5, FENCE_CALL_EXTEND);
     assert_int_equal(extended(f), core_nths(f, 0, 3));
     const struct fence_request *extend = core_request(f, FENCE_REQUEST_EXTEND, core_nth(f, 0));
-    assert_int_equal(extend->extensions, CORE_EXTENSIONS);
+    assert_int_equal(extend->extend.extensions_max, CORE_EXTENSIONS);
     assert_int_equal(extend->token, CORE_TOKEN);
     for (unsigned k = 0; k < 3; k++)
         extends(f, k, EXTENSIONS);
@@ -121,8 +121,8 @@ static void join_carries_the_most_extensions_and_the_cap(void **state)
     assert_no_effects(f);
     answer(f, 4, FENCE_REPLY_LOST);
     const struct fence_request *join = core_request(f, FENCE_REQUEST_JOIN, core_nth(f, 2));
-    assert_int_equal(join->extended, EXTENSIONS);
-    assert_int_equal(join->extensions, CORE_EXTENSIONS);
+    assert_int_equal(join->extend.extended, EXTENSIONS);
+    assert_int_equal(join->extend.extensions_max, CORE_EXTENSIONS);
 }
 
 /* Its number there is below the token: the grant may never have had it confirmed there. */

@@ -36,7 +36,7 @@ static int64_t granted_at_once(struct core_fixture *f, uint64_t client, int64_t 
     unsigned first = 0;
     while (!(taken(f) & CORE_SET(core_nth(f, first))))
         first++;
-    int64_t hint = take_of(f, first)->hint;
+    int64_t hint = take_of(f, first)->take.hint;
     uint32_t set = taken(f);
     for (unsigned i = 0; i < f->n; i++)
         if (set & CORE_SET(i))
@@ -267,7 +267,7 @@ static void one_that_did_not_count_is_not_in_step(void **state)
     assert_answer(f, 1, 0);
     core_acquire(f, 2, 0);
     assert_int_equal(taken(f), core_nths(f, 0, 2));
-    assert_int_equal(take_of(f, 1)->hint, 7);
+    assert_int_equal(take_of(f, 1)->take.hint, 7);
 }
 
 /* The second round raised the counters to the token. */
@@ -281,8 +281,8 @@ static void confirmed_token_is_what_counters_are_at(void **state)
     assert_answer(f, 1, 0);
     core_down(f, core_nth(f, 0));
     core_acquire(f, 2, 0);
-    assert_int_equal(take_of(f, 1)->hint, 9);
-    assert_int_equal(take_of(f, 2)->hint, 9);
+    assert_int_equal(take_of(f, 1)->take.hint, 9);
+    assert_int_equal(take_of(f, 2)->take.hint, 9);
 }
 
 static void hints_are_forgotten_with_the_view(void **state)
@@ -302,17 +302,17 @@ static void failed_attempt_teaches_nothing(void **state)
     core_held(f, core_nth(f, 2), "contender-c", 1000);
     core_tick(f);
     assert_int_equal(taken(f), core_nths(f, 0, 2));
-    assert_int_equal(take_of(f, 0)->hint, 0);
+    assert_int_equal(take_of(f, 0)->take.hint, 0);
 }
 
 static void hedge_hints_what_makes_its_number_the_highest_so_far(void **state)
 {
     struct core_fixture *f = asked(state, 5);
-    assert_int_equal(take_of(f, 0)->hint, 0);
+    assert_int_equal(take_of(f, 0)->take.hint, 0);
     grant(f, 0, 7);
     grant(f, 1, 12);
     core_tick(f);
-    assert_int_equal(take_of(f, 3)->hint, 11);
+    assert_int_equal(take_of(f, 3)->take.hint, 11);
 }
 
 static void hedge_without_a_number_so_far_hints_as_the_first_did(void **state)
@@ -320,9 +320,9 @@ static void hedge_without_a_number_so_far_hints_as_the_first_did(void **state)
     struct core_fixture *f = core_fixture_new_spread(state, 3);
     assert_int_equal(granted_at_once(f, 1, 7), 0);
     core_acquire(f, 2, 0);
-    assert_int_equal(take_of(f, 0)->hint, 0);
+    assert_int_equal(take_of(f, 0)->take.hint, 0);
     core_tick(f);
-    assert_int_equal(take_of(f, 2)->hint, 7);
+    assert_int_equal(take_of(f, 2)->take.hint, 7);
 }
 
 static void where_all_are_asked_nothing_is_hinted(void **state)
@@ -331,7 +331,7 @@ static void where_all_are_asked_nothing_is_hinted(void **state)
     core_grant(f, 7);
     core_acquire(f, 2, 0);
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, i)->hint, 0);
+        assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, i)->take.hint, 0);
 }
 
 static const struct fence_group *pair(void)
@@ -372,7 +372,7 @@ static void each_lock_of_several_has_a_hint_of_its_own(void **state)
     acquire_pair(f, 2);
     assert_int_equal(take_of(f, 1)->group->locks[0].hint, 7);
     assert_int_equal(take_of(f, 1)->group->locks[1].hint, 3);
-    assert_int_equal(take_of(f, 1)->hint, 0);
+    assert_int_equal(take_of(f, 1)->take.hint, 0);
 }
 
 static void hedge_of_several_hints_what_makes_each_number_the_highest(void **state)

@@ -105,7 +105,7 @@ static void lock_that_one_has_and_another_cannot_extend_is_acquired_again(void *
         assert_string_equal(take->lock_id, core_lock_id(CLIENT));
         assert_string_equal(take->owner, "worker"); /* the label that the lock has */
         assert_int_equal(take->ttl_ms, CORE_TTL_MS);
-        assert_false(take->waits);
+        assert_false(take->take.waits);
     }
 }
 
@@ -198,7 +198,7 @@ static void it_asks_others_as_an_acquire_does(void **state)
     found(f, 0, CORE_TOKEN);
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), core_nths(f, 2, 1));
-    assert_int_equal(take_of(f, 2)->hint, CORE_TOKEN - 1);
+    assert_int_equal(take_of(f, 2)->take.hint, CORE_TOKEN - 1);
     found(f, 2, CORE_TOKEN);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), core_nths(f, 1, 1));
     assert_true(core_request(f, FENCE_REQUEST_UNDO, core_nth(f, 1))->attempt == attempt);

@@ -46,7 +46,7 @@ static void reader_asks_for_a_seat_behind_its_gate(void **state)
 {
     struct core_fixture *f = reading(state, 0);
     const struct fence_request *request = core_request(f, FENCE_REQUEST_TAKE, 0);
-    assert_true(request->gated);
+    assert_true(request->take.gated);
     assert_int_equal(request->group->count, 2);
     assert_string_equal(request->group->locks[0].resource, SEAT("0"));
     assert_string_equal(request->group->locks[1].resource, GATE);
@@ -85,7 +85,7 @@ static void writer_asks_for_the_gate_and_then_for_each_seat(void **state)
 {
     struct core_fixture *f = writing(state, 0);
     const struct fence_request *request = core_request(f, FENCE_REQUEST_TAKE, 0);
-    assert_false(request->gated);
+    assert_false(request->take.gated);
     assert_int_equal(request->group->count, FENCE_READERS_DEFAULT);
     assert_string_equal(request->group->locks[0].resource, SEAT("0"));
     assert_string_equal(request->group->locks[FENCE_READERS_DEFAULT - 1].resource, SEAT("31"));

@@ -29,13 +29,13 @@ static int64_t ticket_at_release(struct core_fixture *f, const char *holder)
 {
     core_tell_released(f, CORE_RESOURCE, holder);
     core_tick(f);
-    return core_request(f, FENCE_REQUEST_TAKE, 0)->ticket;
+    return core_request(f, FENCE_REQUEST_TAKE, 0)->take.ticket;
 }
 
 static void waiter_that_has_met_no_holder_has_no_ticket(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
-    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->ticket, 0);
+    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->take.ticket, 0);
 }
 
 static void waiter_has_the_highest_number_that_it_met_first(void **state)
@@ -85,7 +85,7 @@ static void waiter_that_asks_again_has_its_ticket(void **state)
     core_tick(f); /* the next one looks */
     meet(f, 40);
     own_id(f, 3); /* and asks at once, as the first */
-    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->ticket, 34);
+    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->take.ticket, 34);
 }
 
 static void ticket_ends_with_the_grant(void **state)
@@ -116,8 +116,8 @@ static void call_that_does_not_wait_tells_no_ticket(void **state)
         core_tick(f);
     const struct fence_request *take = core_request(f, FENCE_REQUEST_TAKE, 0);
     assert_string_equal(take->lock_id, core_lock_id(2));
-    assert_false(take->waits);
-    assert_int_equal(take->ticket, 0);
+    assert_false(take->take.waits);
+    assert_int_equal(take->take.ticket, 0);
 }
 
 static void waiter_for_a_seat_has_no_ticket(void **state)
@@ -127,7 +127,7 @@ static void waiter_for_a_seat_has_no_ticket(void **state)
     call.seats = 2;
     call.wait_ms = WAIT_MS;
     core_call(f, call);
-    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->ticket, FENCE_TICKET_NONE);
+    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->take.ticket, FENCE_TICKET_NONE);
 }
 
 static void waiter_that_is_held_back_asks_when_that_is_over(void **state)
@@ -146,7 +146,7 @@ static void waiter_that_is_held_back_asks_when_that_is_over(void **state)
     const uint64_t over_us = f->now_us + FENCE_NEXT_MS * UINT64_C(1000) + FENCE_LOOK_LEAST_US;
     core_tick(f);
     assert_int_equal(f->now_us, over_us);
-    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->ticket, 34);
+    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->take.ticket, 34);
 }
 
 static void waiter_that_is_held_back_is_woken_by_any_release(void **state)

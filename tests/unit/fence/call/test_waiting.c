@@ -284,9 +284,9 @@ static void released(struct core_fixture *f, uint64_t client)
 static void who_waits_says_so_to_the_masters(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, 5000);
-    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
+    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->take.waits);
     f = core_fixture_acquiring(state, 3, 0);
-    assert_false(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
+    assert_false(core_request(f, FENCE_REQUEST_TAKE, 0)->take.waits);
 }
 
 static void first_in_line_is_woken_by_what_a_master_publishes(void **state)
@@ -346,7 +346,7 @@ static void new_first_in_line_looks_soon(void **state)
         f->now_us + UINT64_C(1) * FENCE_FIRST_LOOK_US * (1 + FENCE_LOOK_SPREADS);
     assert_true(fence_core_deadline(f->core) <= soon_us);
     core_tick(f);
-    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
+    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->take.waits);
 }
 
 /* pawld init made the fleet again, with shorter leases, while somebody waited. */

@@ -216,7 +216,7 @@ static void every_failed_attempt_is_taken_back_however_many_there_are(void **sta
 static void waiter_is_woken_when_the_one_in_its_way_is_released(void **state)
 {
     struct core_fixture *f = acquiring_three(state, 60000);
-    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
+    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->take.waits);
     second_is_held(f, 40000);
     assert_int_equal(core_answers(f), 0);
     core_tell_released(f, "b", CORE_OTHER_HOLDER);

@@ -62,7 +62,7 @@ static void who_waits_is_told_when_the_one_in_the_way_is_freed(void **state)
     struct fence_group group = group_of(2);
     (void)take_one(fixture, "n2", ID_B);
     struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    asked.waits = true;
+    asked.take.waits = true;
     (void)master_fixture_ask(fixture, &asked);
     assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "EXISTS pawl:wait:n2"), 1);
     assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "EXISTS pawl:wait:n1"), 0);

@@ -30,7 +30,7 @@ static struct fence_request request(enum fence_request_kind kind, const char *id
                                   .owner = "",
                                   .attempt = attempt,
                                   .ttl_ms = 30000,
-                                  .extensions = 3,
+                                  .extend.extensions_max = 3,
                                   .slot = (uint16_t)fence_slot(NAME, strlen(NAME))};
 }
 
@@ -66,7 +66,7 @@ static void hint_that_uses_a_counter_up_leaves_it(void **state)
 {
     struct fence_request asked = request(FENCE_REQUEST_TAKE, ID_A, 1);
     set_counter(*state, "9007199254740989");
-    asked.hint = FENCE_TOKEN_MAX;
+    asked.take.hint = FENCE_TOKEN_MAX;
     assert_int_equal(master_fixture_ask(*state, &asked)->kind, FENCE_REPLY_SPENT);
     assert_int_equal(counter(*state), 9007199254740989);
 }
@@ -76,7 +76,7 @@ static void joining_writes_the_token_its_extensions_and_its_label(void **state)
     struct master_fixture *fixture = *state;
     struct fence_request asked = request(FENCE_REQUEST_JOIN, ID_A, 10);
     asked.token = INT64_C(4503599627370495);
-    asked.extended = 2;
+    asked.extend.extended = 2;
     asked.owner = "me: too";
     assert_int_equal(master_fixture_ask(fixture, &asked)->kind, FENCE_REPLY_YES);
     redisReply *value = redis_fleet_command(fixture->fleet, 0, "GET " KEY);

@@ -74,6 +74,25 @@ static void make_group(struct chance *chance, unsigned first)
     }
 }
 
+static void draw_by_kind(struct chance *chance, struct fence_request *request)
+{
+    if (request->kind == FENCE_REQUEST_TAKE) {
+        request->take.hint = some_hint(chance);
+        request->take.waits = is_one_in(chance, 3);
+        request->take.ticket =
+            is_one_in(chance, 4) ? FENCE_TICKET_NONE : (int64_t)chance_below(chance, 12);
+    } else if (request->kind == FENCE_REQUEST_EXTEND || request->kind == FENCE_REQUEST_JOIN) {
+        request->extend.extensions_max = chance_below(chance, 5);
+        request->extend.extended = 1 + chance_below(chance, 3);
+    } else if (request->kind == FENCE_REQUEST_RELEASE && is_one_in(chance, 2)) {
+        request->release.keep_ms = CHANCE_TTL_MS * (1 + chance_below(chance, 3));
+    } else if (request->kind == FENCE_REQUEST_COUNT) {
+        request->counter.hint = some_hint(chance);
+        request->counter.values = chance_below(chance, 3);
+        request->counter.names_max = is_one_in(chance, 3) ? 2 : 100;
+    }
+}
+
 struct fence_request chance_request(struct chance *chance)
 {
     static const enum fence_request_kind kinds[] = {
@@ -87,29 +106,22 @@ struct fence_request chance_request(struct chance *chance)
     const bool groups = (kind == FENCE_REQUEST_TAKE || kind == FENCE_REQUEST_CONFIRM ||
                          kind == FENCE_REQUEST_UNDO) &&
                         is_one_in(chance, 4);
-    const bool keeps = kind == FENCE_REQUEST_RELEASE && is_one_in(chance, 2);
     if (groups)
         make_group(chance, name);
-    return (struct fence_request){
+    struct fence_request request = {
         .kind = kind,
         .resource = names[name],
         .lock_id = ids[chance_below(chance, IDS)],
         .owner = owners[chance_below(chance, sizeof(owners) / sizeof(owners[0]))],
         .attempt = attempts[chance_below(chance, ATTEMPTS)],
         .token = some_token(chance),
-        .hint = some_hint(chance),
         .ttl_ms = CHANCE_TTL_MS * (1 + chance_below(chance, 2)),
-        .count = chance_below(chance, 3),
-        .names_max = is_one_in(chance, 3) ? 2 : 100,
-        .extensions = chance_below(chance, 5),
-        .extended = 1 + chance_below(chance, 3),
-        .keep_ms = keeps ? CHANCE_TTL_MS * (1 + chance_below(chance, 3)) : 0,
-        .waits = is_one_in(chance, 3),
-        .ticket = is_one_in(chance, 4) ? FENCE_TICKET_NONE : (int64_t)chance_below(chance, 12),
         .idempotent = is_one_in(chance, 3),
         .slot = slots[name],
         .group = groups ? &chance->group : NULL,
     };
+    draw_by_kind(chance, &request);
+    return request;
 }
 
 /* ---- harm ------------------------------------------------------------------------------------ */
