@@ -10,10 +10,14 @@
  * two servers. The words of errors may differ where they are not Pawl's. */
 bool alike_replies(const redisReply *one, const redisReply *other);
 
-/* All keys of a server: names, values, and what is left of each. To be freed. The lineage differs
- * between servers. A counter of 0 may be there or not: Lua counts before it looks for the end, and
- * back again. */
-redisReply *alike_state(redisContext *redis);
+/* Asks for all keys of a server: names, values, and what is left of each. Asked for with the
+ * request before it, in one write, so that the server reads its keys at once: some end after 50 ms.
+ * The lineage differs between servers. A counter of 0 may be there or not: Lua counts before it
+ * looks for the end, and back again. */
+void alike_ask_state(redisContext *redis);
+
+/* The next reply. To be freed. */
+redisReply *alike_next(redisContext *redis);
 
 /* Prints @reply as one line. */
 void alike_print(const char *whose, const redisReply *reply);

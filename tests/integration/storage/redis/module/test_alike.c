@@ -34,6 +34,8 @@ struct pair {
     struct storage_batch_writer writer[SERVERS];
     struct storage_batch batch[SERVERS];
     redisReply *before; /* the state, on the first server */
+    redisReply *answer[SERVERS];
+    redisReply *state[SERVERS];
     char asked[ASKED_MAX];
 };
 
@@ -108,18 +110,24 @@ static void end(struct pair *pair)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static redisReply *send_batch(struct pair *pair, int server,
-                              const struct storage_batch_terms *terms)
+/* @full: the server lacks memory for this call alone. */
+static void send_batch(struct pair *pair, int server, const struct storage_batch_terms *terms,
+                       bool full)
 {
     size_t len = 0;
     struct storage_batch_terms named = *terms;
-    redisReply *reply = NULL;
+    redisContext *redis = pair->redis[server];
     named.sha = server == LUA ? pair->sha : NULL;
     const char *command =
         storage_batch_command(&pair->writer[server], &pair->batch[server], &named, &len);
-    assert_int_equal(redisAppendFormattedCommand(pair->redis[server], command, len), REDIS_OK);
-    assert_int_equal(redisGetReply(pair->redis[server], (void **)&reply), REDIS_OK);
-    return reply;
+    assert_int_equal(redisAppendFormattedCommand(redis, command, len), REDIS_OK);
+    if (full)
+        assert_int_equal(redisAppendCommand(redis, "CONFIG SET maxmemory 0"), REDIS_OK);
+    alike_ask_state(redis);
+    pair->answer[server] = alike_next(redis);
+    if (full)
+        freeReplyObject(alike_next(redis));
+    pair->state[server] = alike_next(redis);
 }
 
 static void note_asked(struct pair *pair, const struct storage_request *encoded)
@@ -147,7 +155,7 @@ static void expect_alike(struct pair *pair, uint64_t seed, const char *what, red
     assert_true(same);
 }
 
-static void ask(struct pair *pair, struct chance *chance, uint64_t seed)
+static void ask(struct pair *pair, struct chance *chance, bool full, uint64_t seed)
 {
     static const char *const views[] = {"10,20,30", "10,20,30", "10,20,30", "10,20,30", "10,20,30",
                                         "11,20,30", "10,20,29", "10,21,30", "10,20",    "12,20,31"};
@@ -168,8 +176,10 @@ static void ask(struct pair *pair, struct chance *chance, uint64_t seed)
         for (int i = 0; i < SERVERS; i++)
             storage_batch_add(&pair->writer[i], &pair->batch[i], &encoded);
     }
-    redisReply *lua = send_batch(pair, LUA, &terms);
-    expect_alike(pair, seed, "an answer", lua, send_batch(pair, MODULE, &terms));
+    for (int i = 0; i < SERVERS; i++)
+        send_batch(pair, i, &terms, full);
+    expect_alike(pair, seed, "an answer", pair->answer[LUA], pair->answer[MODULE]);
+    expect_alike(pair, seed, "the state", pair->state[LUA], pair->state[MODULE]);
 }
 
 /* A lock of the module has no expiry that PERSIST takes away: it is written without its lease. */
@@ -201,12 +211,9 @@ static void step(struct pair *pair, struct chance *chance, uint64_t seed)
     if (full)
         do_both(pair, "CONFIG SET maxmemory 1");
     freeReplyObject(pair->before);
-    pair->before = alike_state(pair->redis[LUA]);
-    ask(pair, chance, seed);
-    if (full)
-        do_both(pair, "CONFIG SET maxmemory 0");
-    redisReply *lua = alike_state(pair->redis[LUA]);
-    expect_alike(pair, seed, "the state", lua, alike_state(pair->redis[MODULE]));
+    alike_ask_state(pair->redis[LUA]);
+    pair->before = alike_next(pair->redis[LUA]);
+    ask(pair, chance, full, seed);
 }
 
 static unsigned long from_environment(const char *name, unsigned long otherwise)
