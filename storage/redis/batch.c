@@ -42,6 +42,7 @@ void storage_batch_clear(struct storage_batch_writer *writer)
     writer->keys_len = 0;
     writer->args_len = 0;
     writer->args = 0;
+    writer->shared_len = 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -49,6 +50,37 @@ void storage_batch_clear(struct storage_batch_writer *writer)
 bool storage_batch_fits(const struct storage_batch *batch, const struct storage_request *request)
 {
     return batch->locks + request->locks <= STORAGE_BATCH_MAX;
+}
+
+static size_t write_text(char *to, const char *text)
+{
+    return storage_resp_bulk(to, text, strlen(text));
+}
+
+static bool shares_with_last(const struct storage_batch_writer *writer,
+                             const struct storage_request *request)
+{
+    return request->shared_len > 0 && request->shared_len == writer->shared_len &&
+           memcmp(writer->arguments + writer->shared_at, request->args_bytes,
+                  request->shared_len) == 0;
+}
+
+static void append_arguments(struct storage_batch_writer *writer,
+                             const struct storage_request *request)
+{
+    size_t skipped = 0;
+    if (shares_with_last(writer, request)) {
+        skipped = request->shared_len;
+        writer->args_len += write_text(writer->arguments + writer->args_len, STORAGE_ALSO);
+        writer->args -= STORAGE_SHARED_ARGS - 1;
+    } else {
+        writer->shared_at = writer->args_len;
+        writer->shared_len = request->shared_len;
+    }
+    memcpy(writer->arguments + writer->args_len, request->args_bytes + skipped,
+           request->args_len - skipped);
+    writer->args_len += request->args_len - skipped;
+    writer->args += request->args;
 }
 
 void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
@@ -60,9 +92,7 @@ void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch
     assert(writer->args_len + request->args_len <= ARGUMENTS_SIZE);
     memcpy(writer->keys + writer->keys_len, request->keys_bytes, request->keys_len);
     writer->keys_len += request->keys_len;
-    memcpy(writer->arguments + writer->args_len, request->args_bytes, request->args_len);
-    writer->args_len += request->args_len;
-    writer->args += request->args;
+    append_arguments(writer, request);
     batch->locks += request->locks;
     batch->expected[batch->count++] = (struct storage_expected){
         .tag = request->tag,
@@ -70,11 +100,6 @@ void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch
         .locks = request->locks,
         .in_group = request->in_group,
     };
-}
-
-static size_t write_text(char *to, const char *text)
-{
-    return storage_resp_bulk(to, text, strlen(text));
 }
 
 /* EVALSHA, the script, the number of keys, the keys, the arguments. */

@@ -40,6 +40,8 @@ struct storage_batch_writer {
     size_t keys_len;
     size_t args_len;
     unsigned args;
+    size_t shared_at;  /* in the arguments: what the last extension shares with those behind it, */
+    size_t shared_len; /* 0: the last request is no extension */
     char *keys;
     char *arguments;
     char *command;

@@ -148,7 +148,8 @@ static void add_confirm_group(struct storage_request *encoded, const struct fenc
     }
 }
 
-/* An extension, by lock id or by the tag of a round that joins. */
+/* An extension, by lock id or by the tag of a round that joins. The arguments that extensions of
+ * one call share come first. */
 static void add_extend(struct storage_request *encoded, const struct fence_request *request)
 {
     bool joins = request->kind == FENCE_REQUEST_JOIN;
@@ -159,9 +160,11 @@ static void add_extend(struct storage_request *encoded, const struct fence_reque
         add_attempt(encoded, request);
     else
         add_text(encoded, request->lock_id);
-    add_number(encoded, (uint64_t)request->token);
     add_number(encoded, request->ttl_ms);
     add_number(encoded, request->extend.extensions_max);
+    if (!joins)
+        encoded->shared_len = encoded->args_len;
+    add_number(encoded, (uint64_t)request->token);
     add_number(encoded, request->slot);
     if (!joins)
         return;
@@ -250,6 +253,7 @@ void storage_request_encode(const struct fence_request *request,
     ret_encoded->keys_len = 0;
     ret_encoded->args = 0;
     ret_encoded->args_len = 0;
+    ret_encoded->shared_len = 0;
     if (!group)
         add_key(ret_encoded, request->resource);
     for (unsigned k = 0; group && k < group->count; k++)

@@ -11,6 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The letter of an extension with the lock id, the TTL and the cap of the extension before it. */
+#define STORAGE_ALSO "A"
+
+enum {
+    STORAGE_SHARED_ARGS = 4, /* arguments that STORAGE_ALSO stands for */
+};
+
 enum {
     STORAGE_KEY_BYTES = sizeof(STORAGE_LOCK_KEY) + FENCE_RESOURCE_MAX + 16, /* with its length */
     STORAGE_ARGS_BYTES = 512,  /* the longest arguments for one lock, with their lengths */
@@ -24,6 +31,8 @@ struct storage_request {
     uint16_t args;  /* how many arguments */
     uint16_t keys_len;
     uint16_t args_len;
+    uint16_t shared_len; /* of the first of them: an extension that follows one with the same bytes
+                          * has STORAGE_ALSO in their place; 0: of no extension */
     bool in_group;
     char keys_bytes[FENCE_GROUP_MAX * STORAGE_KEY_BYTES];
     char args_bytes[STORAGE_ARGS_BYTES + FENCE_GROUP_MAX * STORAGE_MEMBER_BYTES];

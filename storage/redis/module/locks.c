@@ -247,12 +247,14 @@ void storage_module_put_lock(void *context, const char *resource,
     struct storage_module_found *found = &store->found;
     const enum fence_request_kind kind = store->request->request.kind;
     const unsigned k = index_of(store, resource);
-    if (!storage_module_may_write(store))
+    if (storage_module_has_failed(store))
         return;
     if (is_endless(lock) && (kind == FENCE_REQUEST_EXTEND || kind == FENCE_REQUEST_JOIN)) {
         storage_module_fail(store, STORAGE_MODULE_ENDLESS);
         return;
     }
+    if (!storage_module_may_write(store))
+        return;
     struct redis_key *key = open_lock(store, k);
     found->read = true;
     found->lock = *lock;

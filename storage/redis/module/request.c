@@ -234,17 +234,47 @@ static bool read_confirm_group(struct storage_module_reader *reader,
     return true;
 }
 
+static bool next_terms(struct storage_module_reader *reader, struct fence_request *request)
+{
+    return next_ttl(reader, request) && next_u32(reader, 0, UINT32_MAX, &request->extensions);
+}
+
+static bool next_grant(struct storage_module_reader *reader, struct fence_request *request)
+{
+    return next_token(reader, &request->token) && next_slot(reader, &request->slot);
+}
+
 static bool read_extend(struct storage_module_reader *reader, struct storage_module_request *read)
 {
     struct fence_request *request = &read->request;
-    const bool joins = read->letter == 'J';
-    request->kind = joins ? FENCE_REQUEST_JOIN : FENCE_REQUEST_EXTEND;
-    return (joins ? next_tag(reader, read) : next_lock_id(reader, read)) &&
-           next_token(reader, &request->token) && next_ttl(reader, request) &&
-           next_u32(reader, 0, UINT32_MAX, &request->extend.extensions_max) &&
-           next_slot(reader, &request->slot) &&
-           (!joins || (next_u32(reader, 1, FENCE_EXTENSIONS_CEILING, &request->extend.extended) &&
-                       next_owner(reader, read)));
+    struct storage_module_bytes id;
+    request->kind = FENCE_REQUEST_EXTEND;
+    if (!next(reader, &id) || !keep_lock_id(read, id.at, id.len) || !next_terms(reader, request))
+        return false;
+    reader->extension = (struct storage_module_extension){id, request->ttl_ms, request->extend.extensions_max};
+    return next_grant(reader, request);
+}
+
+/* STORAGE_ALSO */
+static bool read_extend_also(struct storage_module_reader *reader,
+                             struct storage_module_request *read)
+{
+    const struct storage_module_extension *last = &reader->extension;
+    struct fence_request *request = &read->request;
+    request->kind = FENCE_REQUEST_EXTEND;
+    request->ttl_ms = last->ttl_ms;
+    request->extend.extensions_max = last->cap;
+    return last->lock_id.len > 0 && keep_lock_id(read, last->lock_id.at, last->lock_id.len) &&
+           next_grant(reader, request);
+}
+
+static bool read_join(struct storage_module_reader *reader, struct storage_module_request *read)
+{
+    struct fence_request *request = &read->request;
+    request->kind = FENCE_REQUEST_JOIN;
+    return next_tag(reader, read) && next_terms(reader, request) && next_grant(reader, request) &&
+           next_u32(reader, 1, FENCE_EXTENSIONS_CEILING, &request->extend.extended) &&
+           next_owner(reader, read);
 }
 
 static bool read_release(struct storage_module_reader *reader, struct storage_module_request *read)
@@ -300,12 +330,12 @@ static const struct {
     bool groups; /* it says itself how many locks it is about */
     read_fn *read;
 } kinds[] = {
-    {'T', false, read_take},         {'N', false, read_take},      {'F', false, read_take},
-    {'W', false, read_take},         {'G', true, read_take_group}, {'C', false, read_confirm},
-    {'H', true, read_confirm_group}, {'E', false, read_extend},    {'J', false, read_extend},
-    {'R', false, read_release},      {'U', false, read_undo},      {'V', true, read_undo},
-    {'I', false, read_inspect},      {'K', false, read_count},     {'B', false, read_break},
-    {'L', false, read_release},
+    {'T', false, read_take},         {'N', false, read_take},        {'F', false, read_take},
+    {'W', false, read_take},         {'G', true, read_take_group},   {'C', false, read_confirm},
+    {'H', true, read_confirm_group}, {'E', false, read_extend},      {'J', false, read_join},
+    {'R', false, read_release},      {'U', false, read_undo},        {'V', true, read_undo},
+    {'I', false, read_inspect},      {'K', false, read_count},       {'B', false, read_break},
+    {'L', false, read_release},      {'A', false, read_extend_also},
 };
 
 bool storage_module_has_more(const struct storage_module_reader *reader)

@@ -25,6 +25,11 @@ struct storage_module_reader {
     const char *end;
     const struct storage_module_bytes *keys; /* and the keys of the locks */
     unsigned keys_left;
+    struct storage_module_extension {        /* the last one, for STORAGE_ALSO */
+        struct storage_module_bytes lock_id; /* .len is 0: there was none */
+        uint32_t ttl_ms;
+        uint32_t cap;
+    } extension;
 };
 
 struct storage_module_request {

@@ -28,47 +28,41 @@ local function labelled(word, owner)
     return owner == '' and word or {word, owner}
 end
 
-local function expire_later(key, value, lock, ttl_ms)
-    call('SET', key, lock, 'KEEPTTL')
-    if call('PEXPIRE', key, ttl_ms, 'GT') == 0 and call('PTTL', key) < 0 then
-        call('SET', key, value)
-        error(ENDLESS, 0)
-    end
-end
-
 -- For how long a lock stands that is extended now. Its delay comes after its lease. No lock lasts longer
 -- than the longest lease of the fleet.
 local function lasts_ms(owner, ttl_ms)
-    local delay_ms = delay_of(owner)
+    local delay_ms = owner == '' and 0 or delay_of(owner)
     if delay_ms == 0 then
-        return tonumber(ttl_ms)
+        return ttl_ms
     end
     return math.min(ttl_ms + delay_ms, tonumber(call('HGET', fleet, 'max_ttl_ms')) or LEASE_MAX_MS)
 end
 
 -- Never shortens a lease. An extended lock is the holder's, of any attempt. The late clean-up of an
 -- attempt that failed must not take it any more. What was imported proves something only where a
--- majority had it.
-local function lengthen(key, value, id, token, ttl_ms, cap)
-    local _, number, extensions, from, owner = parse(value)
-    token = tonumber(token)
-    if number > token then
+-- majority had it. A call may extend many locks, so this converts no number that it need not.
+local match, LOCK_BEHIND_ID = string.match, '^[^:]*:(%d+):(%d+):(%d*):(.*)$'
+local function lengthen(key, value, id, ttl_ms, cap, token)
+    local number, extensions, from, owner = match(value, LOCK_BEHIND_ID, #id + 2)
+    if not number then
+        error(FOREIGN, 0)
+    end
+    local same = number == token
+    extensions = extensions + 1
+    if not same and tonumber(number) > tonumber(token) then
         return from == '' and labelled(SUPERSEDED, owner) or UNCOUNTED
     elseif from ~= '' and not counts(from) then
         return UNCOUNTED
-    elseif extensions >= tonumber(cap) then
+    elseif extensions > cap then
         return EXHAUSTED
     end
-    local lock = compose(id .. '.*', number, extensions + 1, from, owner)
-    ttl_ms = lasts_ms(owner, ttl_ms)
-    if not (marker[12] and keeps_leases()) then
-        expire_later(key, value, lock, ttl_ms)
-    elseif left_ms(key) < 0 then
+    local left, lasts = left_ms(key), lasts_ms(owner, ttl_ms)
+    if left < 0 then
         error(ENDLESS, 0)
-    else
-        call('PAWL.KEEP', key, lock, math.max(left_ms(key), ttl_ms))
     end
-    return labelled(number == token and extensions + 1 or BELOW, owner)
+    put(key, format('%s.*:%s:%d:%s:%s', id, number, extensions, from, owner),
+        left > lasts and left or lasts)
+    return labelled(same and extensions or BELOW, owner)
 end
 
 -- What to say where the lock is not this id's. A tombstone may stand for its lock, so it says nothing.
@@ -87,25 +81,37 @@ local function lacks(value, slot, token)
     return value and TAKEN or FREE
 end
 
--- Never brings back a lock that is gone.
-local function extend(key, id, token, ttl_ms, cap, slot)
+-- Never brings back a lock that is gone. TTL and cap are numbers.
+local function extend_one(key, id, ttl_ms, cap, token, slot)
     local value = lock_at(key)
     local reply
     if begins(value, id, ID) then
-        reply = lengthen(key, value, id, token, ttl_ms, cap)
+        reply = lengthen(key, value, id, ttl_ms, cap, token)
     else
         reply = lacks(value, slot, token)
     end
     return unless_broken(reply, key, id, token)
 end
 
+-- A holder may extend many locks in one call. What their extensions share is said once.
+local shared_id, shared_ttl_ms, shared_cap
+local function extend(key, id, ttl_ms, cap, token, slot)
+    shared_id, shared_ttl_ms, shared_cap = id, tonumber(ttl_ms), tonumber(cap)
+    return extend_one(key, id, shared_ttl_ms, shared_cap, token, slot)
+end
+
+local function extend_also(key, token, slot)
+    return extend_one(key, shared_id, shared_ttl_ms, shared_cap, token, slot)
+end
+
 -- The same for a master that lacks the lock, in a round that found it elsewhere. Where nothing was
 -- counted since, it is locked under the tag of the round. The counter is raised first: where it cannot
 -- be, no lock may stand that a later extension counts.
-local function join(key, tag, token, ttl_ms, cap, slot, extensions, owner)
+local function join(key, tag, ttl_ms, cap, token, slot, extensions, owner)
     local value, id = lock_at(key), id_of(tag)
     if begins(value, id, ID) then
-        return unless_broken(lengthen(key, value, id, token, ttl_ms, cap), key, id, token)
+        local reply = lengthen(key, value, id, tonumber(ttl_ms), tonumber(cap), token)
+        return unless_broken(reply, key, id, token)
     end
     local reply = lacks(value, slot, token)
     if reply ~= FREE then
@@ -116,4 +122,4 @@ local function join(key, tag, token, ttl_ms, cap, slot, extensions, owner)
     return labelled(tonumber(extensions), owner)
 end
 
-handlers.E, handlers.J = extend, join
+handlers.E, handlers.A, handlers.J = extend, extend_also, join

@@ -1,4 +1,5 @@
-/* The meaning of a script call's reply, on replies as they come over the wire. */
+/* A script call of several extensions; and the meaning of a reply, on replies as they come over the
+ * wire. */
 #include "storage/redis/batch.h"
 #include "tests/lib/case.h"
 #include "tests/unit/storage/redis/wire.h"
@@ -9,6 +10,56 @@
 #define A "aaaaaaaaaaaaaaaaaaaaaa"
 
 static struct storage_reply_text text;
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+static void add_extension(struct storage_batch_writer *writer, struct storage_batch *batch,
+                          const char *id, uint32_t ttl_ms, int64_t token)
+{
+    static struct storage_request encoded;
+    const struct fence_request request = {.kind = FENCE_REQUEST_EXTEND,
+                                          .resource = "r",
+                                          .lock_id = id,
+                                          .owner = "",
+                                          .token = token,
+                                          .ttl_ms = ttl_ms,
+                                          .extensions = 9,
+                                          .slot = 7};
+    storage_request_encode(&request, &encoded);
+    storage_batch_add(writer, batch, &encoded);
+}
+
+static void extension_that_follows_one_with_its_terms_leaves_them_out(void **state)
+{
+#define TERM(len, text) "$" #len "\r\n" text "\r\n"
+#define ALL(id, ttl)    TERM(1, "E") TERM(22, id) TERM(5, ttl) TERM(1, "9")
+#define OTHER           "bbbbbbbbbbbbbbbbbbbbbb"
+    static const char arguments[] = ALL(A, "30000") TERM(1, "1") TERM(1, "7") TERM(1, "A")
+        TERM(1, "2") TERM(1, "7") TERM(1, "A") TERM(1, "3") TERM(1, "7") ALL(OTHER, "30000")
+            TERM(1, "4") TERM(1, "7") ALL(OTHER, "20000") TERM(1, "5") TERM(1, "7");
+    static struct storage_batch batch;
+    struct storage_batch_writer writer;
+    const struct storage_batch_terms terms = {
+        .sha = A, .view = "10", .fleet_id = "fleet", .member = 1};
+    size_t len = 0;
+    assert_int_equal(storage_batch_writer_init(&writer), 0);
+    add_extension(&writer, &batch, A, 30000, 1);
+    add_extension(&writer, &batch, A, 30000, 2);
+    add_extension(&writer, &batch, A, 30000, 3);
+    add_extension(&writer, &batch, OTHER, 30000, 4);
+    add_extension(&writer, &batch, OTHER, 20000, 5);
+    const char *command = storage_batch_command(&writer, &batch, &terms, &len);
+    assert_true(len > sizeof(arguments));
+    assert_memory_equal(command + len - (sizeof(arguments) - 1), arguments, sizeof(arguments) - 1);
+    assert_memory_equal(command, "*36\r\n",
+                        5); /* 3 of the command, 6 keys, 3 terms, 24 arguments */
+    add_extension(&writer, &batch, OTHER, 20000, 6); /* the first of another call */
+    command = storage_batch_command(&writer, &batch, &terms, &len);
+    assert_non_null(strstr(command, ALL(OTHER, "20000")));
+    storage_batch_writer_fini(&writer);
+}
+
+/* ---- the reply ------------------------------------------------------------------------------- */
 
 /* The answer @wire to the only request of a call. */
 static struct fence_reply read_one(enum fence_request_kind kind, const char *answer)
@@ -220,6 +271,7 @@ static void call_without_a_reply_is_lost_in_each_request(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(extension_that_follows_one_with_its_terms_leaves_them_out),
     cmocka_unit_test(reply_that_is_taken_has_all_that_was_in_it),
     cmocka_unit_test(error_that_is_taken_keeps_its_text),
     cmocka_unit_test(lock_is_its_id_its_number_and_its_owner),

@@ -72,7 +72,7 @@ static int start(void **state)
 static void tombstone_is_not_extended_released_confirmed_or_taken_back(void **state)
 {
     put("~:0:0:0:");
-    assert_int_equal(answer("E " A " 9 30000 1000 7"), UNCOUNTED);
+    assert_int_equal(answer("E " A " 30000 1000 9 7"), UNCOUNTED);
     assert_int_equal(answer("R " A), UNCOUNTED);
     assert_int_equal(answer("C " A ".1 7 9 a"), NO);
     assert_int_equal(answer("C " A ".1 7 9 x"), NO);
@@ -88,7 +88,7 @@ static void tombstone_does_not_obey_who_calls_itself_one(void **state)
 {
     put("~:0:0:0:");
     assert_int_equal(answer("R ~"), UNCOUNTED);
-    assert_int_equal(answer("E ~ 9 30000 1000 7"), UNCOUNTED);
+    assert_int_equal(answer("E ~ 30000 1000 9 7"), UNCOUNTED);
     assert_lock("~:0:0:0:");
 }
 
@@ -104,10 +104,10 @@ static void imported_lock_is_extended_where_a_majority_had_it(void **state)
         snprintf(value, sizeof(value), A ".1:7:2:%u:me", rows[i].from);
         put(value);
         if (rows[i].counts) {
-            expect_extended("E " A " 7 5000 1000 7");
+            expect_extended("E " A " 5000 1000 7 7");
             snprintf(value, sizeof(value), A ".*:7:3:%u:me", rows[i].from);
         } else {
-            assert_int_equal(answer("E " A " 7 5000 1000 7"), UNCOUNTED);
+            assert_int_equal(answer("E " A " 5000 1000 7 7"), UNCOUNTED);
         }
         assert_lock(value);
     }
@@ -149,10 +149,10 @@ static void imported_lock_gets_its_expiry_when_it_is_confirmed(void **state)
 
 static void imported_lock_gets_its_expiry_when_it_is_extended(void **state)
 {
-    expect_expiry_of("E " A " 7 10 1000 7", A ".*:7:3:5:me"); /* for less than it has */
-    expect_expiry_of("E " B " 7 10 1000 7", A ".1:7:2:5:me");
-    expect_expiry_of("J " A ".2 7 10 1000 7 1 me", A ".*:7:3:5:me");
-    expect_expiry_of("J " B ".2 7 10 1000 7 1 me", A ".1:7:2:5:me");
+    expect_expiry_of("E " A " 10 1000 7 7", A ".*:7:3:5:me"); /* for less than it has */
+    expect_expiry_of("E " B " 10 1000 7 7", A ".1:7:2:5:me");
+    expect_expiry_of("J " A ".2 10 1000 7 7 1 me", A ".*:7:3:5:me");
+    expect_expiry_of("J " B ".2 10 1000 7 7 1 me", A ".1:7:2:5:me");
 }
 
 static void imported_lock_gets_its_expiry_when_it_is_released_by_another(void **state)
@@ -175,10 +175,10 @@ static void imported_lock_gets_its_expiry_when_it_is_shown(void **state)
 static void imported_lock_without_an_expiry_is_extended(void **state)
 {
     import(script_now_ms() + 1000, "005@" A ".1:7:2::me");
-    expect_extended("E " A " 7 5000 1000 7");
+    expect_extended("E " A " 5000 1000 7 7");
     assert_lock(A ".*:7:3:5:me");
     import(script_now_ms() + 1000, "005@" A ".1:7:2::me");
-    expect_extended("J " A ".2 7 5000 1000 7 1 me");
+    expect_extended("J " A ".2 5000 1000 7 7 1 me");
     assert_lock(A ".*:7:3:5:me");
 }
 
@@ -209,7 +209,7 @@ static void imported_lock_whose_time_is_over_is_free(void **state)
     static const char *const requests[] = {
         "C " A ".1 7 9 x",
         "H 1 a " A ".1 7 9",
-        "E " A " 7 30000 1000 7",
+        "E " A " 30000 1000 7 7",
         "R " A,
         "U " A ".1",
         "V 1 " A ".1",

@@ -106,21 +106,24 @@ struct fence_request chance_request(struct chance *chance)
     const bool groups = (kind == FENCE_REQUEST_TAKE || kind == FENCE_REQUEST_CONFIRM ||
                          kind == FENCE_REQUEST_UNDO) &&
                         is_one_in(chance, 4);
+    const bool alike = kind == FENCE_REQUEST_EXTEND && is_one_in(chance, 2); /* STORAGE_ALSO */
     if (groups)
         make_group(chance, name);
     struct fence_request request = {
         .kind = kind,
         .resource = names[name],
-        .lock_id = ids[chance_below(chance, IDS)],
+        .lock_id = ids[alike ? 0 : chance_below(chance, IDS)],
         .owner = owners[chance_below(chance, sizeof(owners) / sizeof(owners[0]))],
         .attempt = attempts[chance_below(chance, ATTEMPTS)],
         .token = some_token(chance),
-        .ttl_ms = CHANCE_TTL_MS * (1 + chance_below(chance, 2)),
+        .ttl_ms = CHANCE_TTL_MS * (alike ? 1 : 1 + chance_below(chance, 2)),
         .idempotent = is_one_in(chance, 3),
         .slot = slots[name],
         .group = groups ? &chance->group : NULL,
     };
     draw_by_kind(chance, &request);
+    if (alike)
+        request.extend.extensions_max = 4;
     return request;
 }
 

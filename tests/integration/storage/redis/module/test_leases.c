@@ -280,7 +280,7 @@ static void marker_tells_who_keeps_the_leases(void **state)
 
 static void lock_that_a_script_takes_outlives_a_leap(void **state)
 {
-    static const char *const words[] = {"T " TAG " 7 60000 -", "E " ID " 1 60000 9 7",
+    static const char *const words[] = {"T " TAG " 7 60000 -", "E " ID " 60000 9 1 7",
                                         "F " ID ".0000000000000009 7 60000 - a 0"};
     assert_false(does(*state, "I"));
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
