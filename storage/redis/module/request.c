@@ -236,7 +236,7 @@ static bool read_confirm_group(struct storage_module_reader *reader,
 
 static bool next_terms(struct storage_module_reader *reader, struct fence_request *request)
 {
-    return next_ttl(reader, request) && next_u32(reader, 0, UINT32_MAX, &request->extensions);
+    return next_ttl(reader, request) && next_u32(reader, 0, UINT32_MAX, &request->extend.extensions_max);
 }
 
 static bool next_grant(struct storage_module_reader *reader, struct fence_request *request)

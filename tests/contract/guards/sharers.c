@@ -1,6 +1,6 @@
 #include "tests/contract/guards/sharers.h"
 
-#include "tests/contract/guards/leases.h"
+#include "api/client/pawl.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
 
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 enum {
-    TTL_MS = 100,
+    TTL_MS = 200,
+    LOCK_WAIT_MS = 2000,
     WORK_MAX_MS = 10,
     SLEEP_MIN_MS = TTL_MS + 20, /* past its lease, ... */
     SLEEP_MAX_MS = TTL_MS + 200,
@@ -22,14 +23,16 @@ enum {
 struct sharer {
     const struct sharers_config *config;
     struct sharers_tally *tally;
-    struct leases *const *leases; /* the leases of each pair */
     pthread_t thread;
     unsigned seed;
     bool writes;
+    pawl_client *client;
     struct guard_connection *connection;
     unsigned pair;
     int64_t token;
 };
+
+static const char *const pair_names[SHARERS_PAIRS] = {"pairs/0", "pairs/1"};
 
 /* A transaction of a sharer: what it calls the guard for, and what it does. */
 struct step {
@@ -63,11 +66,10 @@ static void pause_at_random(struct sharer *sharer)
 
 static enum guard_outcome judge(struct sharer *sharer, enum guard_call call)
 {
-    char resource[32];
     if (!sharer->config->guarded)
         return GUARD_DONE;
-    snprintf(resource, sizeof(resource), "pairs/%u", sharer->pair);
-    return sharer->config->server->kind->judge(sharer->connection, call, resource, sharer->token);
+    return sharer->config->server->kind->judge(sharer->connection, call, pair_names[sharer->pair],
+                                               sharer->token);
 }
 
 static enum guard_outcome act(struct sharer *sharer, const struct step *step)
@@ -153,49 +155,57 @@ static void read_both(struct sharer *sharer)
 static void take_turn(struct sharer *sharer)
 {
     sharer->pair = below(sharer, SHARERS_PAIRS);
-    struct leases *leases = sharer->leases[sharer->pair];
-    sharer->token = leases_take(leases, sharer->writes, sharer->config->until_ms);
-    if (sharer->token == 0)
+    const struct pawl_request request = {.names = &pair_names[sharer->pair],
+                                         .name_count = 1,
+                                         .mode = sharer->writes ? PAWL_WRITE : PAWL_READ,
+                                         .ttl_ms = TTL_MS,
+                                         .wait_ms = LOCK_WAIT_MS};
+    pawl_lock *lock = NULL;
+    if (pawl_acquire(sharer->client, &request, &lock) != 0) {
+        sharer->tally->ungranted++;
         return;
+    }
+    sharer->token = pawl_lock_token(lock, 0);
     pause_at_random(sharer);
     if (sharer->writes)
         write_both(sharer);
     else
         read_both(sharer);
-    leases_release(leases, sharer->token);
+    (void)pawl_release(sharer->client, lock, NULL); /* it may have ended long ago */
+    pawl_lock_free(lock);
 }
 
 static void *share_until_over(void *arg)
 {
     struct sharer *sharer = arg;
     const struct guard_kind *kind = sharer->config->server->kind;
+    const unsigned home = sharer->seed % SHARERS_SERVICES;
+    const struct pawl_options options = {.servers = &sharer->config->urls[home], .server_count = 1};
+    assert_int_equal(pawl_client_new(&options, &sharer->client), 0);
     sharer->connection = guard_connect(sharer->config->server, kind->isolations[0]);
     while (!is_over(sharer))
         take_turn(sharer);
     kind->close(sharer->connection);
+    pawl_client_free(sharer->client);
     return NULL;
 }
 
 void sharers_run(const struct sharers_config *config, struct sharers_tally *tally)
 {
     static struct sharer sharers[SHARERS_READERS_MAX + SHARERS_WRITERS_MAX];
-    struct leases *leases[SHARERS_PAIRS];
     const unsigned count = config->readers + config->writers;
     assert_in_range(config->readers, 1, SHARERS_READERS_MAX);
     assert_in_range(config->writers, 1, SHARERS_WRITERS_MAX);
-    for (unsigned i = 0; i < SHARERS_PAIRS; i++)
-        leases[i] = leases_new(TTL_MS);
     for (unsigned i = 0; i < count; i++) {
         sharers[i] = (struct sharer){.config = config,
                                      .tally = tally,
-                                     .leases = leases,
                                      .seed = (unsigned)wait_now_ms() + i,
                                      .writes = i < config->writers};
         assert_int_equal(pthread_create(&sharers[i].thread, NULL, share_until_over, &sharers[i]),
                          0);
     }
+    while (wait_now_ms() < config->until_ms)
+        config->meanwhile(config->context);
     for (unsigned i = 0; i < count; i++)
         assert_int_equal(pthread_join(sharers[i].thread, NULL), 0);
-    for (unsigned i = 0; i < SHARERS_PAIRS; i++)
-        leases_free(leases[i]);
 }
