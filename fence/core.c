@@ -424,6 +424,9 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
                                                .resource = event->released.resource});
         core_released(core, event->released.resource, event->released.lock_id);
         break;
+    case FENCE_EVENT_PLACE:
+        core_place_told(core, &event->place);
+        break;
     case FENCE_EVENT_REPLY:
         on_reply_event(core, event->master, &event->reply);
         break;

@@ -55,6 +55,10 @@ struct storage_master_events {
      * from that holder. Somebody waited for it. Some of these get lost. NULL: not of interest. */
     void (*released)(void *context, const char *lock_id, const char *resource);
 
+    /* A server of the fleet told of a waiter that left its queue. Some of these get lost. NULL: not
+     * of interest. */
+    void (*place)(void *context, const struct fence_place *place);
+
     /* The same for a step of a rejoin. NULL: none is ever asked for. */
     void (*rejoin)(void *context, unsigned i, const struct fence_rejoin_reply *reply);
 };
@@ -81,6 +85,7 @@ struct storage_master_ops {
     void (*flush)(struct storage_master *master);
     void (*reset)(struct storage_master *master);
     void (*rejoin)(struct storage_master *master, const struct fence_rejoin_request *request);
+    void (*place)(struct storage_master *master, const struct fence_place *place);
     void (*handshake)(struct storage_master *master);
     void (*restamp)(struct storage_master *master, const struct fence_facts *facts);
     int (*scan)(struct storage_master *master, const struct fence_scan *scan,
@@ -152,6 +157,14 @@ static inline void storage_master_rejoin(struct storage_master *master,
                                          const struct fence_rejoin_request *request)
 {
     master->ops->rejoin(master, request);
+}
+
+/* Tells @place to all servers that use the master, this one too, if it can: nothing waits for that.
+ * Same precondition. */
+static inline void storage_master_place(struct storage_master *master,
+                                        const struct fence_place *place)
+{
+    master->ops->place(master, place);
 }
 
 /* Shakes hands again on the same connection: something about this master has changed. Same

@@ -101,6 +101,7 @@ static void act_on_one(struct story_world *world, unsigned i, const struct fence
     case FENCE_EFFECT_RESET:
         story_link_reset(world, i);
         break;
+    case FENCE_EFFECT_PLACE: /* there is one pawld */
     case FENCE_EFFECT_ANSWER:
         break;
     }

@@ -132,9 +132,12 @@ uint64_t core_next_look_us(struct fence_core *core, struct call *call)
 
 /* ---- standing -------------------------------------------------------------------------------- */
 
+/* A rank is this much above the time at which its waiter came. */
+#define WAIT_MAX_US (FENCE_WAITED_MAX_MS * UINT64_C(1000))
+
 static uint64_t next_rank(struct fence_core *core)
 {
-    const uint64_t by_time = core->now_us + FENCE_WAITED_MAX_MS * UINT64_C(1000);
+    const uint64_t by_time = core->now_us + WAIT_MAX_US;
     core->ranks = fence_max(core->ranks + 1, by_time);
     return core->ranks;
 }
@@ -311,7 +314,7 @@ void core_step_out(struct fence_core *core, struct call *call)
     assert(!core_wants_seat(call));
     struct core_wait_queue *queue = queue_of(core, call);
     if (call->acquire.place != FENCE_NOBODY)
-        core_kept_places_leave(&core->kept, call->acquire.place, true, core->now_us);
+        (void)core_kept_places_leave(&core->kept, call->acquire.place, true, core->now_us);
     call->acquire.place = FENCE_NOBODY;
     core_kept_places_bound(&core->kept, core_waiters_max(core) - core->waiting);
     queue->askers -= !call->wait_until_us;
@@ -340,6 +343,30 @@ static void leave_wait_queue(struct fence_core *core, struct call *call)
         step_forward(core, &core->calls[successor]);
 }
 
+/* The client may ask another server of the fleet next. */
+static void tell_place(struct fence_core *core, const struct call *call, uint64_t rank,
+                       int64_t ticket)
+{
+    const uint64_t fresh = core->now_us + WAIT_MAX_US;
+    struct fence_effect *effect = core_add_effect(core, FENCE_EFFECT_PLACE);
+    effect->masters = fence_fleet_active(&core->fleet);
+    effect->place = (struct fence_place){.resource = call->resource,
+                                         .lock_id = call->lock_id,
+                                         .owner = call->owner,
+                                         .ticket = ticket,
+                                         .waited_us = fresh > rank ? fresh - rank : 0};
+}
+
+static void leave_place(struct fence_core *core, const struct call *call, bool granted)
+{
+    const uint32_t place = call->acquire.place;
+    const uint64_t rank = core_kept_places_rank(&core->kept, place);
+    const int64_t ticket =
+        core_kept_places_ticket(&core->kept, place, fence_max_signed(core_ticket(core, call), 0));
+    if (core_kept_places_leave(&core->kept, place, granted, core->now_us) && ticket > 0)
+        tell_place(core, call, rank, ticket);
+}
+
 void core_leave(struct fence_core *core, struct call *call, bool granted)
 {
     assert(call->kind == FENCE_CALL_ACQUIRE);
@@ -348,11 +375,8 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
     core_clients_remove(&core->clients, core_index(core, call));
     if (granted)
         core->granted_place = call->acquire.place;
-    if (call->acquire.place != FENCE_NOBODY) {
-        (void)core_kept_places_ticket(&core->kept, call->acquire.place,
-                                      fence_max_signed(core_ticket(core, call), 0));
-        core_kept_places_leave(&core->kept, call->acquire.place, granted, core->now_us);
-    }
+    if (call->acquire.place != FENCE_NOBODY)
+        leave_place(core, call, granted);
     if (call->group == FENCE_NOBODY) {
         leave_wait_queue(core, call);
         return;
@@ -362,6 +386,43 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
 }
 
 /* ---- being told ------------------------------------------------------------------------------ */
+
+/* @call, which came before the word of its place, moves forward. The first in a queue need not, and
+ * asks at once: the masters learn its ticket. Of a call for seats the turns stay as they are. */
+static void move_forward(struct fence_core *core, struct call *call, const struct fence_place *told)
+{
+    const uint32_t me = core_index(core, call);
+    if (call->acquire.ticket > told->ticket)
+        call->acquire.ticket = told->ticket;
+    if (call->state == CALL_PAUSING && !core_stands_behind(core, call))
+        core_wake_at(core, call, core->now_us);
+    if (call->state != CALL_QUEUED || core_wants_seat(call) || !core_stands_behind(core, call))
+        return;
+    (void)!core_wait_queues_leave(&core->queues, me);
+    (void)core_wait_queues_join(&core->queues, me, call->resource,
+                                core_kept_places_rank(&core->kept, call->acquire.place));
+    if (!core_stands_behind(core, call))
+        step_forward(core, call);
+}
+
+void core_place_told(struct fence_core *core, const struct fence_place *told)
+{
+    const struct core_place_owner owner = {told->resource, told->lock_id, told->owner};
+    const uint64_t rank = core->now_us + WAIT_MAX_US - fence_min(told->waited_us, WAIT_MAX_US);
+    const uint32_t room = core_waiters_max(core) - core->waiting;
+    const struct core_wait_queue *queue = core_queue_for(core, told->resource);
+    if (room == 0)
+        return;
+    const uint32_t place =
+        core_kept_places_told(&core->kept, &owner, rank, told->ticket, core->now_us, room);
+    uint32_t who = queue && place != FENCE_NOBODY ? queue->last : FENCE_NOBODY;
+    for (unsigned looked = 0; looked < FENCE_RETRIES_LOOKED_AT && who != FENCE_NOBODY; looked++) {
+        struct call *call = &core->calls[who];
+        who = core_wait_queues_before(&core->queues, who);
+        if (call->acquire.place == place)
+            move_forward(core, call, told);
+    }
+}
 
 /* @asker: FENCE_NOBODY, where no call asks for it. */
 static void wake_on_release(struct fence_core *core, uint32_t asker, struct core_holder_hint *seen,

@@ -63,6 +63,9 @@ int64_t core_ticket(const struct fence_core *core, const struct call *call);
 /* @call learnt that a holder of its resource has @number. */
 void core_learn_number(struct fence_core *core, const struct call *call, int64_t number);
 
+/* A server of the fleet tells of a waiter that left. */
+void core_place_told(struct fence_core *core, const struct fence_place *told);
+
 /* The holder with @lock_id released @resource. */
 void core_released(struct fence_core *core, const char *resource, const char *lock_id);
 

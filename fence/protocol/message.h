@@ -195,6 +195,16 @@ struct fence_taken {
     uint32_t masters; /* the set of masters that may hold it */
 };
 
+/* The place of a waiter that left its queue without a grant. Servers of a fleet tell it to each
+ * other through the masters. Borrowed for the call. It is about order alone, and may be lost. */
+struct fence_place {
+    const char *resource;
+    const char *lock_id; /* the client's own */
+    const char *owner;   /* its key counts (fence/protocol/owner.h) */
+    int64_t ticket;      /* fence/master/next.h */
+    uint64_t waited_us;  /* since the waiter came first */
+};
+
 /* ---- between the core and masters ------------------------------------------------------------ */
 
 /* Replaces a lock id: the lock has no holder, and ends with its time

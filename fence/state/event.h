@@ -36,6 +36,7 @@ enum fence_event_kind {
     FENCE_EVENT_DECLINED, /* the client of the grant in the last answer has gone. @declined is
                              undone by its attempt. So a later grant under the same lock id stays */
     FENCE_EVENT_RELEASED, /* somebody released the lock of @released that calls wait for */
+    FENCE_EVENT_PLACE,    /* a server of the fleet, perhaps this one, told @place */
     FENCE_EVENT_LAGGED,   /* this process did not run for @lag_us, until now. It could not ask and
                            * not hear, so that is no silence of masters */
     FENCE_EVENT_TICK,     /* time went by: send one when fence_core_deadline() has come */
@@ -54,6 +55,7 @@ struct fence_event {
             const char *resource;
             const char *lock_id; /* lock id of the call that gave it up */
         } released;
+        struct fence_place place;
         struct fence_reply reply;
         struct fence_facts facts;
         struct {
@@ -74,6 +76,7 @@ enum fence_effect_kind {
                              * marker and both are still those in its facts; then do a new handshake
                              */
     FENCE_EFFECT_HANDSHAKE, /* a new handshake with each of @masters on the same connection */
+    FENCE_EFFECT_PLACE,     /* have each of @masters tell @place to all servers, if it can */
     FENCE_EFFECT_RESET,     /* close the connection to each of @masters and open it again, with
                              * backoff. A FENCE_EVENT_DOWN for it is not needed: the core knows */
 };
@@ -85,6 +88,7 @@ struct fence_effect {
         struct fence_request request;
         struct fence_answer answer;
         struct fence_rejoin_request rejoin;
+        struct fence_place place;
     };
 };
 

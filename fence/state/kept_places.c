@@ -1,6 +1,7 @@
 #include "fence/state/kept_places.h"
 
 #include "fence/base/keyed.h"
+#include "fence/base/minmax.h"
 #include "fence/protocol/limits.h"
 #include "fence/protocol/owner.h"
 
@@ -124,22 +125,33 @@ static uint32_t find_kept(struct core_kept_places *kept, const struct core_kept_
     return at;
 }
 
-uint32_t core_kept_places_come(struct core_kept_places *kept, const struct core_place_owner *owner,
-                               uint64_t rank, uint64_t now_us, uint32_t away_max)
+static struct core_kept_place make_place(const struct core_kept_places *kept,
+                                         const struct core_place_owner *owner, uint64_t rank)
 {
-    const struct core_kept_place fresh = {
+    return (struct core_kept_place){
         .lock = hash_lock(kept, owner->resource, owner->lock_id),
         .key = hash_key(kept, owner->owner),
         .rank = rank,
     };
+}
+
+static uint32_t add(struct core_kept_places *kept, const struct core_kept_place *fresh)
+{
+    const uint32_t at = fence_pool_take(&kept->pool);
+    assert(at != FENCE_POOL_NONE);
+    kept->places[at] = *fresh;
+    fence_table_add(&kept->table, fresh->lock, at);
+    return at;
+}
+
+uint32_t core_kept_places_come(struct core_kept_places *kept, const struct core_place_owner *owner,
+                               uint64_t rank, uint64_t now_us, uint32_t away_max)
+{
+    const struct core_kept_place fresh = make_place(kept, owner, rank);
     uint32_t at = find_kept(kept, &fresh, now_us);
     core_kept_places_bound(kept, away_max);
-    if (at == FENCE_NOBODY) {
-        at = fence_pool_take(&kept->pool);
-        assert(at != FENCE_POOL_NONE);
-        kept->places[at] = fresh;
-        fence_table_add(&kept->table, fresh.lock, at);
-    }
+    if (at == FENCE_NOBODY)
+        at = add(kept, &fresh);
     struct core_kept_place *place = &kept->places[at];
     if (place->granted) { /* and another waiter of it is still there */
         place->granted = false;
@@ -159,15 +171,38 @@ int64_t core_kept_places_ticket(struct core_kept_places *kept, uint32_t place, i
     return of->ticket;
 }
 
-void core_kept_places_leave(struct core_kept_places *kept, uint32_t place, bool granted,
+bool core_kept_places_leave(struct core_kept_places *kept, uint32_t place, bool granted,
                             uint64_t now_us)
 {
     struct core_kept_place *left = &kept->places[place];
     assert(left->present > 0);
     left->granted |= granted;
-    if (--left->present == 0)
+    const bool is_kept = --left->present == 0 && !left->granted;
+    if (left->present == 0)
         go_away(kept, place, now_us);
     drop_expired(kept, now_us);
+    return is_kept;
+}
+
+uint32_t core_kept_places_told(struct core_kept_places *kept, const struct core_place_owner *owner,
+                               uint64_t rank, int64_t ticket, uint64_t now_us, uint32_t away_max)
+{
+    assert(ticket > 0 && away_max > 0);
+    struct core_kept_place fresh = make_place(kept, owner, rank);
+    const uint32_t at = find(kept, fresh.lock, fresh.key);
+    if (at == FENCE_NOBODY) {
+        fresh.ticket = ticket;
+        core_kept_places_bound(kept, away_max - 1);
+        go_away(kept, add(kept, &fresh), now_us);
+        return FENCE_NOBODY;
+    }
+    struct core_kept_place *place = &kept->places[at];
+    if (place->granted)
+        return FENCE_NOBODY;
+    place->rank = fence_min(place->rank, rank);
+    if (place->ticket == 0 || place->ticket > ticket)
+        place->ticket = ticket;
+    return place->present > 0 ? at : FENCE_NOBODY;
 }
 
 void core_kept_places_declined(struct core_kept_places *kept, uint32_t place, const char *resource,

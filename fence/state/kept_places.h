@@ -3,6 +3,9 @@
  * for the other servers, are kept for FENCE_PLACE_KEPT_US. A call that comes within that time, for
  * the same resource, with the same lock id and the same key, stands where the waiter stood.
  *
+ * The server tells the place to the other servers of its fleet, so the call may come to another
+ * one. Its waiter may come there before the word does. Then it moves forward in the queue.
+ *
  * A kept place is a rank and no member of a queue, so no call waits for a waiter that is away.
  * Places are bounded with the waiters: where both together exceed the bound, the place that was
  * left first is dropped. A grant ends a place: any caller that comes again after it goes to the
@@ -69,9 +72,16 @@ static inline uint64_t core_kept_places_rank(const struct core_kept_places *kept
 /* The ticket that @place has; it gets @ticket if it has none. Returns it; 0: none is known. */
 int64_t core_kept_places_ticket(struct core_kept_places *kept, uint32_t place, int64_t ticket);
 
-/* A waiter of @place leaves its queue, @granted its lock or not. */
-void core_kept_places_leave(struct core_kept_places *kept, uint32_t place, bool granted,
+/* A waiter of @place leaves its queue, @granted its lock or not. True: the place is kept for it
+ * from now on. */
+bool core_kept_places_leave(struct core_kept_places *kept, uint32_t place, bool granted,
                             uint64_t now_us);
+
+/* Another server tells that a waiter of @owner left, with @rank and @ticket: its place is kept
+ * here, too. Returns the place if its waiter has come here already, else FENCE_NOBODY. A place
+ * never moves back. @away_max, at least 1, as for core_kept_places_come(). */
+uint32_t core_kept_places_told(struct core_kept_places *kept, const struct core_place_owner *owner,
+                               uint64_t rank, int64_t ticket, uint64_t now_us, uint32_t away_max);
 
 /* The client of the latest grant had gone, and its lock, @lock_id of @resource, is undone.
  * @place, which its waiter left, is kept as if nothing had been granted. */

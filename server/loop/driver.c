@@ -85,6 +85,13 @@ static void reset(struct server_driver *driver, uint32_t masters)
             storage_master_reset(driver->masters[i]);
 }
 
+static void pass_place_on(struct server_driver *driver, const struct fence_effect *effect)
+{
+    for (unsigned i = 0; i < driver->config.addresses.n; i++)
+        if (effect->masters >> i & 1)
+            storage_master_place(driver->masters[i], &effect->place);
+}
+
 static void answer_client(struct server_driver *driver, const struct fence_answer *answer)
 {
     if (!driver->calling) /* calls that are refused at once are no burst of waiting clients */
@@ -109,6 +116,9 @@ static void act(struct server_driver *driver, const struct fence_effect *effect)
         break;
     case FENCE_EFFECT_RESTAMP:
         restamp(driver, effect->masters);
+        break;
+    case FENCE_EFFECT_PLACE:
+        pass_place_on(driver, effect);
         break;
     case FENCE_EFFECT_RESET:
         reset(driver, effect->masters);
@@ -233,6 +243,13 @@ static void on_released(void *context, const char *lock_id, const char *resource
         .kind = FENCE_EVENT_RELEASED,
         .released = {.resource = resource, .lock_id = lock_id},
     };
+    refresh_clock(context);
+    step(context, &event);
+}
+
+static void on_place(void *context, const struct fence_place *place)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_PLACE, .place = *place};
     refresh_clock(context);
     step(context, &event);
 }
@@ -447,6 +464,7 @@ static int new_masters(struct server_driver *driver)
         .batch = on_batch,
         .reply = on_master_reply,
         .released = on_released,
+        .place = on_place,
         .rejoin = on_rejoin,
     };
     server_audit_init(&driver->audit, driver->config.addresses.n, driver->config.tells_audit);

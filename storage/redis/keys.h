@@ -46,7 +46,8 @@
 #define STORAGE_LOCK_KEY FENCE_LOCK_KEY
 
 /* Before a resource: there while somebody waits for its lock; its value is the lowest ticket. The
- * release of that lock removes it, and publishes "<lock id>:<resource>" on the channel. The second
+ * release of that lock removes it, and publishes "<lock id>:<resource>" on the channel. Of a waiter
+ * that left, a server publishes ":<waited us>:<ticket>:<lock id>:<key id>:<resource>". The second
  * key is there while there may be any of the first. The third key is there while the free lock is
  * kept for the ticket in it (fence/master/next.h). */
 #define STORAGE_WAIT_KEY         "pawl:wait:"

@@ -11,6 +11,7 @@
 #include "storage/redis/session.h"
 #include "storage/redis/subscribe.h"
 #include "storage/redis/sweep.h"
+#include "storage/redis/tell.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -200,7 +201,7 @@ static void redis_reset(struct storage_master *base)
     storage_connection_reset(&redis_of(base)->connection);
 }
 
-/* Earlier requests are sent before each of the next three. */
+/* Earlier requests are sent before a step of a rejoin, a handshake and a restamp. */
 
 static void redis_rejoin(struct storage_master *base, const struct fence_rejoin_request *request)
 {
@@ -208,6 +209,12 @@ static void redis_rejoin(struct storage_master *base, const struct fence_rejoin_
     assert(master->connection.link == STORAGE_LINK_READY);
     storage_outbox_seal(&master->outbox);
     storage_rejoin_send(&master->session, request);
+}
+
+static void redis_place(struct storage_master *base, const struct fence_place *place)
+{
+    assert(redis_of(base)->connection.link == STORAGE_LINK_READY);
+    storage_tell_place(&redis_of(base)->session, place);
 }
 
 static void redis_handshake(struct storage_master *base)
@@ -281,6 +288,7 @@ static const struct storage_master_ops redis_ops = {
     .flush = redis_flush,
     .reset = redis_reset,
     .rejoin = redis_rejoin,
+    .place = redis_place,
     .handshake = redis_handshake,
     .restamp = redis_restamp,
     .scan = redis_scan,

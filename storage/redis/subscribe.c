@@ -1,5 +1,8 @@
 #include "storage/redis/subscribe.h"
 
+#include "fence/protocol/decimal.h"
+#include "fence/protocol/name.h"
+#include "fence/protocol/owner.h"
 #include "storage/redis/auth.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/tls.h"
@@ -13,6 +16,51 @@
 static struct storage_listener *listener_of(const redisAsyncContext *context)
 {
     return context->data;
+}
+
+/* The words before the resource, which may have a ':' itself. */
+enum {
+    WAITED,
+    TICKET,
+    LOCK_ID,
+    KEY_ID,
+    PLACE_WORDS,
+    WORD_MAX = FENCE_LOCK_ID_MAX > FENCE_KEY_ID_MAX ? FENCE_LOCK_ID_MAX : FENCE_KEY_ID_MAX,
+};
+
+static bool read_word(const char *word, uint64_t most, uint64_t *ret_number)
+{
+    return fence_decimal_read(word, strlen(word), most, ret_number);
+}
+
+/* "<waited us>:<ticket>:<lock id>:<key id>:<resource>"; anything else was not written by Pawl. */
+static void hear_place(const struct storage_listener *listener, const char *payload)
+{
+    const struct storage_master_events *events = listener->session->events;
+    char words[PLACE_WORDS][WORD_MAX + 1], owner[WORD_MAX + 2] = "";
+    uint64_t waited_us = 0, ticket = 0;
+    for (unsigned w = 0; w < PLACE_WORDS; w++) {
+        const size_t len = strcspn(payload, ":");
+        if (len > WORD_MAX || payload[len] == '\0')
+            return;
+        memcpy(words[w], payload, len);
+        words[w][len] = '\0';
+        payload += len + 1;
+    }
+    const size_t key_len = strlen(words[KEY_ID]);
+    if (!read_word(words[WAITED], UINT64_MAX, &waited_us) ||
+        !read_word(words[TICKET], FENCE_TOKEN_MAX, &ticket) || ticket == 0 ||
+        !fence_lock_id_valid(words[LOCK_ID], strlen(words[LOCK_ID])) ||
+        (key_len > 0 && !fence_key_id_valid(words[KEY_ID], key_len)) ||
+        !fence_resource_valid(payload, strlen(payload)))
+        return;
+    if (key_len > 0)
+        (void)snprintf(owner, sizeof(owner), "%c%s", FENCE_OWNER_SEPARATOR, words[KEY_ID]);
+    events->place(events->context, &(struct fence_place){.resource = payload,
+                                                         .lock_id = words[LOCK_ID],
+                                                         .owner = owner,
+                                                         .ticket = (int64_t)ticket,
+                                                         .waited_us = waited_us});
 }
 
 /* "<lock id>:<resource>"; anything else was not written by Pawl. */
@@ -31,13 +79,22 @@ static void tell_released(const struct storage_listener *listener, const char *p
     events->released(events->context, lock_id, resource);
 }
 
+/* No lock id is empty. */
+static void tell_message(const struct storage_listener *listener, const char *payload)
+{
+    if (payload[0] != ':')
+        tell_released(listener, payload);
+    else if (listener->session->events->place)
+        hear_place(listener, payload + 1);
+}
+
 static void on_published(redisAsyncContext *context, void *data, void *unused)
 {
     const redisReply *reply = data;
     (void)unused;
     if (listener_of(context) && reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
         reply->element[2]->type == REDIS_REPLY_STRING)
-        tell_released(listener_of(context), reply->element[2]->str);
+        tell_message(listener_of(context), reply->element[2]->str);
 }
 
 static void on_listener_connected(const redisAsyncContext *context, int status)

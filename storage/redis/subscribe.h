@@ -1,6 +1,7 @@
 /* A second connection to a master, for what it publishes: which locks were released that somebody
- * waits for. It comes and goes with the first, and is opened again with a later probe if it ends. A
- * message may be lost with it, so waiters also ask the masters now and then. */
+ * waits for, and which waiters left. It comes and goes with the first, and is opened again with a
+ * later probe if it ends. A message may be lost with it, so waiters also ask the masters now and
+ * then. */
 #ifndef STORAGE_REDIS_SUBSCRIBE_H
 #define STORAGE_REDIS_SUBSCRIBE_H
 

@@ -1,9 +1,11 @@
 #include "storage/redis/tell.h"
 
+#include "fence/protocol/owner.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/tell.lua.h"
 
 #include <assert.h>
+#include <inttypes.h>
 
 bool storage_tell(const struct storage_session *session)
 {
@@ -17,4 +19,14 @@ bool storage_tell(const struct storage_session *session)
     return redisAsyncCommand(session->connection->context, NULL, NULL, "EVAL %s 1 %s %s %u %s",
                              storage_redis_lua_tell, STORAGE_FLEET_KEY, fleet->fleet_id,
                              session->index + 1, positions) == REDIS_OK;
+}
+
+void storage_tell_place(const struct storage_session *session, const struct fence_place *place)
+{
+    char label[FENCE_OWNER_MAX + 1];
+    const char *key_id = fence_owner_split(place->owner, label);
+    (void)!redisAsyncCommand(
+        session->connection->context, NULL, NULL,
+        "PUBLISH " STORAGE_RELEASED_CHANNEL " :%" PRIu64 ":%" PRId64 ":%s:%s:%s", place->waited_us,
+        place->ticket, place->lock_id, key_id, place->resource);
 }

@@ -1,4 +1,5 @@
-/* Tells a Redis the positions of all members that its owner knows (storage/redis/lua/tell.lua). */
+/* Tells a Redis the positions of all members that its owner knows (storage/redis/lua/tell.lua), and
+ * the servers that listen there the places of waiters (storage/redis/subscribe.h). */
 #ifndef STORAGE_REDIS_TELL_H
 #define STORAGE_REDIS_TELL_H
 
@@ -7,5 +8,8 @@
 /* Sends it; nothing waits for the answer. False: out of memory. Nothing is sent where no fleet is
  * known yet. */
 bool storage_tell(const struct storage_session *session);
+
+/* Publishes @place. Nothing waits for that, and it may fail. */
+void storage_tell_place(const struct storage_session *session, const struct fence_place *place);
 
 #endif

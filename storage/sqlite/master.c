@@ -504,6 +504,13 @@ static void begin_handshake(struct storage_sqlite_master *master)
     master->link = LINK_HANDSHAKE;
 }
 
+/* No other server uses the file. */
+static void sqlite_place(struct storage_master *base, const struct fence_place *place)
+{
+    (void)base;
+    (void)place;
+}
+
 static void sqlite_handshake(struct storage_master *base)
 {
     begin_handshake(sqlite_of(base));
@@ -577,6 +584,7 @@ static const struct storage_master_ops sqlite_ops = {
     .flush = sqlite_flush,
     .reset = sqlite_reset,
     .rejoin = sqlite_rejoin,
+    .place = sqlite_place,
     .handshake = sqlite_handshake,
     .restamp = sqlite_restamp,
     .scan = sqlite_scan,

@@ -23,26 +23,34 @@ enum {
     NOTICE_MS = 100, /* until all have noticed that pawld is gone */
     LINE_TIMEOUT_MS = 5000,
     END_TIMEOUT_MS = 20000,
+    MOVES = 4,
     TEXT_BYTES = 512,
 };
 
-static struct pawl_service pawld;
+static struct pawl_service pawld, other;
 
 static int start(void **state)
 {
     fleet_start(3, REDIS_VOLATILE);
     pawld = pawld_start_new(fleet);
+    other = pawld_start(fleet, NULL);
+    pawl_wait_ready(other);
     return 0;
 }
 
-/* Waiter @i asks for @resource. */
-static struct http *ask(const char *resource, int i, unsigned wait_ms)
+/* Waiter @i asks for @resource at the pawld on @port. */
+static struct http *ask_at(uint16_t port, const char *resource, int i, unsigned wait_ms)
 {
     char path[TEXT_BYTES], body[TEXT_BYTES];
     snprintf(path, sizeof(path), "/v1/locks/%s", resource);
     snprintf(body, sizeof(body), "{\"wait_ms\": %u, \"lock_id\": \"own-lock-id-of-waiter-%03d\"}",
              wait_ms, i);
-    return call_begin(pawld.port, "POST", path, body);
+    return call_begin(port, "POST", path, body);
+}
+
+static struct http *ask(const char *resource, int i, unsigned wait_ms)
+{
+    return ask_at(pawld.port, resource, i, wait_ms);
 }
 
 /* The same, and it stands in the line, which is @length long then. */
@@ -105,6 +113,50 @@ static void waiter_that_is_away_delays_nobody_and_keeps_its_place(void **state)
     call_give_back(pawld.port, "away", &holder);
 }
 
+/* The same at the pawld on @port, for long. */
+static struct http *ask_in_line_at(uint16_t port, const char *resource, int i, int64_t length)
+{
+    struct http *http = ask_at(port, resource, i, LONG_WAIT_MS);
+    assert_true(line_becomes(port, resource, length, LINE_TIMEOUT_MS));
+    return http;
+}
+
+/* Waiter @i leaves, and asks the other pawld: at once, which may be before the word of its place,
+ * or after a moment. */
+static struct http *move(struct http *http, const char *resource, int i, bool at_once,
+                         int64_t length)
+{
+    http_close(http);
+    if (!at_once)
+        wait_ms(NOTICE_MS);
+    return ask_in_line_at(other.port, resource, i, length);
+}
+
+/* @holder releases @resource, and waiter @i is next. */
+static struct grant hand_on(const char *resource, const struct grant *holder, struct http *http,
+                            int i)
+{
+    call_give_back(pawld.port, resource, holder);
+    return granted(http, i);
+}
+
+/* All came during one grant. */
+static void waiter_that_asks_another_pawld_stands_before_those_that_came_later(void **state)
+{
+    for (int i = 0; i < MOVES * 3; i += 3) { /* a lock id serves once */
+        struct grant holder = call_grant(pawld.port, "moved", "{\"ttl_ms\": 60000}");
+        struct http *first = ask_in_line("moved", i, LONG_WAIT_MS, 1);
+        struct http *second = ask_in_line_at(other.port, "moved", i + 1, 1);
+        struct http *third = ask_in_line_at(other.port, "moved", i + 2, 2);
+        first = move(first, "moved", i, i % 2 == 0, 3);
+        wait_ms(NOTICE_MS);
+        holder = hand_on("moved", &holder, first, i);
+        holder = hand_on("moved", &holder, second, i + 1);
+        holder = hand_on("moved", &holder, third, i + 2);
+        call_give_back(pawld.port, "moved", &holder);
+    }
+}
+
 /* pawl with a command that notes that client @i had the lock. */
 static struct process *start_client(const char *pawl, const char *notes, int i)
 {
@@ -157,6 +209,7 @@ static void clients_of_a_restarted_pawld_are_served_in_the_order_in_which_they_c
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(waiters_that_ask_anew_are_served_in_the_order_in_which_they_came),
     cmocka_unit_test(waiter_that_is_away_delays_nobody_and_keeps_its_place),
+    cmocka_unit_test(waiter_that_asks_another_pawld_stands_before_those_that_came_later),
     cmocka_unit_test(clients_of_a_restarted_pawld_are_served_in_the_order_in_which_they_came),
 };
 

@@ -10,6 +10,8 @@
 enum {
     TOKENS = 4, /* that an extend may name */
     VALUES = 4, /* values in a counter that a call may take, and none */
+    TICKETS = 8,
+    WAITED_MAX_US = 4000000,
 };
 
 /* Per mille. */
@@ -18,6 +20,7 @@ enum {
     AGAIN = 330,
     WAITS = 500,
     SEVERAL = 250,
+    PLACES = 500, /* of what is heard from other servers */
 };
 
 /* Few, so that they meet. */
@@ -146,11 +149,19 @@ void calls_leave(struct play *play)
 
 void calls_hear(struct play *play)
 {
+    const char *resource = resources[play_below(play, RESOURCES)];
     struct fence_event event = {
         .kind = FENCE_EVENT_RELEASED,
-        .released = {.resource = resources[play_below(play, RESOURCES)],
-                     .lock_id = calls_some_lock_id(play)},
+        .released = {.resource = resource, .lock_id = calls_some_lock_id(play)},
     };
+    if (play_chance(play, PLACES)) {
+        event.kind = FENCE_EVENT_PLACE;
+        event.place = (struct fence_place){.resource = resource,
+                                           .lock_id = calls_some_lock_id(play),
+                                           .owner = "",
+                                           .ticket = 1 + play_below(play, TICKETS),
+                                           .waited_us = play_below(play, WAITED_MAX_US)};
+    }
     play->stats.words++;
     play_step(play, &event);
 }

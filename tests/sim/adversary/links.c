@@ -80,10 +80,9 @@ static void send_rejoin(struct play *play, unsigned i, const struct fence_rejoin
 void link_act(struct play *play, unsigned i, const struct fence_effect *effect)
 {
     static const char *const names[] = {
-        [FENCE_EFFECT_SEND] = "a request",
-        [FENCE_EFFECT_REJOIN] = "a step of a rejoin",
-        [FENCE_EFFECT_RESTAMP] = "a restamp",
-        [FENCE_EFFECT_HANDSHAKE] = "a handshake",
+        [FENCE_EFFECT_SEND] = "a request",    [FENCE_EFFECT_REJOIN] = "a step of a rejoin",
+        [FENCE_EFFECT_RESTAMP] = "a restamp", [FENCE_EFFECT_HANDSHAKE] = "a handshake",
+        [FENCE_EFFECT_PLACE] = "a place",
     };
     struct link *link = &play->links[i];
     if (effect->kind == FENCE_EFFECT_RESET) {
@@ -101,6 +100,8 @@ void link_act(struct play *play, unsigned i, const struct fence_effect *effect)
     }
     if (effect->kind == FENCE_EFFECT_SEND) {
         send(play, i, &effect->request);
+    } else if (effect->kind == FENCE_EFFECT_PLACE) {
+        return; /* it may be lost: calls.c makes others */
     } else if (effect->kind == FENCE_EFFECT_REJOIN) {
         send_rejoin(play, i, &effect->rejoin);
     } else {

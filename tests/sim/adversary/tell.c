@@ -70,6 +70,11 @@ void tell_event(FILE *to, const struct fence_event *event)
     case FENCE_EVENT_RELEASED:
         fprintf(to, "%s gave up %s\n", event->released.lock_id, event->released.resource);
         break;
+    case FENCE_EVENT_PLACE:
+        fprintf(to, "%s left the queue of %s with ticket %" PRId64 ", after %" PRIu64 " us\n",
+                event->place.lock_id, event->place.resource, event->place.ticket,
+                event->place.waited_us);
+        break;
     case FENCE_EVENT_LAGGED:
         fprintf(to, "%" PRIu64 " us are no silence\n", event->lag_us);
         break;
@@ -104,6 +109,9 @@ void tell_effect(FILE *to, const struct fence_effect *effect)
         break;
     case FENCE_EFFECT_HANDSHAKE:
         fprintf(to, "shake hands\n");
+        break;
+    case FENCE_EFFECT_PLACE:
+        fprintf(to, "%s left the queue of %s\n", effect->place.lock_id, effect->place.resource);
         break;
     case FENCE_EFFECT_RESET:
         fprintf(to, "reset\n");

@@ -238,6 +238,7 @@ static void act_on_master(struct sim_world *world, unsigned s, unsigned m,
         world->stats.connections_reset++;
         sim_link_reset(world, s, m);
         break;
+    case FENCE_EFFECT_PLACE: /* order alone, and it may be lost */
     case FENCE_EFFECT_ANSWER:
         break;
     }

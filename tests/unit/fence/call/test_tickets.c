@@ -1,6 +1,8 @@
 /* The tickets of waiters, which order them between servers (fence/master/next.h). */
 #include "tests/unit/fence/core_fixture.h"
 
+#define OWN_ID "own-lock-id-of-the-waiter"
+
 enum {
     WAIT_MS = 5000,
     HELD_MS = 20 * 1000,
@@ -68,7 +70,7 @@ static void each_of_a_line_has_the_number_that_was_known_as_it_came(void **state
 static void own_id(struct core_fixture *f, uint64_t client)
 {
     struct fence_call call = core_call_of(FENCE_CALL_ACQUIRE, client);
-    call.lock_id = "own-lock-id-of-the-waiter";
+    call.lock_id = OWN_ID;
     call.idempotent = true;
     call.wait_ms = WAIT_MS;
     core_call(f, call);
@@ -88,6 +90,93 @@ static void waiter_that_asks_again_has_its_ticket(void **state)
     assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->take.ticket, 34);
 }
 
+static void tell_place(struct core_fixture *f, int64_t ticket, uint64_t waited_us)
+{
+    core_give(f, (struct fence_event){.kind = FENCE_EVENT_PLACE,
+                                      .place = {.resource = CORE_RESOURCE,
+                                                .lock_id = OWN_ID,
+                                                .owner = "",
+                                                .ticket = ticket,
+                                                .waited_us = waited_us}});
+}
+
+static void waiter_that_leaves_is_told_to_the_other_servers(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    own_id(f, 1);
+    meet(f, 34);
+    core_later_us(f, 1500);
+    core_client_left(f, 1);
+    assert_int_equal(core_effect(f, FENCE_EFFECT_PLACE), 7);
+    for (unsigned e = 0; e < f->effects.count; e++) {
+        const struct fence_effect *effect = &f->effects.items[e];
+        if (effect->kind != FENCE_EFFECT_PLACE)
+            continue;
+        assert_string_equal(effect->place.resource, CORE_RESOURCE);
+        assert_string_equal(effect->place.lock_id, OWN_ID);
+        assert_int_equal(effect->place.ticket, 34);
+        assert_int_equal(effect->place.waited_us, 1500);
+    }
+}
+
+static void waiter_without_a_place_is_not_told(void **state)
+{
+    struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
+    meet(f, 34);
+    core_client_left(f, 1);
+    assert_int_equal(core_effect(f, FENCE_EFFECT_PLACE), 0);
+    own_id(f, 2);
+    core_grant(f, 35);
+    assert_int_equal(core_effect(f, FENCE_EFFECT_PLACE), 0);
+}
+
+static void waiter_that_another_server_told_has_its_ticket(void **state)
+{
+    struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
+    meet(f, 40);
+    tell_place(f, 34, 20 * 1000);
+    own_id(f, 3); /* and asks at once, as the first */
+    assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, OWN_ID);
+    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->ticket, 34);
+}
+
+static void place_that_another_server_told_ends(void **state)
+{
+    struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
+    meet(f, 40);
+    tell_place(f, 34, 20 * 1000);
+    core_later_us(f, FENCE_PLACE_KEPT_US);
+    own_id(f, 3);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0); /* it stands at the end */
+}
+
+static void waiter_that_came_before_the_word_moves_forward(void **state)
+{
+    struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
+    meet(f, 40);
+    core_acquire(f, 2, WAIT_MS);
+    own_id(f, 3);
+    tell_place(f, 34, 20 * 1000);
+    assert_int_equal(ticket_at_release(f, CORE_OTHER_HOLDER), 34);
+    assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, OWN_ID);
+}
+
+/* A word moves no waiter back, and no waiter before those that came before it. */
+static void word_that_is_late_changes_nothing(void **state)
+{
+    struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
+    meet(f, 40);
+    core_later_us(f, 1000);
+    own_id(f, 3);
+    core_later_us(f, 1000);
+    core_acquire(f, 4, WAIT_MS);
+    tell_place(f, 39, 1500);
+    tell_place(f, 50, 0);
+    (void)ticket_at_release(f, CORE_OTHER_HOLDER);
+    core_grant(f, 41);
+    assert_int_equal(ticket_at_release(f, core_lock_id(1)), 39);
+}
+
 static void ticket_ends_with_the_grant(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -96,7 +185,7 @@ static void ticket_ends_with_the_grant(void **state)
     core_acquire(f, 2, WAIT_MS);
     (void)ticket_at_release(f, CORE_OTHER_HOLDER);
     core_grant(f, 35);
-    (void)ticket_at_release(f, "own-lock-id-of-the-waiter");
+    (void)ticket_at_release(f, OWN_ID);
     meet(f, 36);
     own_id(f, 3);
     (void)ticket_at_release(f, CORE_OTHER_HOLDER);
@@ -163,6 +252,12 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(waiter_has_the_highest_number_that_it_met_first),
     CORE_CASE(each_of_a_line_has_the_number_that_was_known_as_it_came),
     CORE_CASE(waiter_that_asks_again_has_its_ticket),
+    CORE_CASE(waiter_that_leaves_is_told_to_the_other_servers),
+    CORE_CASE(waiter_without_a_place_is_not_told),
+    CORE_CASE(waiter_that_another_server_told_has_its_ticket),
+    CORE_CASE(place_that_another_server_told_ends),
+    CORE_CASE(waiter_that_came_before_the_word_moves_forward),
+    CORE_CASE(word_that_is_late_changes_nothing),
     CORE_CASE(ticket_ends_with_the_grant),
     CORE_CASE(call_that_does_not_wait_tells_no_ticket),
     CORE_CASE(waiter_for_a_seat_has_no_ticket),
