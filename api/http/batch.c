@@ -21,6 +21,7 @@ struct call {
     struct api_request *request;
     char keep_ms[API_DIGITS_MAX]; /* keep_ms of its query; "": none */
     bool force;                   /* the same */
+    bool covers;                  /* the same: a part of a writer */
     unsigned status;              /* status, if @answer is the body */
     char retry[API_DIGITS_MAX];   /* and its Retry-After; "": it has none */
     char *answer;                 /* as it stands in the body; NULL: none yet, or memory is out */
@@ -228,6 +229,11 @@ bool api_request_is_part(const struct api_request *request)
     return request->within != NULL && request->within->finish != NULL;
 }
 
+bool api_request_covers(const struct api_request *request)
+{
+    return request->within != NULL && ((const struct call *)api_request_exchange(request))->covers;
+}
+
 static void give_header(struct api_headers *headers, enum api_header header, const char *value)
 {
     if (value != NULL)
@@ -259,6 +265,7 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
         return FENCE_ENOMEM;
     slot->batch = batch;
     slot->force = call->force;
+    slot->covers = call->covers;
     if (call->keep_ms != NULL)
         (void)snprintf(slot->keep_ms, sizeof(slot->keep_ms), "%s", call->keep_ms);
     slot->request =

@@ -26,6 +26,7 @@ struct api_batch_call {
     const char *path;    /* as in a request line, without a query */
     const char *keep_ms; /* a parameter of its query, */
     bool force;          /* and the other one that a call can have */
+    bool covers;         /* it releases a lock of a writer, and other calls release the rest */
     const char *lock_id; /* the header Lock-Id, */
     const char *token;   /* Fencing-Token, */
     const char *match;   /* and If-Match */

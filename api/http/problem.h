@@ -36,6 +36,9 @@
       "Delete the key of this lock on the masters that refused: Pawl did not write it.")           \
     X(API_PROBLEM_NO_EXPIRY, FENCE_EENDLESS, 409, "no-expiry", "The lock has no expiry",           \
       "The key of this lock lost its expiry. Set an expiry, or delete the key.")                   \
+    X(API_PROBLEM_WRITERS_SEAT, FENCE_EWRITERS, 409, "writers-seat", "A writer holds this seat",   \
+      "A writer holds all seats of this name, and releases them together: send DELETE to "         \
+      "/v1/rwlocks/{name} without a seat.")                                                        \
     X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up", "The counter is used up", \
       "The counter of this name has reached 2^53 - 1. Use another name.")                          \
     X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \

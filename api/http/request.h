@@ -86,6 +86,9 @@ bool api_request_is_batched(const struct api_request *request);
  * release. Only the whole counts for rates, events and the audit log. */
 bool api_request_is_part(const struct api_request *request);
 
+/* Reports whether it releases a lock of a writer, and the rest is released with it. */
+bool api_request_covers(const struct api_request *request);
+
 /* The id that the client gave its request, and what it follows: see api/http/trace.h. "" where it
  * gave none, or none that is well-formed. An answer gives the id back. */
 const char *api_request_id(const struct api_request *request);

@@ -95,11 +95,48 @@ void api_lock_path(const char *lock, char ret_path[static API_LOCK_PATH_MAX + 1]
                    *seat != '\0' ? "%23" : "", *seat != '\0' ? seat + 1 : "");
 }
 
+static bool is_of_seats(const char *lock)
+{
+    return strchr(lock, '#') != NULL;
+}
+
+/* Reports whether both are seats, or the gate, of one name. */
+static bool are_of_one(const char *lock, const char *other)
+{
+    const size_t len = strcspn(lock, "#") + 1;
+    return is_of_seats(lock) && strncmp(lock, other, len) == 0;
+}
+
+static bool names(const struct held_locks *held, const char *lock)
+{
+    for (unsigned k = 0; k < held->names; k++)
+        if (strcmp(held->name[k], lock) == 0)
+            return true;
+    return false;
+}
+
+/* Reports whether the call names the gate and each of the @readers seats of the name of @lock. */
+static bool names_whole_writer(const struct held_locks *held, const char *lock, unsigned readers)
+{
+    char other[FENCE_RESOURCE_MAX + 1];
+    if (!is_of_seats(lock) || readers == 0)
+        return false;
+    memcpy(other, lock, strlen(lock) + 1);
+    fence_gate_write(other);
+    bool all = names(held, other);
+    for (unsigned seat = 0; seat < readers && all; seat++) {
+        fence_seat_write(other, seat);
+        all = names(held, other);
+    }
+    return all;
+}
+
 /* @alike: what all calls have. FENCE_ENOMEM. */
 static int add_calls(struct api_batch *batch, const struct held_locks *held,
-                     const struct api_batch_call *alike)
+                     const struct api_batch_call *alike, unsigned readers)
 {
     int result = 0;
+    bool whole = false;
     for (unsigned k = 0; k < held->names && result == 0; k++) {
         char path[API_LOCK_PATH_MAX + 1];
         char token[API_DIGITS_MAX];
@@ -110,16 +147,20 @@ static int add_calls(struct api_batch *batch, const struct held_locks *held,
         struct api_batch_call call = *alike;
         call.path = path;
         call.token = has_token ? token : NULL;
+        if (k == 0 || !are_of_one(held->name[k], held->name[k - 1]))
+            whole = names_whole_writer(held, held->name[k], readers);
+        call.covers = whole;
         result = api_batch_add(batch, &call);
     }
     return result;
 }
 
-static void run_calls(struct api_request *request, const struct held_locks *held,
-                      const struct api_batch_call *alike)
+static void run_calls(struct api_request *request, const struct api_backend *backend,
+                      const struct held_locks *held, const struct api_batch_call *alike)
 {
     struct api_batch *batch = NULL;
-    if (api_batch_new(request, &batch) == 0 && add_calls(batch, held, alike) == 0) {
+    if (api_batch_new(request, &batch) == 0 &&
+        add_calls(batch, held, alike, backend->fleet->readers) == 0) {
         api_batch_run(batch);
         return;
     }
@@ -129,7 +170,6 @@ static void run_calls(struct api_request *request, const struct held_locks *held
 
 static void extend_several(struct api_request *request, void *context)
 {
-    (void)context;
     struct held_locks held;
     const char *lock_id = NULL;
     char body[TTL_BODY_MAX] = "";
@@ -138,14 +178,13 @@ static void extend_several(struct api_request *request, void *context)
         return;
     if (ttl_ms != 0)
         (void)snprintf(body, sizeof(body), "{\"ttl_ms\":%lld}", (long long)ttl_ms);
-    run_calls(request, &held,
+    run_calls(request, context, &held,
               &(struct api_batch_call){
                   .method = "PATCH", .lock_id = lock_id, .body = ttl_ms != 0 ? body : NULL});
 }
 
 static void release_several(struct api_request *request, void *context)
 {
-    (void)context;
     struct held_locks held;
     const char *lock_id = NULL;
     char keep[API_DIGITS_MAX];
@@ -154,12 +193,12 @@ static void release_several(struct api_request *request, void *context)
         read_locks(request, false, &held, &keep_ms) != 0)
         return;
     (void)api_digits(keep_ms, keep);
-    run_calls(request, &held,
+    run_calls(request, context, &held,
               &(struct api_batch_call){
                   .method = "DELETE", .lock_id = lock_id, .keep_ms = keep_ms > 0 ? keep : NULL});
 }
 
-struct api_routes api_group_routes(void)
+struct api_routes api_group_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
         {API_PATCH, "/v1/locks", extend_several, API_TAKES_BODY, API_RIGHT_LOCK, "extend_several",
@@ -167,5 +206,5 @@ struct api_routes api_group_routes(void)
         {API_DELETE, "/v1/locks", release_several, API_TAKES_BODY, API_RIGHT_LOCK,
          "release_several", API_COSTLY_EVEN_LEFT},
     };
-    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), NULL};
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

@@ -6,6 +6,7 @@
 #define API_V1_GROUP_H
 
 #include "api/http/route.h"
+#include "api/v1/backend.h"
 #include "fence/protocol/limits.h"
 
 enum {
@@ -16,6 +17,6 @@ enum {
 void api_lock_path(const char *lock, char ret_path[static API_LOCK_PATH_MAX + 1]);
 
 /* The routes. */
-struct api_routes api_group_routes(void);
+struct api_routes api_group_routes(struct api_backend *backend);
 
 #endif

@@ -384,6 +384,7 @@ static void release(struct api_request *request, const struct api_backend *backe
         .client = api_request_client(request),
         .owner = "",
         .keep_ms = keep_ms,
+        .covers = api_request_covers(request),
     };
     if (api_input_lock(request, 0, &call.resource) != 0 || refuse_condition(request) ||
         api_input_lock_id(request, &call.lock_id) != 0 || check_token(request) != 0)

@@ -380,7 +380,8 @@ static void release_shared(struct api_request *request, void *context)
         backend->call(backend->context, &call);
         return;
     }
-    const struct api_batch_call each = {.method = "DELETE", .lock_id = call.lock_id};
+    const struct api_batch_call each = {
+        .method = "DELETE", .lock_id = call.lock_id, .covers = true};
     call_for_writer(request, backend, name, &each, finish_release);
 }
 

@@ -80,6 +80,7 @@ void core_gate_release(struct fence_core *core, const char *resource, const char
     const struct fence_request request = {
         .kind = FENCE_REQUEST_RELEASE,
         .resource = gate_name(core, resource),
+        .release.covers = true,
         .lock_id = lock_id,
         .owner = "",
     };

@@ -13,7 +13,7 @@ static void ask_to_release(struct fence_core *core, const struct call *call, uin
     const struct fence_request request = {
         .kind = FENCE_REQUEST_RELEASE,
         .token = call->token,
-        .release.keep_ms = call->keep_ms,
+        .release = {.keep_ms = call->keep_ms, .covers = call->covers},
     };
     if (set)
         core_ask(core, call, set, &request);

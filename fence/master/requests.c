@@ -6,6 +6,7 @@
 #include "fence/master/lock.h"
 #include "fence/master/next.h"
 #include "fence/master/take.h"
+#include "fence/protocol/owner.h"
 
 #include <assert.h>
 
@@ -91,6 +92,10 @@ static void release_lock(struct fence_turn *turn, const struct fence_request *re
     if (!fence_stored_lock_is_ids(&lock, request)) {
         answer->reply.kind =
             fence_stored_lock_is_tombstone(&lock) ? FENCE_REPLY_UNCOUNTED : FENCE_REPLY_NO;
+        return;
+    }
+    if (fence_owner_writes(lock.owner) && !request->release.covers) {
+        answer->reply.kind = FENCE_REPLY_WRITERS;
         return;
     }
     answer->reply.kind = FENCE_REPLY_YES;

@@ -33,7 +33,8 @@
     X(FENCE_EMISCOUNTED, -22, "the counter of the tokens is no number that Pawl wrote")            \
     X(FENCE_ECOUNTERS, -23, "as many named counters are kept as the service allows")               \
     X(FENCE_EBROKEN, -24, "an operator broke the lock")                                            \
-    X(FENCE_EMISMATCH, -25, "another grant than the one with this token holds the lock")
+    X(FENCE_EMISMATCH, -25, "another grant than the one with this token holds the lock")           \
+    X(FENCE_EWRITERS, -26, "a writer holds the seat together with all others")
 
 enum fence_error {
     FENCE_OK = 0,

@@ -54,6 +54,7 @@ const char *fence_reply_name(enum fence_reply_kind kind)
         [FENCE_REPLY_ENDLESS] = "endless",
         [FENCE_REPLY_SPENT] = "spent",
         [FENCE_REPLY_MISCOUNTED] = "miscounted",
+        [FENCE_REPLY_WRITERS] = "of a writer",
         [FENCE_REPLY_FULL] = "full",
         [FENCE_REPLY_REFUSED] = "refused",
         [FENCE_REPLY_LOST] = "lost",

@@ -67,7 +67,7 @@ struct fence_call {
     bool idempotent;  /* acquire: @lock_id is the client's own, and this may be a retry. A lock that
                        * is there under it counts as acquired */
     bool covers;      /* break: @token is a writer's, and @resource one of its locks: a number up to
-                       * @token is of the grant */
+                       * @token is of the grant. Release: all locks of the writer are released */
     int64_t token;    /* extend, break, watch: the grant's token. Watch: FENCE_WATCH_FREE waits
                        * until the lock is held */
     uint32_t ttl_ms;  /* acquire, extend */
@@ -222,7 +222,8 @@ enum fence_request_kind {
     FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
     FENCE_REQUEST_JOIN,    /* the same; and lock where it is free and the counter <= token, under
                             * @attempt, with the token as the number, and raise the counter to it */
-    FENCE_REQUEST_RELEASE, /* delete where the id matches, or keep it closed for @keep_ms */
+    FENCE_REQUEST_RELEASE, /* delete where the id matches, or keep it closed for @keep_ms. A lock of
+                            * a writer only with @covers */
     FENCE_REQUEST_UNDO,    /* delete where id and attempt match, of a group each that does: the
                             * clean-up of a failed attempt */
     FENCE_REQUEST_INSPECT, /* read */
@@ -282,6 +283,9 @@ struct fence_request {
             /* The lock stays closed for so long, or for what it has left if that is less, under
              * FENCE_KEPT_ID, and the counter is raised above its number. 0: the lock is deleted. */
             uint32_t keep_ms;
+
+            /* All locks of a writer are released, not one seat alone. */
+            bool covers;
         } release;
         struct {
             uint32_t values;    /* to take; 0 only reads, and raises to @hint */
@@ -319,6 +323,7 @@ enum fence_reply_kind {
                         * number is above it */
     FENCE_REPLY_MISCOUNTED, /* TAKE, EXTEND, JOIN, COUNT, BREAK, RELEASE with @keep_ms: nothing was
                              * done: the counter is no number of Pawl's */
+    FENCE_REPLY_WRITERS,    /* RELEASE: nothing was done: a writer has it, with the other seats */
     FENCE_REPLY_FULL,       /* COUNT: nothing was done: @names_max counters are there, not this */
     FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
     FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */

@@ -1,6 +1,6 @@
 /* Obstacles: what keeps masters that answer from a lock, and does not go away by itself. These are
- * keys and counters that somebody wrote by hand, a counter that came to its end, and a bound on
- * their number. */
+ * keys and counters that somebody wrote by hand, a counter that came to its end, a bound on
+ * their number, and a writer's seat that is to be released alone. */
 #ifndef FENCE_ROUND_OBSTACLES_H
 #define FENCE_ROUND_OBSTACLES_H
 
@@ -12,6 +12,7 @@ enum fence_obstacle {
     FENCE_OBSTACLE_ENDLESS,    /* FENCE_EENDLESS */
     FENCE_OBSTACLE_SPENT,      /* FENCE_ESPENT */
     FENCE_OBSTACLE_MISCOUNTED, /* FENCE_EMISCOUNTED */
+    FENCE_OBSTACLE_WRITERS,    /* FENCE_EWRITERS */
     FENCE_OBSTACLE_FULL,       /* FENCE_ECOUNTERS */
     FENCE_OBSTACLES,
 };

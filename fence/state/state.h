@@ -179,7 +179,7 @@ struct call {
     uint64_t wait_until_us; /* acquire, watch; 0: it does not wait */
     uint32_t group;         /* acquire: of several, in core->groups; FENCE_NOBODY: of one */
     bool idempotent;        /* the lock id is the client's own; may be a retry */
-    bool covers;            /* break: the token covers all numbers up to it */
+    bool covers;            /* of fence_call */
     bool waited;            /* acquire: it stood behind another, or paused */
     unsigned tries;         /* attempts or rounds that began */
     unsigned unbacked;      /* refusals of a valid view, after each of which it restarted */

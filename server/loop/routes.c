@@ -25,7 +25,7 @@ void server_routes(struct api_backend *backend, struct api_routes ret_routes[sta
     ret_routes[4] = api_metrics_routes(backend);
     ret_routes[5] = api_openapi_routes();
     ret_routes[6] = api_batch_routes();
-    ret_routes[7] = api_group_routes();
+    ret_routes[7] = api_group_routes(backend);
     ret_routes[8] = api_rwlocks_routes(backend);
     ret_routes[9] = api_events_routes(backend);
     ret_routes[10] = api_page_routes(&api_page_status);

@@ -355,7 +355,7 @@ static void read_error(const redisReply *answer, const struct storage_expected *
     } signs[] = {
         {"PAWLFOREIGN ", FENCE_REPLY_FOREIGN}, {"PAWLENDLESS ", FENCE_REPLY_ENDLESS},
         {"PAWLSPENT ", FENCE_REPLY_SPENT},     {"PAWLMISCOUNTED ", FENCE_REPLY_MISCOUNTED},
-        {"PAWLFULL ", FENCE_REPLY_FULL},
+        {"PAWLFULL ", FENCE_REPLY_FULL},       {"PAWLWRITERS ", FENCE_REPLY_WRITERS},
     };
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         size_t len = strlen(signs[i].sign);

@@ -174,8 +174,9 @@ static void add_extend(struct storage_request *encoded, const struct fence_reque
 
 static void add_release(struct storage_request *encoded, const struct fence_request *request)
 {
+    static const char *const letters[][2] = {{"R", "S"}, {"L", "M"}}; /* the second with @covers */
     const bool keeps = request->release.keep_ms > 0;
-    add_text(encoded, keeps ? "L" : "R");
+    add_text(encoded, letters[keeps][request->release.covers]);
     add_text(encoded, request->lock_id);
     if (!keeps)
         return;

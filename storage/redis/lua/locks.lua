@@ -22,7 +22,7 @@ local floor = marker[9] -- below it no counter counts: set after a majority lost
 -- What Pawl did not write, and what has come to its end. An error of a request is one of these, and
 -- names the index of the lock in a group. Other errors are in Redis' own words.
 local FOREIGN, ENDLESS, SPENT, MISCOUNTED = 'PAWLFOREIGN', 'PAWLENDLESS', 'PAWLSPENT', 'PAWLMISCOUNTED'
-local FULL = 'PAWLFULL'
+local FULL, WRITERS = 'PAWLFULL', 'PAWLWRITERS'
 local index -- of the lock in hand, counted from 0
 
 -- Rarely used functions are defined on first use. A definition costs as much as a short command.
@@ -152,12 +152,16 @@ end
 
 -- 2: the lock was extended, joined, found by a retry or imported. More masters may have it than its
 -- attempt asked.
+local WRITER = '\29' -- in the owner of each lock of a writer, and in no label
+
 local function release(key, id)
     local value = lock_at(key)
     if not value then
         return 0
     elseif not begins(value, id, ID) then
         return rare().not_released(value)
+    elseif find(value, WRITER, 1, true) then
+        return rare().release_of_writer(key, id, value)
     end
     drop(key, id)
     return find(value, '^[^:*]+:%d+:0::', #id + 2) and 1 or 2

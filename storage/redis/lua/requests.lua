@@ -21,7 +21,7 @@ end
 local usual = {T = take_plain, N = take_hinted, R = release}
 
 -- How many arguments follow a letter. A group has as many locks as its first argument says (rare/).
-local ARGUMENTS = {T = 4, N = 5, F = 6, W = 7, C = 4, E = 5, A = 2, J = 7, R = 1, L = 3, U = 1, I = 0, K = 3, B = 5}
+local ARGUMENTS = {T = 4, N = 5, F = 6, W = 7, C = 4, E = 5, A = 2, J = 7, R = 1, S = 1, L = 3, M = 3, U = 1, I = 0, K = 3, B = 5}
 
 -- Whether a server may count on what a request wrote. A release that is lost does no harm: the lock comes back
 -- until its lease ends. A read writes nothing.

@@ -158,6 +158,9 @@ static void answer_other(const struct storage_module_store *store, const struct 
     case FENCE_REPLY_SPENT:
         answer_sign(store, "PAWLSPENT", reply->blocked);
         break;
+    case FENCE_REPLY_WRITERS:
+        answer_sign(store, "PAWLWRITERS", 0);
+        break;
     case FENCE_REPLY_FULL:
         answer_sign(store, "PAWLFULL", 0);
         break;
@@ -189,7 +192,9 @@ bool storage_module_is_counted(const struct storage_module_store *store,
     case 'K':
         return store->request->counted;
     case 'R':
+    case 'S':
     case 'L':
+    case 'M':
     case 'U':
     case 'V':
     case 'I':

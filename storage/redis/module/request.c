@@ -236,7 +236,8 @@ static bool read_confirm_group(struct storage_module_reader *reader,
 
 static bool next_terms(struct storage_module_reader *reader, struct fence_request *request)
 {
-    return next_ttl(reader, request) && next_u32(reader, 0, UINT32_MAX, &request->extend.extensions_max);
+    return next_ttl(reader, request) &&
+           next_u32(reader, 0, UINT32_MAX, &request->extend.extensions_max);
 }
 
 static bool next_grant(struct storage_module_reader *reader, struct fence_request *request)
@@ -251,7 +252,8 @@ static bool read_extend(struct storage_module_reader *reader, struct storage_mod
     request->kind = FENCE_REQUEST_EXTEND;
     if (!next(reader, &id) || !keep_lock_id(read, id.at, id.len) || !next_terms(reader, request))
         return false;
-    reader->extension = (struct storage_module_extension){id, request->ttl_ms, request->extend.extensions_max};
+    reader->extension =
+        (struct storage_module_extension){id, request->ttl_ms, request->extend.extensions_max};
     return next_grant(reader, request);
 }
 
@@ -280,11 +282,12 @@ static bool read_join(struct storage_module_reader *reader, struct storage_modul
 static bool read_release(struct storage_module_reader *reader, struct storage_module_request *read)
 {
     struct fence_request *request = &read->request;
+    const bool keeps = read->letter == 'L' || read->letter == 'M';
     request->kind = FENCE_REQUEST_RELEASE;
+    request->release.covers = read->letter == 'S' || read->letter == 'M';
     return next_lock_id(reader, read) &&
-           (read->letter == 'R' ||
-            (next_slot(reader, &request->slot) &&
-             next_u32(reader, 1, FENCE_TTL_CEILING_MS, &request->release.keep_ms)));
+           (!keeps || (next_slot(reader, &request->slot) &&
+                       next_u32(reader, 1, FENCE_TTL_CEILING_MS, &request->release.keep_ms)));
 }
 
 static bool read_undo(struct storage_module_reader *reader, struct storage_module_request *read)
@@ -335,7 +338,8 @@ static const struct {
     {'H', true, read_confirm_group}, {'E', false, read_extend},      {'J', false, read_join},
     {'R', false, read_release},      {'U', false, read_undo},        {'V', true, read_undo},
     {'I', false, read_inspect},      {'K', false, read_count},       {'B', false, read_break},
-    {'L', false, read_release},      {'A', false, read_extend_also},
+    {'L', false, read_release},      {'A', false, read_extend_also}, {'S', false, read_release},
+    {'M', false, read_release},
 };
 
 bool storage_module_has_more(const struct storage_module_reader *reader)

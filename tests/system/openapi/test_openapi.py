@@ -167,6 +167,10 @@ class Answers(Case):
         self.assertGreater(token, 1)
         call("lock-lost", "PATCH", "/v1/locks/nobody", Lock_Id=LOCK_ID, Fencing_Token=token)
         call(201, "PATCH", "/v1/locks/orders/2", Lock_Id=LOCK_ID, Fencing_Token=1)
+        writer = call(201, "POST", "/v1/rwlocks/half", {"mode": "write"}).body["lock_id"]
+        call("writers-seat", "DELETE", "/v1/locks/half%233", Lock_Id=writer)
+        call("writers-seat", "DELETE", "/v1/rwlocks/half?seat=3", Lock_Id=writer)
+        call(200, "DELETE", "/v1/rwlocks/half", Lock_Id=writer)
         call("token-required", "DELETE", "/v1/locks/orders/2?force=true")
         call("token-mismatch", "DELETE", "/v1/locks/orders/2?force=true", If_Match=f'"{token + 1}"')
         call(200, "DELETE", "/v1/locks/orders/2?force=true", If_Match=f'"{token}"')

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
@@ -23,6 +24,17 @@ class Patient(Service):
                                 *self.fleet.options()],
                                os.path.join(self.fleet.folder, "pawld.log"))
         until(lambda: is_ready(self.url), "pawld")
+
+
+class Embedded(Patient):
+    """Serves from a file in @folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        super().__init__(self)
+
+    def options(self):
+        return ["--data", os.path.join(self.folder, "locks")]
 
 
 class Served(unittest.TestCase):
@@ -169,6 +181,41 @@ class Shown(Served):
         self.assertEqual(code, 0, text)
         self.expect_free("line")
 
+    def expect_one_writer(self, name):
+        status, shown = self.ask("GET", f"/v1/rwlocks/{name}")
+        self.assertEqual((status, shown["mode"], shown["readers"]), (200, "write", []), shown)
+        self.assertEqual(self.ask("POST", f"/v1/rwlocks/{name}", {"mode": "read"})[0], 409)
+
+    def test_seat_of_a_writer_is_not_released_alone(self):
+        grant = self.take("half", "write")
+        mine = {"Lock_Id": grant["lock_id"]}
+        names = [each["resource"] for each in grant["grants"]]
+        gate, third = names.index("half#w"), names.index("half#3")
+        some = [names[gate], names[third]]
+        calls = [{"method": "DELETE", "path": "/v1/locks/half%233", "lock_id": grant["lock_id"]}]
+        refused = [
+            [self.ask("DELETE", "/v1/locks/half%233", **mine)],
+            [self.ask("DELETE", "/v1/locks/half%233?keep_ms=1000", **mine)],
+            [self.ask("DELETE", "/v1/locks/half%23w", **mine)],
+            [self.ask("DELETE", "/v1/rwlocks/half?seat=3", **mine)],
+            self.each(self.ask("POST", "/v1/batch", {"requests": calls})),
+            self.each(self.ask("DELETE", "/v1/locks", {"resources": some}, **mine)),
+            self.each(self.ask("DELETE", "/v1/locks", {"resources": names[1:]}, **mine)),
+        ]
+        for answers in refused:
+            for status, answer in answers:
+                self.assertEqual((status, answer["type"]), (409, "urn:pawl:writers-seat"), answer)
+        self.expect_one_writer("half")
+        both = names + [self.take("other", "read")["resource"]]
+        answers = self.each(self.ask("DELETE", "/v1/locks", {"resources": both}, **mine))
+        released = [answer.get("released") for _, answer in answers]
+        self.assertEqual(released, [True] * len(names) + [False])
+
+    def each(self, batch):
+        status, answer = batch
+        self.assertEqual(status, 200, answer)
+        return [(each["status"], each["body"]) for each in answer["responses"]]
+
 
 class Unanswered(Served):
     """Masters of its own: a pawld may judge them silent after they have gone on."""
@@ -183,6 +230,24 @@ class Unanswered(Served):
         finally:
             for process in self.fleet.processes[:2]:
                 process.go_on()
+
+
+class InAFile(Served):
+    """The same rule where the masters are a file."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="pawl-test-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.service = Embedded(folder.name)
+        cls.addClassCleanup(cls.service.process.kill)
+
+    def test_seat_of_a_writer_is_not_released_alone(self):
+        grant = self.take("half", "write")
+        mine = {"Lock_Id": grant["lock_id"]}
+        status, answer = self.ask("DELETE", "/v1/locks/half%233", **mine)
+        self.assertEqual((status, answer["type"]), (409, "urn:pawl:writers-seat"), answer)
+        self.assertEqual(self.ask("DELETE", "/v1/rwlocks/half", **mine)[1]["released"], True)
 
 
 if __name__ == "__main__":

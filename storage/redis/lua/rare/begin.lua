@@ -25,7 +25,7 @@ local function sign_of(problem)
         {'WRONGTYPE', FOREIGN}, {'ERR hash value is not an integer', MISCOUNTED},
         {'ERR increment or decrement would overflow', SPENT},
         {FOREIGN, FOREIGN}, {ENDLESS, ENDLESS}, {SPENT, SPENT}, {MISCOUNTED, MISCOUNTED},
-        {FULL, FULL},
+        {FULL, FULL}, {WRITERS, WRITERS},
     }
     for _, sign in ipairs(signs) do
         if find(text, sign[1], 1, true) == 1 then

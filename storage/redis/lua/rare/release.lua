@@ -17,6 +17,28 @@ local function publish_freed(key, id)
     end
 end
 
+-- Of a writer's locks none is released alone.
+local covering = false
+local function release_of_writer(key, id, value)
+    if not covering then
+        error(WRITERS, 0)
+    end
+    drop(key, id)
+    return find(value, '^[^:*]+:%d+:0::', #id + 2) and 1 or 2
+end
+
+local function covered(handler)
+    return function(...)
+        covering = true
+        local ok, reply = pcall(handler, ...)
+        covering = false
+        if not ok then
+            error(reply, 0)
+        end
+        return reply
+    end
+end
+
 -- Releases a lock, and keeps it closed for a while, under the lock id of nobody. That is no longer than the
 -- lock has left. The counter comes above its number, so that no extension of the grant joins.
 local KEPT = 'kept-by-the-last-holder'
@@ -26,6 +48,8 @@ local function keep_closed(key, id, slot, keep_ms)
         return 0
     elseif not begins(value, id, ID) then
         return not_released(value)
+    elseif find(value, WRITER, 1, true) and not covering then
+        error(WRITERS, 0)
     end
     local _, number, extensions, from, owner = parse(value)
     local left = math.min(own_left_ms(key), tonumber(keep_ms))
@@ -55,6 +79,7 @@ local function undo_group(first, at)
     return undone
 end
 
-functions.not_released = not_released
+functions.not_released, functions.release_of_writer = not_released, release_of_writer
 handlers.U, handlers.L = undo, keep_closed
+handlers.S, handlers.M = covered(release), covered(keep_closed)
 groups.V = {handler = undo_group, arguments = 2, arguments_of_each = 0}

@@ -84,8 +84,10 @@ static void draw_by_kind(struct chance *chance, struct fence_request *request)
     } else if (request->kind == FENCE_REQUEST_EXTEND || request->kind == FENCE_REQUEST_JOIN) {
         request->extend.extensions_max = chance_below(chance, 5);
         request->extend.extended = 1 + chance_below(chance, 3);
-    } else if (request->kind == FENCE_REQUEST_RELEASE && is_one_in(chance, 2)) {
-        request->release.keep_ms = CHANCE_TTL_MS * (1 + chance_below(chance, 3));
+    } else if (request->kind == FENCE_REQUEST_RELEASE) {
+        request->release.covers = is_one_in(chance, 2);
+        if (is_one_in(chance, 2))
+            request->release.keep_ms = CHANCE_TTL_MS * (1 + chance_below(chance, 3));
     } else if (request->kind == FENCE_REQUEST_COUNT) {
         request->counter.hint = some_hint(chance);
         request->counter.values = chance_below(chance, 3);
