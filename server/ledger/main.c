@@ -245,14 +245,15 @@ int main(int argc, char **argv)
         .db = "pawl-ledger.db",
     };
     server_options_streams();
+    server_options_signals();
     if (server_options_parse(&parser, argc, argv, 0, &options) != 0)
         return SERVER_EXIT_USAGE;
-    (void)signal(SIGPIPE, SIG_IGN); /* a client that went away is an error of its socket */
 
     /* The address comes first, so that a mistake in it creates no file. Nothing is served before
      * the loop runs, and by then the ledger is behind its routes. */
     struct program program = {.options = &options};
-    server_descriptors_check(1, API_HTTP_CONNECTIONS);
+    if (server_descriptors_check(1, API_HTTP_CONNECTIONS) != 0)
+        return SERVER_EXIT_FAILED;
     ledger_metrics_init(&program.metrics, &program.ledger, PAWL_VERSION);
     struct api_http *http = NULL;
     if (options.routes) {

@@ -96,6 +96,7 @@ static void turn(struct run *run)
     uv_run(&run->loop, UV_RUN_ONCE);
 }
 
+/* Over the loop of @run, which was made. */
 static int open_run(struct run *run, const struct server_bootstrap_config *config)
 {
     const struct storage_master_events events = {
@@ -105,10 +106,7 @@ static int open_run(struct run *run, const struct server_bootstrap_config *confi
         .reply = on_bootstrap_reply,
         .rejoin = on_bootstrap_step,
     };
-    memset(run, 0, sizeof(*run));
     run->config = config;
-    int failed = uv_loop_init(&run->loop);
-    assert(!failed); /* descriptors are left: the program has just begun */
     uv_timer_init(&run->loop, &run->timer);
     run->timer.data = run;
     return server_masters_new(&run->loop, &config->addresses, 0, &events, run->masters);
@@ -255,7 +253,14 @@ static int open_and_play(const struct server_bootstrap_config *config,
                          struct fence_bootstrap *bootstrap, struct fence_bootstrap_effect *effect,
                          char ret_why[static SERVER_BOOTSTRAP_WHY_MAX])
 {
-    struct run run;
+    struct run run = {.timed_out = false};
+    const int failed = uv_loop_init(&run.loop);
+    if (failed) {
+        (void)snprintf(ret_why, SERVER_BOOTSTRAP_WHY_MAX,
+                       "cannot make an event loop: %s. Raise the limit of open files (ulimit -n)",
+                       uv_strerror(failed));
+        return FENCE_EIO;
+    }
     int error = open_run(&run, config);
     if (!error) {
         play(&run, bootstrap, effect);

@@ -36,16 +36,24 @@ unsigned server_descriptors_for_clients(unsigned loops, unsigned clients)
     return fit < share_of(clients, loops) ? fit : share_of(clients, loops);
 }
 
-void server_descriptors_check(unsigned loops, unsigned clients)
+int server_descriptors_check(unsigned loops, unsigned clients)
 {
     const unsigned most = wanted(loops, clients);
+    const unsigned limit = raise_limit(most);
     const unsigned fit = loops * server_descriptors_for_clients(loops, clients);
-    if (fit >= clients)
-        return;
-    server_log(SERVER_LOG_WARNING,
-               "the limit of open files is %u: %u clients can be connected at a time instead of "
-               "%u, and further clients wait to be accepted. Raise it to %u: ulimit -n %u, or "
-               "LimitNOFILE=%u in the "
-               "unit of systemd",
-               raise_limit(most), fit, clients, most, most, most);
+    if (limit < loops * SERVER_DESCRIPTORS_LEAST) {
+        server_log(SERVER_LOG_ERROR,
+                   "the limit of open files is %u, and the program needs at least %u. Raise it to "
+                   "%u: ulimit -n %u, or LimitNOFILE=%u in the unit of systemd",
+                   limit, loops * SERVER_DESCRIPTORS_LEAST, most, most, most);
+        return FENCE_EIO;
+    }
+    if (fit < clients)
+        server_log(SERVER_LOG_WARNING,
+                   "the limit of open files is %u: %u clients can be connected at a time instead "
+                   "of %u, and further clients wait to be accepted. Raise it to %u: ulimit -n %u, "
+                   "or LimitNOFILE=%u "
+                   "in the unit of systemd",
+                   limit, fit, clients, most, most, most);
+    return 0;
 }

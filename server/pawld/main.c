@@ -8,7 +8,6 @@
 #include "server/pawld/settings.h"
 #include "server/system/options.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,12 +84,12 @@ int main(int argc, char **argv)
 {
     struct pawld_options options = {0};
     server_options_streams();
+    server_options_signals();
     if (sodium_init() < 0) {
         (void)server_options_error("the system gives no random numbers");
         return SERVER_EXIT_FAILED;
     }
     key_lock_ids();
-    (void)signal(SIGPIPE, SIG_IGN); /* a peer that went away is an error of its socket */
     const int status = run_pawld(argc, argv, &options);
     storage_tls_free(options.tls);
     return status;

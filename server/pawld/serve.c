@@ -532,11 +532,11 @@ int pawld_serve(const struct pawld_options *options)
     server_log_configure(options->log_form, options->log_level);
     (void)signal(SIGHUP,
                  SIG_IGN); /* until signals are watched; what is read before is new anyway */
-    if (server_passed_sockets(&service.passed) != 0)
+    if (server_passed_sockets(&service.passed) != 0 ||
+        server_descriptors_check(options->workers, options->connections_max) != 0)
         return SERVER_EXIT_FAILED;
     pawld_supervisor_open(&service.supervisor);
     pawld_password_init(&service.password);
-    server_descriptors_check(options->workers, options->connections_max);
     int status = server_keys_open(&options->http, &service.keys);
     if (status == SERVER_EXIT_DONE)
         status = server_http_tls_open(&options->http.tls, &service.tls);

@@ -41,6 +41,11 @@ enum server_exit {
  * socket would take its number, and get what is written to stderr. */
 void server_options_streams(void);
 
+/* In main() of a service, before threads: unblocks the signals that the parent blocked, as SIGTERM
+ * must stop the program. Ignores SIGPIPE and SIGXFSZ: a peer that went away and a file at its size
+ * limit (ulimit -f) are errors of a write. */
+void server_options_signals(void);
+
 /* Silences argp's hints. getopt prints its sentence as before. */
 void server_options_init(struct argp_state *state);
 

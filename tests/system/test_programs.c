@@ -266,8 +266,8 @@ static void ledger_ends_cleanly_on_sigterm_and_sigint(void **state)
     }
 }
 
-/* As under a supervisor that gives them none: a socket must not take the number of one. */
-static void programs_without_standard_streams_stop_cleanly(void **state)
+/* Starts each program by the shell command @command, and stops it. */
+static void expect_clean_stops(const char *command)
 {
     static const struct {
         const char *program, *option, *value;
@@ -280,14 +280,29 @@ static void programs_without_standard_streams_stop_cleanly(void **state)
         char value[512];
         snprintf(value, sizeof(value), "%s%s%s", i == 1 ? workdir.path : "", i == 1 ? "/" : "",
                  programs[i].value);
-        const char *argv[] = {"sh",       "-c",          "exec \"$0\" \"$@\" <&- >&-", path,
-                              "--listen", "127.0.0.1:0", programs[i].option,           value,
-                              NULL};
+        const char *argv[] = {
+            "sh", "-c", command, path, "--listen", "127.0.0.1:0", programs[i].option, value, NULL};
         struct process *process = process_start(argv, workdir.log);
         process_wait_line(process, "listening", TIMEOUT_MS, NULL, 0);
         assert_int_equal(process_stop(process), 0);
         free(path);
     }
+}
+
+/* As under a supervisor that gives them none: a socket must not take the number of one. */
+static void programs_without_standard_streams_stop_cleanly(void **state)
+{
+    expect_clean_stops("exec \"$0\" \"$@\" <&- >&-");
+}
+
+/* As under a supervisor that blocks its signals: a program inherits the mask. */
+static void programs_whose_signals_were_blocked_stop_cleanly(void **state)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &all, &before), 0);
+    expect_clean_stops("exec \"$0\" \"$@\"");
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
 }
 
 #define PROGRAM_CASE(name) cmocka_unit_test_setup_teardown(name, workdir_setup, stop)
@@ -302,6 +317,7 @@ static const struct CMUnitTest cases[] = {
     PROGRAM_CASE(address_that_is_taken_is_told),
     PROGRAM_CASE(pawld_ends_cleanly_on_sigterm_and_sigint),
     PROGRAM_CASE(programs_without_standard_streams_stop_cleanly),
+    PROGRAM_CASE(programs_whose_signals_were_blocked_stop_cleanly),
     PROGRAM_CASE(ledger_ends_cleanly_on_sigterm_and_sigint),
 };
 

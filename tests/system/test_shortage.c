@@ -29,6 +29,10 @@ enum {
     MEMORY_CROWD = 8000,
     MEMORY_SPARE = 64 * 1024,
     FEW = 200, /* lines of log: far fewer than clients */
+    FILE_BYTES = 100 * 1024,
+    FILE_CALLS = 2000, /* far more than FILE_BYTES have room for */
+    FEWEST_FILES = 8,
+    FEW_FILES = 31,
 };
 
 static struct pawl_service service;
@@ -151,11 +155,50 @@ static void memory_that_is_out_ends_nothing(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
+/* As a full disk: SIGXFSZ ends no pawld. */
+static void file_that_may_not_grow_grants_nothing_until_it_may(void **state)
+{
+    struct rlimit before;
+    serve(NULL);
+    const struct grant kept = call_grant(service.port, "kept", NULL);
+    limit(RLIMIT_FSIZE, FILE_BYTES, &before);
+    unsigned granted = 0;
+    int status = 201;
+    for (; granted < FILE_CALLS && status == 201; granted++) {
+        char name[32];
+        snprintf(name, sizeof(name), "more/%u", granted);
+        status = call_acquire_once(service.port, name, "{\"ttl_ms\": 60000}")->status;
+    }
+    assert_int_equal(status, 503);
+    assert_true(process_alive(service.process));
+    assert_int_equal(prlimit(process_id(service.process), RLIMIT_FSIZE, &before, NULL), 0);
+    pawl_wait_ready(service);
+    call_give_back(service.port, "kept", &kept);
+    assert_int_equal(process_stop(service.process), 0);
+}
+
+static void start_without_descriptors_ends_with_a_reason(void **state)
+{
+    char *path = pawl_program("pawld");
+    for (unsigned limit = FEWEST_FILES; limit <= FEW_FILES; limit++) {
+        char command[64];
+        snprintf(command, sizeof(command), "ulimit -n %u; exec \"$0\" \"$@\"", limit);
+        const char *argv[] = {"sh",         "-c",       command,       path, "--data",
+                              workdir.data, "--listen", "127.0.0.1:0", NULL};
+        (void)unlink(workdir.said);
+        assert_int_equal(process_run(argv, workdir.said, TIMEOUT_MS), 1);
+        assert_int_equal(workdir_count(workdir.said, "ulimit -n"), 1);
+    }
+    free(path);
+}
+
 #define SHORTAGE_CASE(name) cmocka_unit_test_setup_teardown(name, start, workdir_teardown)
 
 static const struct CMUnitTest cases[] = {
     SHORTAGE_CASE(clients_wait_while_descriptors_are_out),
     SHORTAGE_CASE(memory_that_is_out_ends_nothing),
+    SHORTAGE_CASE(file_that_may_not_grow_grants_nothing_until_it_may),
+    SHORTAGE_CASE(start_without_descriptors_ends_with_a_reason),
 };
 
 CASE_MAIN(cases, NULL, NULL)
