@@ -188,6 +188,10 @@ static int gather_evidence(const struct storage_file_config *config, struct stor
         return error;
     if (storage_witness_boot(evidence->boot_id) != 0)
         return cannot(ret_why, FENCE_EIO, config->folder, "the kernel does not name its boot");
+    if (storage_witness_clock(evidence->boot_id, evidence->clock_id) != 0)
+        return cannot(ret_why, FENCE_EIO, config->folder,
+                      "the kernel does not tell the offset of the boot clock "
+                      "(/proc/self/timens_offsets)");
     evidence->version = witness->version;
     evidence->seen = witness->seen;
     evidence->witness = witness->found;
@@ -329,7 +333,7 @@ static int write_opening(const struct storage_file_config *config, struct storag
     struct storage_identity *identity = &evidence->file;
     const struct storage_opening opening = {
         .file_id = file->witness.seen.file_id,
-        .boot_id = evidence->boot_id,
+        .clock_id = evidence->clock_id,
         .makes_tables = !identity->has_tables,
         .takes_over = config->takes_over,
     };

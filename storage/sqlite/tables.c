@@ -194,20 +194,21 @@ static int forget_lineage(sqlite3 *db, const char *file_id)
     return storage_sql_run(&sql);
 }
 
-/* After another boot it is unknown how long ago a lease began: all of it is waited for. */
-static int count_opening(sqlite3 *db, const char *boot_id)
+/* On another clock, as after another boot, it is unknown how long ago a lease began: all of it is
+ * waited for. The column is named after what an earlier pawld kept in it. */
+static int count_opening(sqlite3 *db, const char *clock_id)
 {
     struct storage_sql sql = storage_sql_prepare(db, "UPDATE lock SET expires_ms = ?1 + lease_ms "
                                                      "WHERE (SELECT boot_id FROM file) <> ?2");
     storage_sql_bind_int(&sql, 1, (int64_t)storage_state_clock_ms());
-    storage_sql_bind_text(&sql, 2, boot_id);
+    storage_sql_bind_text(&sql, 2, clock_id);
     int error = storage_sql_run(&sql);
     if (error)
         return error;
     sql = storage_sql_prepare(
         db, "UPDATE file SET openings = openings + 1, commits = commits + 1, boot_id = ?1, "
             "committed_ns = ?2");
-    storage_sql_bind_text(&sql, 1, boot_id);
+    storage_sql_bind_text(&sql, 1, clock_id);
     storage_sql_bind_int(&sql, 2, storage_state_wall_ns());
     return storage_sql_run(&sql);
 }
@@ -240,7 +241,7 @@ int storage_tables_open(sqlite3 *db, const struct storage_opening *opening)
     if (!error)
         error = add_later_schema(db);
     if (!error)
-        error = count_opening(db, opening->boot_id);
+        error = count_opening(db, opening->clock_id);
     if (!error)
         error = storage_sql_exec(db, "COMMIT");
     return error;

@@ -22,7 +22,7 @@ FENCE_CHECKED int storage_tables_read_base(const char *path, struct storage_iden
 
 struct storage_opening {
     const char *file_id;
-    const char *boot_id;
+    const char *clock_id; /* the clock that leases count on from now on */
     bool makes_tables;
     bool takes_over;
 };

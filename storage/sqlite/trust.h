@@ -55,7 +55,8 @@ struct storage_evidence {
     bool has_record;
     bool replaced; /* the record says so, of this folder */
     struct storage_recorded record;
-    char boot_id[STORAGE_BOOT_ID_MAX + 1]; /* id of the machine now */
+    char boot_id[STORAGE_BOOT_ID_MAX + 1];   /* id of the machine now */
+    char clock_id[STORAGE_CLOCK_ID_MAX + 1]; /* of its clock, for leases alone */
 };
 
 enum storage_trust storage_trust_judge(const struct storage_evidence *evidence);

@@ -16,8 +16,9 @@
 #include "storage/sqlite/look.h"
 
 enum {
-    STORAGE_BOOT_ID_MAX = 36, /* characters of the kernel's id of this boot */
-    STORAGE_FILE_ID_LEN = 32, /* characters of the id of a database */
+    STORAGE_BOOT_ID_MAX = 36,  /* characters of the kernel's id of this boot */
+    STORAGE_CLOCK_ID_MAX = 78, /* characters of a boot id and two signed numbers of 64 bits */
+    STORAGE_FILE_ID_LEN = 32,  /* characters of the id of a database */
 };
 
 /* The observed facts. The first sector of the file holds all of it. */
@@ -89,5 +90,10 @@ void storage_witness_look_after(struct storage_witness *witness);
 
 /* The id of this boot of the machine. FENCE_EIO. */
 FENCE_CHECKED int storage_witness_boot(char ret_id[static STORAGE_BOOT_ID_MAX + 1]);
+
+/* The boot clock of this process: @boot_id, and in a time namespace the offset of its clock. Times
+ * of two clocks with one id can be compared. FENCE_EIO: the kernel does not tell the offset. */
+FENCE_CHECKED int storage_witness_clock(const char *boot_id,
+                                        char ret_id[static STORAGE_CLOCK_ID_MAX + 1]);
 
 #endif

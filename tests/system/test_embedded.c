@@ -7,6 +7,8 @@
 #include "tests/system/calls.h"
 #include "tests/system/workdir.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -343,6 +345,41 @@ static void disk_that_cannot_make_sure_grants_nothing(void **state)
     expect_survived("sync", "disk I/O error");
 }
 
+/* Processes that this one starts from now on have a boot clock that is @seconds ahead. */
+static void enter_time_namespace(int seconds)
+{
+    if (unshare(CLONE_NEWTIME) != 0)
+        case_skip("it needs a time namespace, and so root");
+    FILE *offsets = fopen("/proc/self/timens_offsets", "w");
+    assert_non_null(offsets);
+    assert_true(fprintf(offsets, "boottime %d 0\n", seconds) > 0);
+    assert_int_equal(fclose(offsets), 0);
+}
+
+static void expect_whole_lease(void)
+{
+    const struct http_response *shown = call(service.port, "GET", "/v1/locks/orders", NULL, NULL);
+    assert_in_range(http_integer(shown, "remaining_ms"), 1, 60000);
+    assert_int_equal(call_acquire_once(service.port, "orders", LONG_TTL)->status, 409);
+}
+
+/* As in another container: one boot, and another boot clock. */
+static void lease_begins_anew_in_another_time_namespace(void **state)
+{
+    const int own = open("/proc/self/ns/time", O_RDONLY | O_CLOEXEC);
+    serve();
+    call_grant(service.port, "orders", LONG_TTL);
+    stop();
+    enter_time_namespace(1000000);
+    serve();
+    expect_whole_lease();
+    stop();
+    assert_int_equal(setns(own, CLONE_NEWTIME), 0);
+    close(own);
+    serve();
+    expect_whole_lease();
+}
+
 /* No other master could be asked in its place. The validity has to tell what it took. */
 static void very_slow_disk_is_waited_for_and_the_validity_is_shorter(void **state)
 {
@@ -378,6 +415,7 @@ static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(fleet_tells_what_it_is),
     EMBEDDED_CASE(locks_and_tokens_outlive_the_process_however_it_ends),
     EMBEDDED_CASE(lease_that_ran_out_while_it_was_down_is_over),
+    EMBEDDED_CASE(lease_begins_anew_in_another_time_namespace),
     EMBEDDED_CASE(who_waits_is_told_over_another_worker),
     EMBEDDED_CASE(locks_are_listed_and_taken_together),
     EMBEDDED_CASE(longest_lease_is_that_of_the_first_start),

@@ -137,7 +137,7 @@ static void waiter_that_another_server_told_has_its_ticket(void **state)
     tell_place(f, 34, 20 * 1000);
     own_id(f, 3); /* and asks at once, as the first */
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, OWN_ID);
-    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->ticket, 34);
+    assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->take.ticket, 34);
 }
 
 static void place_that_another_server_told_ends(void **state)

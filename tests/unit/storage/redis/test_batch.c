@@ -23,7 +23,7 @@ static void add_extension(struct storage_batch_writer *writer, struct storage_ba
                                           .owner = "",
                                           .token = token,
                                           .ttl_ms = ttl_ms,
-                                          .extensions = 9,
+                                          .extend.extensions_max = 9,
                                           .slot = 7};
     storage_request_encode(&request, &encoded);
     storage_batch_add(writer, batch, &encoded);
