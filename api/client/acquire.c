@@ -139,6 +139,8 @@ static int take_writer(pawl_client *client, const struct acquisition *acquisitio
         names[i] = client_text(grant, "resource");
         fits = is_lock_of(names[i], request->names[0]) && client_token(grant, "token") > 0;
     }
+    if (!client_is_about(answer, acquisition->lock_id, request->names[0]))
+        return client_say_other(client);
     if (!fits)
         return refuse_grant(client, NULL);
     pawl_lock *lock = client_lock_new(client, names, count, acquisition->lock_id, ttl_ms);
@@ -167,6 +169,8 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
     }
+    if (!client_is_about(answer, acquisition->lock_id, seat != NULL ? seat : request->names[0]))
+        return client_say_other(client);
     pawl_lock *lock = client_lock_new(client, seat != NULL ? &seat : request->names,
                                       request->name_count, acquisition->lock_id, ttl_ms);
     if (lock == NULL)

@@ -94,6 +94,27 @@ int64_t client_ttl(const json_t *json, int64_t asked_ms)
     return ttl_ms >= 1 && ttl_ms <= (asked_ms > 0 ? asked_ms : CLIENT_TTL_MOST_MS) ? ttl_ms : 0;
 }
 
+/* Reports whether @member of @json is missing, or @text. */
+static bool is_own(const json_t *json, const char *member, const char *text)
+{
+    const char *value = client_text(json, member);
+    return value != NULL ? strcmp(value, text) == 0 : json_object_get(json, member) == NULL;
+}
+
+bool client_is_about(const struct client_answer *answer, const char *lock_id, const char *name)
+{
+    return is_own(answer->json, "lock_id", lock_id) && is_own(answer->json, "resource", name);
+}
+
+int client_say_other(pawl_client *client)
+{
+    client_say(client,
+               "%s answers about another lock: a gateway between may have mixed up the answers of "
+               "its callers",
+               client->server[client->current]);
+    return PAWL_EPROTOCOL;
+}
+
 int64_t client_deadline(const struct client_answer *answer, int64_t ttl_ms)
 {
     const int64_t validity_ms = client_integer(answer->json, "validity_ms");

@@ -157,6 +157,13 @@ int64_t client_token(const json_t *json, const char *name);
  * sense. */
 int64_t client_ttl(const json_t *json, int64_t asked_ms);
 
+/* Reports whether @answer names neither another lock id than @lock_id nor another lock than @name:
+ * a gateway can mix up its callers. */
+bool client_is_about(const struct client_answer *answer, const char *lock_id, const char *name);
+
+/* PAWL_EPROTOCOL: the answer is about another lock. */
+int client_say_other(pawl_client *client);
+
 /* The end of the validity of an answer about a lease of @ttl_ms; -1: it makes no sense. */
 int64_t client_deadline(const struct client_answer *answer, int64_t ttl_ms);
 

@@ -15,6 +15,7 @@ MUTATIONS = 250
 TTL_MS = 5000
 CALL_MS = 1500
 SECRET = "hunter2"  # of a URL that a server names
+OWN_ID = '"lock_id": "x"'  # in an answer of the table: the lock id of its request
 FINE = '{"token": 1, "ttl_ms": 5000, "validity_ms": 4900, "served_ms": 0}'
 CASES = json.loads((pathlib.Path(__file__).parent / "hostile.json").read_text())
 PARTS = [b"-", b"0", b"9" * 20, b".5", b"e5", b"null", b"true", b'"', b"\\u001b", b"\\ud800", b"{", b"}",
@@ -23,7 +24,7 @@ SEEDS = [(text.encode(), status) for text, status in (
     ('{"resource": "a", "held": true, "token": 5, "owner": "b", "remaining_ms": 5}', 200),
     ('{"resource": "a", "held": false}', 200),
     (FINE, 201),
-    ('{"resource": "a", "token": 9007199254740991, "ttl_ms": 4000, "validity_ms": 3900, '
+    ('{"token": 9007199254740991, "ttl_ms": 4000, "validity_ms": 3900, '
      '"served_ms": 0, "masters": {"granted": 1, "total": 1}}', 200),
     ('{"type": "urn:pawl:held", "detail": "held", "resource": "a", "owner": "b", '
      '"retry_after_ms": 500}', 409),
@@ -74,7 +75,8 @@ class HostileServer(Server):
             return Answer(201, FINE.encode())
         if "head" in case:
             return Answer(bytes=case["head"].encode("latin-1"))
-        return Answer(case["status"], text_of(case["body"]).encode("latin-1"))
+        own = request.body.get("lock_id") or request.headers.get("lock-id", "")
+        return Answer(case["status"], text_of(case["body"]).replace(OWN_ID, f'"lock_id": "{own}"').encode("latin-1"))
 
 
 class HostileRow:

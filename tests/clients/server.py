@@ -82,7 +82,8 @@ def state(token, owner="worker-7", after=0.0):
 
 def _grant_of(body) -> dict:
     ttl_ms = body.get("ttl_ms", TTL_MS)
-    return {"lock_id": body.get("lock_id"), "ttl_ms": ttl_ms, "validity_ms": ttl_ms - ttl_ms // 50, "served_ms": 0}
+    own = {"lock_id": body["lock_id"]} if "lock_id" in body else {}
+    return {**own, "ttl_ms": ttl_ms, "validity_ms": ttl_ms - ttl_ms // 50, "served_ms": 0}
 
 
 def ordinary(request: Request) -> Answer:

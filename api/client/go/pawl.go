@@ -350,6 +350,25 @@ func (a *answer) integer(member string, least, most int64) (int64, *Error) {
 	return a.integerOf(a.json, member, least, most)
 }
 
+// check reports an answer that is not about one of names under lockID: a gateway can mix up its callers.
+func (a *answer) check(lockID string, names []string) *Error {
+	_, hasID := a.json["lock_id"]
+	_, hasResource := a.json["resource"]
+	isOther := hasID && a.text("lock_id") != lockID
+	if hasResource {
+		isNamed := false
+		for _, name := range names {
+			isNamed = isNamed || a.text("resource") == name
+		}
+		isOther = isOther || !isNamed
+	}
+	if isOther {
+		return failure(ErrProtocol, "%s answers about another lock: a gateway between may have mixed up the answers of its callers",
+			a.server)
+	}
+	return nil
+}
+
 // until returns the end of the validity that it grants, of a lease of ttl.
 func (a *answer) until(ttl time.Duration) (time.Duration, *Error) {
 	validity, err := a.integer("validity_ms", 0, ttl.Milliseconds())
@@ -1146,6 +1165,9 @@ func (a *acquisition) lockOf(got *answer) (*Lock, *Error) {
 	if err == nil {
 		err = lock.takeGrants(a.request, got)
 	}
+	if err == nil {
+		err = got.check(lock.lockID, append(lock.names, a.request.Names...))
+	}
 	lock.deadlines = make([]time.Duration, len(lock.names))
 	for at := range lock.deadlines {
 		lock.deadlines[at] = deadline
@@ -1468,6 +1490,9 @@ func (l *Lock) extendName(ctx context.Context, at int, got *answer, ttl, until t
 			return err
 		}
 		got = answered
+	}
+	if err := got.check(l.lockID, l.names[at:at+1]); err != nil {
+		return err
 	}
 	deadline, err := got.until(ttl)
 	if err != nil {

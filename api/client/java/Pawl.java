@@ -546,6 +546,15 @@ public final class Pawl implements AutoCloseable {
             return (Long) value;
         }
 
+        /** That it is about one of names under lockId: a gateway can mix up its callers. */
+        void check(String lockId, List<String> names) {
+            String resource = text("resource");
+            boolean isOther = json.containsKey("lock_id") && !lockId.equals(text("lock_id"));
+            if (isOther || json.containsKey("resource") && (resource == null || !names.contains(resource)))
+                throw new Protocol(server + " answers about another lock: a gateway between may have mixed up the answers "
+                        + "of its callers");
+        }
+
         /** The end of the validity that it grants, of a lease of ttlMs. */
         Deadline until(long ttlMs) {
             long validityMs = integer("validity_ms", 0, ttlMs);
@@ -1730,6 +1739,7 @@ public final class Pawl implements AutoCloseable {
             kind = "write".equals(request.mode) ? "rwlocks" : "locks";
             seat = request.seats > 0 ? seatOf(request, answer) : -1;
             names = seat < 0 ? request.names : List.of(request.names.get(0) + "#" + seat);
+            answer.check(lockId, names);
             tokens = new long[names.size()];
             deadlines = new Deadline[names.size()];
             Arrays.fill(deadlines, deadline);
@@ -1900,6 +1910,7 @@ public final class Pawl implements AutoCloseable {
                         .with("Fencing-Token", tokens().get(name));
                 answer = client.askUntil(one, untilMs);
             }
+            answer.check(lockId, List.of(name));
             Deadline deadline = answer.until(extendMs);
             boolean isNew = answer.status == 201;
             long token = isNew ? answer.integer("token", 1, TOKEN_MAX) : 0;

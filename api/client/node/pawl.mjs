@@ -936,8 +936,18 @@ function isSeatOf(resource, name, seats) {
     return /^(\d|[1-9]\d)$/.test(seat) && Number(seat) < seats;
 }
 
+/** Throws ProtocolError where `json` is not about one of `names` under `lockId`: a gateway can mix up its callers. */
+function checkAbout({ server, json }, lockId, names) {
+    const { lock_id: otherId = lockId, resource = names[0] } = json ?? {};
+    if (otherId !== lockId || !names.includes(resource))
+        throw new ProtocolError(
+            `${server} answers about another lock: a gateway between may have mixed up the answers of its callers`,
+            { code: 'protocol' },
+        );
+}
+
 /** What a grant says. Throws ProtocolError where that is not all that a grant says. */
-function grantOf({ names: asked, seats, ttlMs: askedMs }, answer) {
+function grantOf({ names: asked, seats, ttlMs: askedMs }, lockId, answer) {
     const { server, json } = answer;
     const names = seats === undefined ? asked : [json?.resource];
     if (seats !== undefined && !isSeatOf(names[0], asked[0], seats))
@@ -947,6 +957,7 @@ function grantOf({ names: asked, seats, ttlMs: askedMs }, answer) {
     const grants = names.length > 1 ? json?.grants : [{ resource: names[0], token: json?.token }];
     const tokenOf = (name) => grants.find((grant) => grant?.resource === name)?.token;
     const tokens = Array.isArray(grants) ? names.map(tokenOf) : [];
+    checkAbout(answer, lockId, names);
     const ttlMs = ttlOf(answer, askedMs);
     const afterMs = ttlMs === undefined ? undefined : validityOf(answer, ttlMs);
     if (tokens.length === 0 || !tokens.every(isToken) || afterMs === undefined)
@@ -985,7 +996,7 @@ export class Lock {
 
     /** For Client only. */
     constructor(servers, wanted, lockId, answer) {
-        const { names, tokens, ttlMs, afterMs } = grantOf(wanted, answer);
+        const { names, tokens, ttlMs, afterMs } = grantOf(wanted, lockId, answer);
         this.#servers = servers;
         this.#names = names;
         this.#kind = wanted.kind;
@@ -1213,6 +1224,7 @@ export class Lock {
     #take(index, ttlMs, answer) {
         const { server, sent, status, json } = answer;
         const isNew = status === 201;
+        checkAbout(answer, this.#lockId, [this.#names[index]]);
         const afterMs = validityOf(answer, ttlMs);
         if (afterMs === undefined || (isNew && !isToken(json.token)))
             throw new ProtocolError(`${server} extended a lock without a valid validity`, { code: 'protocol' });

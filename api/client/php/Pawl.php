@@ -465,6 +465,16 @@ final class Answer
         return $value;
     }
 
+    /** That it is about one of $names under $lockId: a gateway can mix up its callers. */
+    public function check(string $lockId, array $names): void
+    {
+        $isOther = property_exists($this->json, 'lock_id') && $this->text('lock_id') !== $lockId;
+        if ($isOther || property_exists($this->json, 'resource') && !in_array($this->text('resource'), $names, true)) {
+            throw new Protocol("$this->server answers about another lock: a gateway between may have mixed up the answers "
+                . 'of its callers');
+        }
+    }
+
     /** The end of the validity that it grants, of a lease of $ttl seconds. */
     public function deadline(float $ttl): Deadline
     {
@@ -1412,6 +1422,7 @@ final class Acquisition extends Waiting
             $answer = $this->attempts();
             $ttl = $answer->integer('ttl_ms', 1, Text::ms($this->request->ttl ?? Limit::TTL)) / 1000;
             [$names, $tokens] = $this->request->grantOf($answer);
+            $answer->check($this->lockId, $names);
             return $lock = new Lock($this->client, $this->request, $this->lockId, $ttl, $names, $tokens,
                 $answer->deadline($ttl));
         } finally {
@@ -1646,6 +1657,7 @@ final class Lock
         $name = $this->names[$at];
         $answer ??= $this->client->askUntil(new Call('PATCH', Request::path($name, $this->kind),
             ['ttl_ms' => Text::ms($ttl)], ['Lock-Id' => $this->lockId, 'Fencing-Token' => $this->tokens[$at]]), $until);
+        $answer->check($this->lockId, [$name]);
         $deadline = $answer->deadline($ttl);
         $token = $answer->status === 201 ? $answer->integer('token', 1, Limit::TOKEN) : $this->tokens[$at];
         $this->check(); // an answer that comes too late mends nothing: the holder was told that the lock had ended

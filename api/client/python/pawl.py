@@ -511,6 +511,13 @@ class _Answer:
         value = self.json.get(member)
         return value if isinstance(value, str) else None
 
+    def check(self, lock_id: str, names) -> None:
+        """That it is about one of @names under @lock_id: a gateway can mix up its callers."""
+        if self.json.get("lock_id", lock_id) != lock_id or (
+                "resource" in self.json and self.text("resource") not in names):
+            raise ProtocolError(f"{self.server} answers about another lock: a gateway between may "
+                                "have mixed up the answers of its callers")
+
     def until(self, ttl: float) -> float:
         """The end of the validity that it grants, of a lease of @ttl seconds."""
         validity = self.integer("validity_ms", 0, _milliseconds(ttl))
@@ -1437,7 +1444,9 @@ class _Acquisition(_Waiting):
         try:
             answer = self.attempts()
             ttl = answer.ttl(self.request.ttl)
-            lock = Lock(self.client, self.lock_id, ttl, self.tokens(answer), answer.until(ttl),
+            tokens = self.tokens(answer)
+            answer.check(self.lock_id, [*self.request.names, *tokens])
+            lock = Lock(self.client, self.lock_id, ttl, tokens, answer.until(ttl),
                         take_new_grant, self.request.kind)
             self.abort.check()
         except BaseException:
@@ -1843,6 +1852,7 @@ class Lock:
         headers = {"Lock-Id": self.lock_id, "Fencing-Token": self._tokens[name]}
         call = _Call("PATCH", _path(name, self._kind), {"ttl_ms": int(ttl * 1000)}, headers)
         answer = answer or self._client._ask_until(call, until)
+        answer.check(self.lock_id, [name])
         deadline = answer.until(ttl)
         token = answer.integer("token", 1, TOKEN_MAX) if answer.status == 201 else None
         with self._mutex:

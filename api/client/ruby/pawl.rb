@@ -353,6 +353,14 @@ module Pawl
     # The lease of a grant for which so many seconds were asked; nil: the fleet's default.
     def ttl(asked) = integer("ttl_ms", 1, Pawl.milliseconds(asked || TTL_MAX)) / 1000.0
 
+    # That it is about one of names under lock_id: a gateway can mix up its callers.
+    def check(lock_id, names)
+      return if @json.fetch("lock_id", lock_id) == lock_id && names.include?(@json.fetch("resource", names.first))
+
+      raise ProtocolError, "#{@server} answers about another lock: a gateway between may have mixed up the answers of " \
+                           "its callers"
+    end
+
     # The end of the validity that it grants, of a lease of ttl seconds.
     def deadline(ttl)
       validity = integer("validity_ms", 0, Pawl.milliseconds(ttl)) / 1000.0
@@ -1179,7 +1187,9 @@ module Pawl
       lock = nil
       answer = attempts
       ttl = answer.ttl(@request.ttl)
-      lock = Lock.new(@client, @request, @lock_id, ttl, @request.tokens(answer), answer.deadline(ttl))
+      tokens = @request.tokens(answer)
+      answer.check(@lock_id, tokens.keys)
+      lock = Lock.new(@client, @request, @lock_id, ttl, tokens, answer.deadline(ttl))
     ensure
       clean_up if @in_doubt && !lock&.held?
     end
@@ -1441,6 +1451,7 @@ module Pawl
     end
 
     def take_extension(name, ttl, answer)
+      answer.check(@lock_id, [name])
       deadline = answer.deadline(ttl)
       token = answer.status == 201 ? answer.integer("token", 1, TOKEN_MAX) : nil
       @monitor.synchronize do
