@@ -200,7 +200,11 @@ static void answer_lost_memory(struct api_request *request, const struct fence_f
     unsigned blank = 0;
     for (unsigned i = 0; i < fleet->n; i++)
         blank += fleet->master[i].reason == FENCE_REASON_BLANK;
-    if (blank == fleet->n)
+    if (fleet->master[0].facts.exclusive)
+        api_problem_answer_detail(
+            request, API_PROBLEM_NOT_READY, "%s",
+            fence_reason_words(fence_fleet_told(fleet, 0), &fleet->master[0].facts)->text);
+    else if (blank == fleet->n)
         api_problem_answer_detail(
             request, API_PROBLEM_NOT_READY,
             "None of the %u masters is marked. If this fleet is new, run once: pawld init --new "

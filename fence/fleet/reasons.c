@@ -95,9 +95,23 @@ static const struct fence_words reasons[] = {
                   "once a majority of the other masters is active."},
 };
 
+/* Of a fleet that is a file: no network is between, and no other master could be asked. */
+static const struct fence_words silent_file = {
+    "silent", "The file did not answer in time; pawld keeps trying. The disk is slow, or another "
+              "program has locked the file: find it (fuser pawl.db), and end it."};
+static const struct fence_words forgotten_file = {
+    "forgot", "The file was moved, replaced, or written to by another program while pawld served, "
+              "so it may lack tokens that were granted. Stop pawld, and continue above them with "
+              "pawld init --token-floor T --data FOLDER, where T is the highest token that any "
+              "guard has seen."};
+
 const struct fence_words *fence_reason_words(enum fence_reason reason,
                                              const struct fence_facts *facts)
 {
+    if (reason == FENCE_REASON_SILENT && facts && facts->exclusive)
+        return &silent_file;
+    if (reason == FENCE_REASON_FORGOT && facts && facts->exclusive)
+        return &forgotten_file;
     if (reason == FENCE_REASON_UNFIT && facts && facts->unfit)
         return facts->unfit;
     if (reason == FENCE_REASON_UNDURABLE && facts && facts->undurable)

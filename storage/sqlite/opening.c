@@ -53,6 +53,14 @@ static int cannot(char ret_why[static STORAGE_WHY_MAX], int error, const char *p
     return error;
 }
 
+/* The last failure of @db, in the words of SQLite but for a lock: that needs an act. */
+static const char *failure_of(sqlite3 *db)
+{
+    return sqlite3_errcode(db) == SQLITE_BUSY
+               ? "another program has locked this file. Find it (fuser pawl.db), and end it"
+               : sqlite3_errmsg(db);
+}
+
 /* The system does not let us have what is at @path. */
 static int cannot_use(char ret_why[static STORAGE_WHY_MAX], const char *path)
 {
@@ -136,7 +144,7 @@ static int open_database(struct storage_file *file, char ret_why[static STORAGE_
         sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK)
         return cannot(ret_why, FENCE_EIO, file->path,
-                      file->db ? sqlite3_errmsg(file->db) : "out of memory");
+                      file->db ? failure_of(file->db) : "out of memory");
     sqlite3_busy_timeout(file->db, BUSY_MS);
     leave_log(file, true);
     return 0;
@@ -161,7 +169,7 @@ static int identify_tables(struct storage_file *file, struct storage_identity *i
                       "a newer pawld created this file. Serve it with that pawld");
     if (!error && identity->has_tables)
         storage_tables_read(file->db, identity, &error);
-    return error ? cannot(ret_why, FENCE_EIO, file->path, sqlite3_errmsg(file->db)) : 0;
+    return error ? cannot(ret_why, FENCE_EIO, file->path, failure_of(file->db)) : 0;
 }
 
 /* A file without a byte is left to the judge before SQLite reads it. */
@@ -301,7 +309,7 @@ static int make_durable(struct storage_file *file, char ret_why[static STORAGE_W
     int error = storage_sql_exec(file->db, settings);
     bool durable = !error && storage_tables_number(file->db, is_durable, &error) == 1;
     if (error)
-        return cannot(ret_why, error, file->path, sqlite3_errmsg(file->db));
+        return cannot(ret_why, error, file->path, failure_of(file->db));
     return durable ? 0
                    : cannot(ret_why, FENCE_EIO, file->path,
                             "SQLite cannot keep a write-ahead log there. Give pawld a folder on a "
@@ -344,7 +352,7 @@ static int write_opening(const struct storage_file_config *config, struct storag
     if (!error)
         storage_tables_read(file->db, identity, &error);
     if (error)
-        return cannot(ret_why, error, file->path, sqlite3_errmsg(file->db));
+        return cannot(ret_why, error, file->path, failure_of(file->db));
     error = witness_opening(file, config, identity, kept);
     return error ? cannot(ret_why, error, config->folder, strerror(errno)) : 0;
 }
@@ -387,7 +395,7 @@ static int set_up_state(const struct storage_file_config *config, const struct s
     state->commits = identity->commits;
     random_hex(state->server_id, FENCE_ID_HEX_LEN);
     int error = storage_state_open(state, file->db);
-    return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;
+    return error ? cannot(ret_why, error, file->path, failure_of(file->db)) : 0;
 }
 
 /* Reports whether it was never a fleet's, and never meant to go on for one. A bootstrap of a new
@@ -411,7 +419,7 @@ static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_M
         file->db, "SELECT coalesce(max(readers), 0) FROM marker", &error);
     file->is_new = used == 0 && finished == 0;
     file->needs_floor = used != 0 && marked == 0;
-    return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;
+    return error ? cannot(ret_why, error, file->path, failure_of(file->db)) : 0;
 }
 
 /* SQLite tells how long the log is after each commit. */

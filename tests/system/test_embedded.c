@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #define LONG_TTL  "{\"ttl_ms\": 60000}"
 #define SHORT_TTL "{\"ttl_ms\": 150}"
 #define TTL_MAX   "--max-ttl-ms", "1000"
@@ -312,6 +314,24 @@ static void file_that_was_moved_away_grants_nothing_more(void **state)
         assert_true(wait_now_ms() < end_ms);
         wait_ms(50);
     }
+    process_wait_line(service.process, "written to by another program", PATIENCE_MS, NULL, 0);
+    const struct http_response *ready = call(service.port, "GET", "/readyz", NULL, NULL);
+    assert_non_null(strstr(http_string(ready, "detail"), "--token-floor T --data FOLDER"));
+}
+
+/* sqlite3 in a transaction, for example. */
+static void file_that_another_program_locked_is_told(void **state)
+{
+    sqlite3 *other = NULL;
+    serve();
+    (void)take_and_give_back("orders");
+    assert_int_equal(sqlite3_open(database, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(call_acquire_once(service.port, "orders", SHORT_TTL)->status, 503);
+    process_wait_line(service.process, "program has locked the file", PATIENCE_MS, NULL, 0);
+    process_kill(service.process);
+    expect_refused(workdir.data, "another program has locked this file");
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
 }
 
 /* Grants nothing that it could not write, says why, and goes on when it can. */
@@ -429,6 +449,7 @@ static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(taking_over_that_broke_off_leaves_no_new_fleet),
     EMBEDDED_CASE(taking_over_that_fails_at_once_leaves_no_new_fleet),
     EMBEDDED_CASE(file_that_was_moved_away_grants_nothing_more),
+    EMBEDDED_CASE(file_that_another_program_locked_is_told),
     EMBEDDED_CASE(full_disk_grants_nothing_until_there_is_room),
     EMBEDDED_CASE(disk_that_cannot_make_sure_grants_nothing),
     EMBEDDED_CASE(very_slow_disk_is_waited_for_and_the_validity_is_shorter),
