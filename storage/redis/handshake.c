@@ -126,6 +126,8 @@ static void read_handshake_fact(struct storage_session *session, enum storage_qu
     if (error == FENCE_EBUSY) {
         storage_connection_fail(session->connection, FENCE_REASON_ERROR,
                                 "LOADING It is still loading its data");
+    } else if (error && session->reading.server.cluster) {
+        storage_connection_ready(session->connection); /* unfit, with a better name */
     } else if (error) {
         storage_connection_fail(session->connection, FENCE_REASON_ERROR,
                                 reply->type == REDIS_REPLY_ERROR ? storage_reply_words(reply)

@@ -120,6 +120,22 @@ static bool is_lost(void *arg)
     return response->status == 503 && strstr(response->body, "--token-floor");
 }
 
+/* A node of a cluster answers for keys of other nodes with an error. */
+static void node_of_a_cluster_is_refused_by_its_mode(void **state)
+{
+    char port[8];
+    char log[PATH_SIZE];
+    redis_fleet_kill(fleet, 2);
+    (void)snprintf(log, sizeof(log), "%s/node.log", fleet->dir);
+    (void)snprintf(port, sizeof(port), "%u", (unsigned)fleet->master[2].port);
+    const char *argv[] = {"redis-server",      "--port", port, "--dir", fleet->master[2].dir,
+                          "--cluster-enabled", "yes",    NULL};
+    struct process *node = process_start(argv, log);
+    process_wait_line(node, "Ready to accept connections", TIMEOUT_MS, NULL, 0);
+    expect_refused("--new", "runs in cluster mode");
+    process_kill(node);
+}
+
 static void wait_ready(uint16_t port)
 {
     pawl_wait_ready((struct pawl_service){.port = port});
@@ -471,6 +487,7 @@ static void run_that_was_killed_on_blank_masters_leaves_them_blank_to_the_next(v
 
 static const struct CMUnitTest cases[] = {
     INIT_CASE(init_says_what_it_made),
+    INIT_CASE(node_of_a_cluster_is_refused_by_its_mode),
     INIT_CASE(fleet_has_the_cap_on_extensions_that_it_was_made_with),
     INIT_CASE(fleet_of_before_it_could_be_set_has_a_thousand_extensions),
     INIT_CASE(cap_on_extensions_outlives_the_loss_of_a_master),
