@@ -95,7 +95,7 @@ int64_t client_ttl(const json_t *json, int64_t asked_ms)
 }
 
 /* Reports whether @member of @json is missing, or @text. */
-static bool is_own(const json_t *json, const char *member, const char *text)
+static bool is_missing_or(const json_t *json, const char *member, const char *text)
 {
     const char *value = client_text(json, member);
     return value != NULL ? strcmp(value, text) == 0 : json_object_get(json, member) == NULL;
@@ -103,7 +103,8 @@ static bool is_own(const json_t *json, const char *member, const char *text)
 
 bool client_is_about(const struct client_answer *answer, const char *lock_id, const char *name)
 {
-    return is_own(answer->json, "lock_id", lock_id) && is_own(answer->json, "resource", name);
+    return is_missing_or(answer->json, "lock_id", lock_id) &&
+           is_missing_or(answer->json, "resource", name);
 }
 
 int client_say_other(pawl_client *client)
