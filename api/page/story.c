@@ -5,6 +5,7 @@
 #include "api/page/story/index.html.h"
 #include "api/page/story/lanes.js.h"
 #include "api/page/story/model.js.h"
+#include "api/page/story/recording.js.h"
 #include "api/page/story/run.js.h"
 #include "api/page/story/scenes.js.h"
 #include "api/page/story/sentences.js.h"
@@ -20,6 +21,7 @@ static const struct api_page_file story_files[] = {
     API_PAGE_FILE("story/index.html", api_page_story_index),
     API_PAGE_FILE("story/lanes.js", api_page_story_lanes),
     API_PAGE_FILE("story/model.js", api_page_story_model),
+    API_PAGE_FILE("story/recording.js", api_page_story_recording),
     API_PAGE_FILE("story/run.js", api_page_story_run),
     API_PAGE_FILE("story/scenes.js", api_page_story_scenes),
     API_PAGE_FILE("story/sentences.js", api_page_story_sentences),

@@ -34,6 +34,9 @@ enum story_message_kind {
     STORY_PROBE,
     STORY_REPLY,    /* master to pawld, to one of these five: that is its token */
     STORY_RELEASED, /* master to pawld: a lock that calls wait for was released */
+    STORY_EXTEND, /* client to pawld, in scenes of the simulator alone (tests/sim/world/scene.h) */
+    STORY_BREAK,
+    STORY_OTHER, /* the other calls */
 };
 
 /* Why a client no longer believes that it has the lock: @what of STORY_ENDED. */

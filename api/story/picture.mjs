@@ -20,7 +20,7 @@ const root = path.join(import.meta.dirname, '../..');
 function styles() {
     const text = (file) => readFileSync(path.join(root, 'api/page', file), 'utf8');
     const rules = [...text('shared/style.css').matchAll(/^(?::root|@media \(prefers-color-scheme: dark\)) \{\n[^]*?^\}/gm)].map(([rule]) => rule);
-    const own = text('story/story.css').replace(/^@media \(max-width[^]*$/m, '').replace(/^\.(player|figure|sheet|sums|actors|log|lines)[^{]*\{[^}]*\}/gm, '');
+    const own = text('story/story.css').replace(/^@media \(max-width[^]*$/m, '').replace(/^\.(player|figure|sheet|sums|actors|log|lines|kicker|now-told|legend|sign)[^{]*\{[^}]*\}/gm, '');
     return [...rules, own, '.paper { fill: var(--paper); }', 'svg { font-family: system-ui, sans-serif; }'].join('\n').replace(/\s+/g, ' ');
 }
 
@@ -37,7 +37,7 @@ function write(node) {
 export function draw(world, scene) {
     const model = new Model(scene.masters);
     play(world, scene, (rows) => read(rows, world.kinds).forEach((event) => model.hear(event)));
-    const { lanes, high } = lanesOf(scene.masters);
+    const { lanes, high } = lanesOf(model.cast);
     const sheet = picture(model, scene.end, scene.end);
     const wide = sheet.properties.width + NAMES_WIDE;
     const names = h('g', { class: 'names', transform: 'translate(4 0)' }, lanes.map(({ name, line }) => h('text', { y: line + 4 }, name)));

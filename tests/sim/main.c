@@ -4,6 +4,8 @@
  * simulate --seeds A..B --all            lists the violations instead of telling the first
  * simulate --shrink SEED [--masters N]   tells a short history that fails as that seed's does
  * simulate --trace SEED [--masters N]    tells one history
+ * simulate --shrink SEED --scene FILE    also writes it as a scene that the page /story plays; so
+ *                                        does --trace
  * simulate --repeat A..B [--masters N]   plays each seed twice and compares
  *
  * Exit status: 0 all went well; 1 a promise was broken, and the seed and its history are shown;
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 
 enum {
+    TITLE_BYTES = 80,
     SEEDS_FOR_ALL = 10000, /* from so many on, everything that is counted must have happened */
 };
 
@@ -35,6 +38,7 @@ struct options {
     unsigned masters;
     bool all;
     const char *actions;
+    const char *scene;
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -67,9 +71,14 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'w':
         options->actions = text;
         return 0;
+    case 'c':
+        options->scene = text;
+        return 0;
     case ARGP_KEY_END:
         if (options->mode == MODE_NONE)
             argp_error(state, "say --seeds, --trace, --shrink or --repeat");
+        if (options->scene && options->mode != MODE_TRACE && options->mode != MODE_SHRINK)
+            argp_error(state, "--scene needs --trace or --shrink");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -83,6 +92,7 @@ static const struct argp_option known_options[] = {
     {"repeat", 'r', "A..B", 0, "Play each seed twice: the histories must be the same", 0},
     {"masters", 'm', "N", 0, "Masters in each world, instead of a number that the seed chooses", 0},
     {"actions", 'w', "FILE", 0, "With --seeds: write what the checker reads", 0},
+    {"scene", 'c', "FILE", 0, "With --trace or --shrink: write a scene for the page /story", 0},
     {"all", 'a', NULL, 0, "List the violations of all seeds, instead of telling the first", 0},
     {0},
 };
@@ -103,9 +113,23 @@ static int tell(struct sim_world *world, uint64_t seed, unsigned masters)
     return sim_check_ok(&world->check) ? EXIT_SUCCESS : SIM_SEEDS_VIOLATION;
 }
 
-static int shrink(struct sim_world *world, uint64_t seed, unsigned masters)
+static int write_scene(struct sim_world *world, const struct sim_plan *plan, uint64_t seed,
+                       const char *name)
+{
+    char title[TITLE_BYTES];
+    if (!name)
+        return 0;
+    (void)snprintf(title, sizeof(title), "Seed %" PRIu64 " of the simulator", seed);
+    if (!sim_scene_play(world, plan, seed, title, name))
+        return 0;
+    fprintf(stderr, "%s: cannot be written\n", name);
+    return EXIT_FAILURE;
+}
+
+static int shrink(struct sim_world *world, uint64_t seed, const struct options *options)
 {
     struct sim_short found;
+    const unsigned masters = options->masters;
     if (!sim_shrink(world, seed, masters, &found)) {
         printf("seed %" PRIu64 ": all promises kept\n", seed);
         return EXIT_SUCCESS;
@@ -113,7 +137,16 @@ static int shrink(struct sim_world *world, uint64_t seed, unsigned masters)
     (void)sim_world_play(world, &found.plan, found.seed, stdout);
     printf("%" PRIu32 " events; %" PRIu32 " histories were played to find it\n", found.events,
            found.played);
-    return SIM_SEEDS_VIOLATION;
+    const int failed = write_scene(world, &found.plan, found.seed, options->scene);
+    return failed ? failed : SIM_SEEDS_VIOLATION;
+}
+
+static int trace(struct sim_world *world, uint64_t seed, const struct options *options)
+{
+    const int status = tell(world, seed, options->masters);
+    const struct sim_plan plan = sim_plan_of_seed(seed, options->masters);
+    const int failed = write_scene(world, &plan, seed, options->scene);
+    return failed ? failed : status;
 }
 
 static int report(const struct sim_world *world, const struct options *options, double seconds)
@@ -210,10 +243,10 @@ int main(int argc, char **argv)
         status = play_twice(world, &options);
         break;
     case MODE_SHRINK:
-        status = shrink(world, options.first, options.masters);
+        status = shrink(world, options.first, &options);
         break;
     default:
-        status = tell(world, options.first, options.masters);
+        status = trace(world, options.first, &options);
         break;
     }
     sim_world_free(world);

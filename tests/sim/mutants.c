@@ -3,6 +3,7 @@
  * mutants --in KIND [NAME...]      the same, in worlds of one kind only
  * mutants --table                  prints each as a row of FOUND.md, which ./found writes
  * mutants --shrink NAME            tells a short history in which that mutant breaks a promise
+ * mutants --shrink --scene FILE NAME   also writes it as a scene that the page /story plays
  * mutants --actions FILE NAME      writes what that mutant does, whatever it breaks, until the
  *                                  checker has refused an action (tests/proof), or to the last seed
  *
@@ -28,6 +29,7 @@ enum {
     PARTS_MAX = 64,
     ON_MAX = 4, /* switches of one mutant */
     SEEDS_TEXT_BYTES = 40,
+    TITLE_BYTES = 120,
 };
 
 #define TOKENS  "P1 P2 P4"                            /* tokens, exclusion, lost updates */
@@ -303,6 +305,7 @@ struct options {
     unsigned part, parts; /* part 1 .. parts */
     bool shrink;
     const char *actions;
+    const char *scene;
     bool kinds[SIM_WORLD_KINDS];
     bool any_kind;
     bool chosen[MUTANTS];
@@ -347,6 +350,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'w':
         options->actions = text;
         return 0;
+    case 'c':
+        options->scene = text;
+        return 0;
     case 'i':
         options->any_kind = true;
         for (unsigned k = 0; k < SIM_WORLD_KINDS; k++)
@@ -368,6 +374,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END:
         if ((options->shrink || options->actions) && !options->any_chosen)
             argp_error(state, "say which mutant");
+        if (options->scene && !options->shrink)
+            argp_error(state, "--scene needs --shrink");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -381,6 +389,8 @@ static const struct argp_option known_options[] = {
     {"part", 'p', "I/N", 0, "Of all that are looked for, the I-th and each N-th after that", 0},
     {"in", 'i', "KIND", 0, "Look in worlds of this kind only; may be given more than once", 0},
     {"actions", 'w', "FILE", 0, "Write what the mutant that is named does, for the checker", 0},
+    {"scene", 'c', "FILE", 0, "With --shrink: write that history as a scene for the page /story",
+     0},
     {"shrink", 'k', NULL, 0, "Tell a short history of each mutant that is named", 0},
     {0},
 };
@@ -454,7 +464,13 @@ static bool tell_short(struct sim_world *world, const struct mutant *mutant,
         return false;
     }
     (void)sim_world_play(world, &found.plan, found.seed, stdout);
-    return true;
+    char title[TITLE_BYTES];
+    (void)snprintf(title, sizeof(title), "Without the rule: %s", mutant->rule);
+    if (!options->scene ||
+        sim_scene_play(world, &found.plan, found.seed, title, options->scene) == 0)
+        return true;
+    fprintf(stderr, "%s: cannot be written\n", options->scene);
+    return false;
 }
 
 static bool write_actions(struct sim_world *world, const struct mutant *mutant,

@@ -1,41 +1,54 @@
 /* The page of the story: a scene or free play, its lanes, and its words. */
 import { h, render } from '../shared/dom.js';
 import { controls } from './controls.js';
-import { firstShown, lanesOf, picture, SECOND } from './lanes.js';
+import { firstShown, lanesOf, picture, scaleOf } from './lanes.js';
 import { Model } from './model.js';
+import { readScene, Recording } from './recording.js';
 import { freePlay, fromAddress, Run, toAddress } from './run.js';
 import { reached, SCENES } from './scenes.js';
-import { weight } from './sentences.js';
+import { isViolation, weight } from './sentences.js';
 import { load } from './world.js';
 
 const FRAME_MS = 40;
 const LOG_SHOWN = 100;
+const SHORT_MS = 2000;
+const STEPS = 200; /* of the slider, where a scene was recorded */
 const SPEEDS = [[0.25, '¼ speed'], [1, 'true speed'], [2, 'twice as fast'], [6, 'six times as fast']];
 const FREE = {
     title: 'Free play',
     lead: 'Clients take the lock again and again. Do to them, to the masters and to the network what you like, at any moment.',
 };
+const RECORDED = 'The simulator recorded what its servers, masters and clients did. The servers run the real core. The words are those of its trace.';
+const KICKER = 'Why a lock needs a fencing token';
+const SIGNS = [['sign-valid', 'lock held, valid'], ['sign-late', 'validity over, not noticed'], ['sign-pause', 'paused'], ['sign-look', 'looks at its clock'], ['sign-grant', 'pawld grants'], ['sign-read', 'claim and read'], ['sign-write', 'write'], ['sign-refusal', 'refused']];
 
 const page = { world: null, run: null, model: null, playing: false, speed: 2, modes: [0, 0, 0], frame: 0, asked: 0 };
 
 /* ---- runs ------------------------------------------------------------------------------------- */
 
-function start(script, playing) {
-    const run = new Run(page.world, script, {
-        begin: () => (page.model = new Model(script.masters)),
-        tell: (event) => page.model.hear(event),
-    });
+/** A run whose changes are in the address. */
+function changeable(run) {
     const act = run.do.bind(run);
     run.do = (...words) => {
         act(...words);
         keepAddress();
         draw();
     };
+    return run;
+}
+
+function start(script, playing) {
+    const heard = {
+        begin: () => (page.model = new Model(script.masters, script.cast)),
+        tell: (event) => page.model.hear(event),
+    };
+    const run = script.recorded ? new Recording(script, heard) : changeable(new Run(page.world, script, heard));
     Object.assign(page, { run, playing, modes: [0, 0, 0] });
     globalThis.story = page; /* for the console, and for tests */
     page.frame = performance.now();
-    if (!playing && script.name) run.to(script.end);
+    if (!playing && (script.name || script.recorded)) run.to(script.end);
     draw();
+    follow();
     move();
 }
 
@@ -47,7 +60,15 @@ function go(hash) {
 }
 
 /** Moves by itself, unless the reader wants no motion: then the whole scene is there at once. */
-const fromHere = () => start(fromAddress(location.hash, page.world), !matchMedia('(prefers-reduced-motion: reduce)').matches);
+const mayMove = () => !matchMedia('(prefers-reduced-motion: reduce)').matches;
+const fromHere = () => start(fromAddress(location.hash, page.world), mayMove());
+
+async function openFile(file) {
+    const script = file && readScene(await file.text());
+    page.refused = file && !script ? file.name : null;
+    if (script) start(script, mayMove());
+    else draw();
+}
 
 const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0] >>> 8;
 
@@ -69,7 +90,7 @@ function tick(at) {
     page.asked = 0;
     if (page.playing && passed >= FRAME_MS) {
         page.frame = at;
-        page.run.to(page.run.now + Math.min(passed, 250) * page.speed);
+        page.run.to(page.run.now + Math.min(passed, 250) * page.speed * (page.run.rate ?? 1));
         if (page.run.isOver) page.playing = false;
         draw();
     }
@@ -93,7 +114,10 @@ function seek(ms) {
 
 /* ---- what is shown ---------------------------------------------------------------------------- */
 
-const isFree = (script) => !script.name && script.story === undefined;
+const isFree = (script) => !script.name && script.story === undefined && !script.recorded;
+
+/** An instant, in ms; those of a short scene are told to the microsecond. */
+const instant = ({ recorded, end }, ms, digits) => (recorded && end < SHORT_MS ? `${ms.toFixed(digits + 1)} ms` : `${(ms / 1000).toFixed(digits)} s`);
 
 const way = (href, text, current) => h('li', null, h('a', { href, 'aria-current': current ? 'page' : null, onclick: (event) => { event.preventDefault(); go(href); } }, text));
 
@@ -107,13 +131,14 @@ function head({ script }) {
 
 function player(run) {
     const { script, now } = run;
+    const step = script.recorded ? script.end / STEPS : 100;
     const most = isFree(script) ? Math.max(now, 1000) : script.end;
     return h('div', { class: 'controls player' },
         h('button', { type: 'button', class: 'first', onclick: toggle }, page.playing ? 'Stop' : run.isOver ? 'Play again' : 'Play'),
         h('button', { type: 'button', onclick: () => seek(0) }, 'To the start'),
-        h('button', { type: 'button', onclick: () => seek(run.now + 100) }, 'Step'),
-        h('div', { class: 'wide' }, h('label', { for: 'time' }, `Time: ${(now / 1000).toFixed(1)} s`),
-            h('input', { id: 'time', type: 'range', min: 0, max: most, step: 100, oninput: ({ target }) => seek(Number(target.value)) })),
+        h('button', { type: 'button', onclick: () => seek(run.now + step) }, 'Step'),
+        h('div', { class: 'wide' }, h('label', { for: 'time' }, `Time: ${instant(script, now, 1)}`),
+            h('input', { id: 'time', type: 'range', min: 0, max: most, step, oninput: ({ target }) => seek(Number(target.value)) })),
         h('div', null, h('label', { for: 'speed' }, 'Speed'),
             h('select', { id: 'speed', onchange: ({ target }) => (page.speed = Number(target.value)) },
                 SPEEDS.map(([value, text]) => h('option', { value, selected: value === page.speed }, text)))),
@@ -124,11 +149,11 @@ function player(run) {
 }
 
 function figure(run) {
-    const { lanes, high } = lanesOf(page.model.masters);
+    const { lanes, high } = lanesOf(page.model.cast);
     return h('div', { class: 'figure' },
         h('svg', { class: 'names', width: 74, height: high, 'aria-hidden': 'true' }, lanes.map(({ name, line }) => h('text', { x: 0, y: line + 4 }, name))),
         h('div', { class: 'sheet', id: 'sheet', tabindex: 0, role: 'region', 'aria-label': 'Lanes of time' },
-            picture(page.model, run.now, isFree(run.script) ? 20000 : run.script.end)));
+            picture(page.model, run.now, isFree(run.script) ? 20000 : run.script.end, scaleOf(run.script))));
 }
 
 const fact = (name, value, weighs) => h('div', null, h('dt', null, name), h('dd', { class: weighs ?? null }, value));
@@ -140,10 +165,10 @@ const facts = (model) => h('dl', { class: 'sums' },
     fact('two valid holders', model.overlaps > 0 ? 'yes' : 'no', model.overlaps > 0 ? 'fault' : null),
     fact('guard', model.isGuarded ? 'on' : 'off'));
 
-function log(model) {
+function log(model, script) {
     const told = model.told.slice(-LOG_SHOWN);
     return h('ol', { class: 'log', tabindex: 0, 'aria-label': 'Events, the latest first' }, told.reverse().map(({ event, text }) =>
-        h('li', { class: weight(event) }, h('span', { class: 'unit number' }, `${(event.at / 1e6).toFixed(2)} s`), ' ', text)));
+        h('li', { class: weight(event) }, h('span', { class: 'unit number' }, instant(script, event.at / 1000, 2)), ' ', text)));
 }
 
 function words({ script }) {
@@ -153,18 +178,44 @@ function words({ script }) {
     return h('ol', { class: 'lines', 'aria-live': 'polite' }, lines.map(({ text }, k) => h('li', { class: k === lines.length - 1 ? 'latest' : null }, text)));
 }
 
+/** The line that is on, above the picture. The list below has it for those who hear it. */
+function current({ script }) {
+    const { told } = page.model;
+    const lines = SCENES[script.name] ? reached(SCENES[script.name], told) : told;
+    const text = lines[lines.length - 1]?.text ?? '';
+    return h('p', { class: isViolation(text) ? 'now-told bad' : 'now-told', 'aria-hidden': 'true' }, text);
+}
+
+const legend = () => h('ul', { class: 'legend', 'aria-label': 'Signs in the picture' }, SIGNS.map(([sign, text]) => h('li', null, h('span', { class: `sign ${sign}`, 'aria-hidden': 'true' }), text)));
+
+function titles({ name, story, recorded, title }) {
+    if (recorded) return { title, lead: RECORDED };
+    return SCENES[name] ?? (story === undefined ? FREE : { ...FREE, title: `Story ${story}` });
+}
+
+const changes = (run) => [
+    h('h2', null, 'Change what happens'),
+    h('p', { class: 'quiet' }, 'Each change happens now. The address of this page plays this run again: same seed, same changes, same events.'),
+    controls(run, page.model, page.modes),
+];
+
+function foot({ recorded, seed }) {
+    const origin = recorded ? 'A recorded scene. It cannot be changed.' : `Seed ${seed}. Locks, tokens, refusals and rejoins are those of the real core, compiled to WebAssembly. Clients, network and clocks are simulated.`;
+    return h('footer', null, h('p', null, origin),
+        h('p', null, h('label', { for: 'scene' }, 'Open a scene of the simulator: '), h('input', { id: 'scene', type: 'file', accept: '.txt,.scene,text/plain', onchange: ({ target }) => openFile(target.files[0]) })),
+        page.refused && h('p', { class: 'bad', role: 'alert' }, `${page.refused} is not a scene of the simulator. Write a scene with build/tests/mutants --shrink --scene FILE MUTANT.`));
+}
+
 function draw() {
     const { run, model } = page;
-    const { title, lead } = SCENES[run.script.name] ?? (run.script.story === undefined ? FREE : { ...FREE, title: `Story ${run.script.story}` });
+    const { title, lead } = titles(run.script);
     render(document.getElementById('page'), head(run),
         h('main', { id: 'main' },
-            h('h1', null, title), h('p', { class: 'lead' }, lead),
-            player(run), figure(run), words(run), facts(model),
-            h('h2', null, 'Change what happens'),
-            h('p', { class: 'quiet' }, 'Each change happens now. The address of this page plays this run again: same seed, same changes, same events.'),
-            controls(run, model, page.modes),
-            h('h2', null, 'Events'), log(model)),
-        h('footer', null, h('p', null, `Seed ${run.script.seed}. Locks, tokens, refusals and rejoins are those of the real core, compiled to WebAssembly. Clients, network and clocks are simulated.`)));
+            h('p', { class: 'quiet kicker' }, KICKER), h('h1', null, title), h('p', { class: 'lead' }, lead),
+            player(run), current(run), figure(run), legend(), words(run),
+            !run.script.recorded && [facts(model), changes(run)],
+            h('h2', null, 'Events'), log(model, run.script)),
+        foot(run.script));
     document.getElementById('time').value = run.now;
     document.title = `${title} – Pawl: the story`;
     if (page.playing) follow();
@@ -173,7 +224,8 @@ function draw() {
 /** The sheet follows the time. */
 function follow() {
     const sheet = document.getElementById('sheet');
-    const at = (page.run.now / 1000 - firstShown(page.run.now)) * SECOND;
+    const scale = scaleOf(page.run.script);
+    const at = (page.run.now / 1000 - firstShown(page.run.now, scale)) * scale;
     sheet.scrollLeft = at - sheet.clientWidth * 0.8;
 }
 
@@ -181,10 +233,10 @@ function follow() {
 
 addEventListener('pointerdown', (event) => {
     const id = event.target.dataset?.message;
-    if (!id) return;
+    if (!id || page.run.script.recorded) return;
     const from = event.clientX;
     const drop = ({ clientX }) => {
-        const later = Math.round(((clientX - from) / SECOND) * 1000);
+        const later = Math.round(((clientX - from) / scaleOf(page.run.script)) * 1000);
         if (later > 0) page.run.do('delay', Number(id), later);
     };
     addEventListener('pointerup', drop, { once: true });

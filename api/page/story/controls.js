@@ -13,7 +13,7 @@ const MODES = ['takes the lock', 'reads', 'writes'];
 const buttonsOf = (actor) => (text, onclick) => h('button', { type: 'button', onclick, 'aria-label': `${nameOf(actor)}: ${text}` }, text);
 
 const row = (actor, state, ...buttons) => h('li', { key: actor },
-    h('span', { class: 'actor' }, nameOf(actor)), h('span', { class: 'unit' }, state), h('span', { class: 'row' }, buttons));
+    h('span', { class: 'actor' }, nameOf(actor).replace('the ', '')), h('span', { class: 'unit' }, state), h('span', { class: 'row' }, buttons));
 
 function clientRow(run, model, client, modes) {
     const button = buttonsOf(client);

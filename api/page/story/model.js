@@ -1,9 +1,9 @@
 /* The state that the events lead to: who believes what, since when; messages on their way; what masters hold. */
 import { sentence } from './sentences.js';
-import { CLIENTS, MASTER } from './world.js';
+import { CLIENTS, MASTER, cast } from './world.js';
 
 /* As in api/story/event.h. */
-export const MESSAGES = ['acquire', 'release', 'answer', 'read', 'write', 'result', 'lock request', 'rejoin', 'restamp', 'handshake', 'probe', 'reply', 'released'];
+export const MESSAGES = ['acquire', 'release', 'answer', 'read', 'write', 'result', 'lock request', 'rejoin', 'restamp', 'handshake', 'probe', 'reply', 'released', 'extend', 'break', 'another call'];
 const FACTS = 9;
 const PROBE = 10;
 const REPLY = 11;
@@ -14,16 +14,16 @@ const list = (length) => Array.from({ length }, () => []);
 const last = (all) => all[all.length - 1];
 
 export class Model {
-    constructor(masters) {
+    constructor(masters, actors) {
         Object.assign(this, {
-            masters, beliefs: [], pauses: list(CLIENTS), waits: [], looks: [], messages: new Map(), grants: [],
+            masters, cast: actors ?? cast(CLIENTS, 1, masters), isRecorded: actors !== undefined, beliefs: [], pauses: new Map(), waits: [], looks: [], messages: new Map(), grants: [],
             holds: list(masters), states: list(masters), downs: list(masters), cuts: list(masters), marks: [], writes: [],
             isGuarded: true, balance: 100, refused: 0, lost: 0, overlaps: 0, log: [], told: [],
         });
     }
 
     isPaused(client) {
-        return last(this.pauses[client])?.to === null;
+        return last(this.pauses.get(client) ?? [])?.to === null;
     }
 
     isDown(master) {
@@ -40,10 +40,10 @@ export class Model {
     }
 
     hear(event) {
-        const text = sentence(event);
+        const text = event.text ?? sentence(event);
         HEARD[event.kind]?.(this, event);
         this.log.push(event);
-        if (text) this.told.push({ event, text });
+        if (text && (event.kind === 'says' || !this.isRecorded)) this.told.push({ event, text });
     }
 }
 
@@ -78,7 +78,7 @@ const HEARD = {
     lost: arrive('lost'),
     delayed: (model, { id, value }) => Object.assign(model.messages.get(id) ?? {}, { arrives: value }),
     asks: (model, { at, who, what }) => model.waits.push({ who, mode: what, from: at, to: null }),
-    granted: (model, { at, token }) => model.grants.push({ at, token }),
+    granted: (model, { at, who, token }) => model.grants.push({ at, who, token }),
     believes(model, { at, who, what, token, value }) {
         closeWait(model, who, at);
         model.beliefs.push({ who, mode: what, token, from: at, until: value, to: null });
@@ -86,6 +86,7 @@ const HEARD = {
     overlap: (model, { value }) => (model.overlaps += value),
     looked: (model, { at, who }) => model.looks.push({ at, who }),
     ended(model, { at, who }) {
+        closeWait(model, who, at);
         for (const belief of model.beliefs) if (belief.who === who && belief.to === null) belief.to = at;
     },
     accepted(model, { at, whom, what, token, value }) {
@@ -108,8 +109,11 @@ const HEARD = {
         close(states, at);
         if (what !== ACTIVE) states.push({ from: at, to: null, state: what, reason: value });
     },
-    paused: (model, { at, who }) => open(model.pauses[who], at),
-    resumed: (model, { at, who }) => close(model.pauses[who], at),
+    paused(model, { at, who }) {
+        if (!model.pauses.has(who)) model.pauses.set(who, []);
+        open(model.pauses.get(who), at);
+    },
+    resumed: (model, { at, who }) => close(model.pauses.get(who) ?? [], at),
     killed: (model, { at, who }) => open(model.downs[who - MASTER], at),
     started: (model, event) => begin(model, event, 'starts'),
     wiped: (model, event) => begin(model, event, 'wiped'),
@@ -117,6 +121,10 @@ const HEARD = {
     clock: mark(({ value }) => `clock ${value > 0 ? '+' : '−'}${Math.abs(value) / 1000} s`),
     cut: (model, { at, who }) => open(model.cuts[who - MASTER], at),
     joined: (model, { at, who }) => close(model.cuts[who - MASTER], at),
+    says(model, { at, text }) {
+        const [, i, what] = /^master (\d+):? (?!stops)(.*)/.exec(text) ?? [];
+        if (i < model.masters) model.marks.push({ at, lane: MASTER + Number(i), text: what });
+    },
     guard(model, event) {
         model.isGuarded = event.value === 1;
         if (event.at > 0) mark(({ value }) => (value ? 'guard on' : 'guard off'))(model, event);

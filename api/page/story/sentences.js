@@ -48,5 +48,7 @@ const SENTENCES = {
 /** Null: it is of no interest to people. */
 export const sentence = (event) => SENTENCES[event.kind]?.(event) ?? null;
 
+export const isViolation = (text) => text.startsWith('VIOLATION');
+
 /** How bad it is: "bad", "well" or "". */
-export const weight = ({ kind, value }) => (kind === 'lost-update' || (kind === 'overlap' && value) ? 'bad' : kind === 'stale' ? 'well' : '');
+export const weight = ({ kind, value, text }) => ((text && isViolation(text)) || kind === 'lost-update' || (kind === 'overlap' && value) ? 'bad' : kind === 'stale' ? 'well' : '');

@@ -6,6 +6,19 @@ export const PAWLD = 8;
 export const DATABASE = 9;
 export const MASTER = 16;
 export const EVENT_NUMBERS = 8;
+const OTHER_SERVER = 10; /* of recorded scenes (tests/sim/world/scene.c) */
+const LETTERS = 'ABC';
+
+/** Who takes part, from top to bottom, and what each is called. The simulator counts from 0, and so does its trace. */
+export function cast(clients, servers, masters, counts) {
+    const many = (count, first, name) => Array.from({ length: count }, (_, k) => ({ actor: first(k), name: name(k) }));
+    return {
+        clients: many(clients, (c) => c, (c) => `client ${counts ? c : LETTERS[c]}`),
+        servers: many(servers, (s) => (s === 0 ? PAWLD : OTHER_SERVER + s - 1), (s) => (counts ? `server ${s}` : 'pawld')),
+        masters: many(masters, (i) => MASTER + i, (i) => `master ${counts ? i : i + 1}`),
+        database: { actor: DATABASE, name: counts ? 'account' : 'database' },
+    };
+}
 
 /** A world made of the bytes of story.wasm. */
 export async function load(bytes) {

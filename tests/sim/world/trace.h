@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 struct sim_trace {
-    FILE *out; /* NULL: no text */
+    FILE *out;   /* NULL: no text */
+    FILE *scene; /* the same; a scene has it as well (scene.h) */
     uint64_t hash;
 };
 
@@ -24,7 +25,7 @@ void sim_trace_say(const struct sim_trace *trace, uint64_t now_us, const char *f
 /* The same, for a world; costs nothing where no process reads. */
 #define SIM_SAY(world, ...)                                                                        \
     do {                                                                                           \
-        if ((world)->trace.out)                                                                    \
+        if ((world)->trace.out || (world)->trace.scene)                                            \
             sim_trace_say(&(world)->trace, (world)->now_us, __VA_ARGS__);                          \
     } while (0)
 

@@ -37,6 +37,7 @@ void sim_world_schedule(struct sim_world *world, uint64_t after_us, const struct
     struct sim_event at = *event;
     at.at_us = world->now_us + after_us;
     sim_heap_push(&world->heap, &at);
+    sim_scene_scheduled(world, &at);
 }
 
 void sim_world_machine_text(const struct sim_world *world, unsigned machine,
@@ -127,6 +128,7 @@ static void start(struct sim_world *world, uint64_t seed, FILE *out)
     memset(world->admitted, 0, sizeof(world->admitted));
     start_masters(world, &world->rng);
     sim_actions_start(world, seed);
+    sim_scene_begin(world);
     say_plan(world, seed);
     sim_network_init(&world->network);
     sim_network_lie(world, seed);
@@ -272,6 +274,7 @@ static void put_off(struct sim_world *world, const struct sim_event *event, uint
     if (event->kind == SIM_EVENT_TICK || event->kind == SIM_EVENT_LISTING_TICK)
         until_us += sim_rng_below(&world->rng, SIM_TIMERS_LATE_US);
     sim_heap_put_off(&world->heap, event, until_us);
+    sim_scene_put_off(world, event, until_us);
 }
 
 static void play(struct sim_world *world)
@@ -293,7 +296,9 @@ static void play(struct sim_world *world)
         }
         sim_trace_mix(&world->trace, event.at_us << 8 | event.kind);
         world->stats.events++;
+        sim_scene_before(world, &event);
         act(world, &event);
+        sim_scene_after(world);
     }
 }
 
@@ -303,8 +308,8 @@ uint64_t sim_world_play(struct sim_world *world, const struct sim_plan *plan, ui
     world->plan = *plan;
     start(world, seed, out);
     play(world);
-    if (out && !sim_check_ok(&world->check))
-        sim_trace_say(&world->trace, world->now_us, "VIOLATION: %s", world->check.violation);
+    if (!sim_check_ok(&world->check))
+        SIM_SAY(world, "VIOLATION: %s", world->check.violation);
     for (unsigned s = 0; s < world->plan.servers; s++)
         sim_server_stop(world, s);
     return world->trace.hash;

@@ -24,6 +24,7 @@
 #include "tests/sim/world/operator.h"
 #include "tests/sim/world/plan.h"
 #include "tests/sim/world/probe.h"
+#include "tests/sim/world/scene.h"
 #include "tests/sim/world/server.h"
 #include "tests/sim/world/stats.h"
 #include "tests/sim/world/trace.h"
@@ -43,6 +44,7 @@ struct sim_world {
     uint32_t lineages; /* and of their data */
     struct sim_trace trace;
     struct sim_actions *actions; /* NULL: they are not written */
+    struct sim_scene *scene;     /* NULL: it is not recorded */
     struct sim_stats stats;      /* summed over all seeds of this world */
     struct sim_plan plan;
     struct sim_chaos chaos;

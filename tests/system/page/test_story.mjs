@@ -9,7 +9,7 @@ import process from 'node:process';
 import { after, before, describe, test } from 'node:test';
 
 import { accessible, browser, open, picture, sizes, tabTo } from './browser.mjs';
-import { onFile } from './servers.mjs';
+import { folder, onFile } from './servers.mjs';
 
 after(() => browser.close());
 
@@ -150,6 +150,50 @@ describe('story', { concurrency: 3 }, () => {
         await tabTo(page, 'Time: 0.5 s', 60);
         await page.keyboard.press('ArrowRight');
         await seen(page, 'Time: 0.6 s');
+        await page.clean();
+    });
+
+    test('a message is dragged later by the pointer', async (t) => {
+        const page = await open(t, `${url}/story#scene=gc-pause`, { ...sizes.desktop, ...still });
+        await heading(page, 'A pause');
+        await page.evaluate(() => { globalThis.story.run.to(0); globalThis.story.run.to(560); globalThis.story.run.do('hold', 2, 0); });
+        const line = page.locator('.message[data-message]').first();
+        const { x, y, width, height } = await line.boundingBox();
+        await page.mouse.move(x + width / 2, y + height / 2);
+        await page.mouse.down();
+        await page.mouse.move(x + width / 2 + 120, y + height / 2, { steps: 4 });
+        await page.mouse.up();
+        const delayed = (await told(page)).find(({ kind }) => kind === 'delayed');
+        const sent = (await told(page)).find(({ kind, id }) => kind === 'sent' && id === delayed.id);
+        assert.equal(delayed.value - sent.value, 3e6, '120 pixels are three seconds');
+        assert.match(page.url(), new RegExp(`_560\\.delay\\.${delayed.id}\\.3000`));
+        await page.clean();
+    });
+
+    test('a failing history of the simulator is watched, event by event', async (t) => {
+        const file = path.join(folder(t), 'scene');
+        const trace = execFileSync(path.join(build, 'tests/mutants'), ['--shrink', '--scene', file, 'majority-of-asked'], { encoding: 'utf8' });
+        const [, title, , ...lines] = readFileSync(file, 'utf8').trim().split('\n');
+        const violation = /VIOLATION: .*$/m.exec(trace)[0];
+        const page = await open(t, `${url}/story`, { ...sizes.desktop, ...still });
+        await heading(page, 'A pause');
+        const choose = (name) => page.getByLabel('Open a scene of the simulator').setInputFiles(name);
+        await choose(import.meta.filename);
+        await seen(page, 'test_story.mjs is not a scene of the simulator');
+        await choose(file);
+        await heading(page, title.replace('title ', ''));
+        await seen(page, violation);
+        const here = await told(page);
+        assert.deepEqual(here.map(({ at, kind, text, ...rest }) => [at, kind, ...(text ? [text] : Object.values(rest))].join(' ')), lines);
+        /* The trace tells of each grant by itself. */
+        const traced = [...trace.matchAll(/^ *([\d.]+) ms {2}server (\d) answers call \d+ \(lock \d+\): success, token ([1-9]\d*)/gm)].map(([, ms, server, token]) => `${ms} ${server} ${token}`);
+        const grants = here.filter(({ kind }) => kind === 'granted').map(({ at, who, token }) => `${(at / 1000).toFixed(3)} ${who - 8} ${token}`);
+        assert.ok(grants.length > 1 && grants.every((grant) => traced.includes(grant)), `${grants} of ${traced}`);
+        await accessible(page, 'a recorded scene');
+        await picture(page, 'story-recorded');
+        await page.getByRole('button', { name: 'To the start' }).click();
+        await seen(page, 'Time: 0.00 ms');
+        assert.equal(await page.getByRole('button', { name: 'Kill' }).count(), 0);
         await page.clean();
     });
 
