@@ -276,6 +276,19 @@ static void masters_are_no_reason_to_serve_everybody(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
+static void story_needs_no_key(void **state)
+{
+    struct process *process = run_image();
+    const struct http_response *page = call(port, "GET", "/story", NULL, NULL);
+    assert_int_equal(page->status, 200);
+    EXPECT_HEADER(page, "Content-Type", "text/html; charset=utf-8");
+    const struct http_response *module = call(port, "GET", "/page/story/story.wasm.gz", NULL, NULL);
+    assert_int_equal(module->status, 200);
+    EXPECT_HEADER(module, "Content-Type", "application/gzip");
+    assert_int_equal(call_with(NULL), 401);
+    assert_int_equal(process_stop(process), 0);
+}
+
 static void mistakes_are_told_by_pawld(void **state)
 {
     struct process *process =
@@ -307,6 +320,7 @@ static const struct CMUnitTest cases[] = {
     CASE(key_file_in_the_volume_is_used),
     CASE(key_file_that_is_named_is_used),
     CASE(open_has_to_be_said),
+    CASE(story_needs_no_key),
     cmocka_unit_test_prestate_setup_teardown(masters_are_no_reason_to_serve_everybody,
                                              start_masters, stop,
                                              &((struct fleet_wanted){1, REDIS_ALWAYS})),
