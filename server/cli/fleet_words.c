@@ -71,6 +71,35 @@ static void tell_findings(const struct listener *listener, const json_t *owner, 
     }
 }
 
+/* Reports whether @master votes, and has @finding. */
+static bool has_finding(const json_t *master, const json_t *finding)
+{
+    const json_t *own = json_object_get(master, "audit");
+    bool has = false;
+    for (size_t i = 0; i < json_array_size(own); i++)
+        has |= json_equal(json_array_get(own, i), finding);
+    return has && strcmp(member_of(master, "state"), "active") == 0;
+}
+
+/* Tells @finding of master @i, with all masters that have it; nothing if an earlier one has it. */
+static void tell_shared(const struct listener *listener, const json_t *masters, size_t i,
+                        const json_t *finding)
+{
+    char who[TROUBLE_MAX / 2] = "";
+    size_t len = 0;
+    for (size_t other = 0; other < json_array_size(masters) && len < sizeof(who); other++) {
+        const json_t *master = json_array_get(masters, other);
+        if (!has_finding(master, finding))
+            continue;
+        if (other < i)
+            return;
+        len += (size_t)snprintf(who + len, sizeof(who) - len, "%s%s", len > 0 ? ", " : "",
+                                member_of(master, "address"));
+    }
+    if (len > 0)
+        tell_trouble(listener, who, member_of(finding, "name"), member_of(finding, "detail"));
+}
+
 void cli_fleet_troubles(const json_t *fleet, void (*line)(void *context, const char *sentence),
                         void *context)
 {
@@ -82,7 +111,11 @@ void cli_fleet_troubles(const json_t *fleet, void (*line)(void *context, const c
         if (member_of(master, "reason")[0] != '\0')
             tell_trouble(&listener, address, member_of(master, "reason"),
                          member_of(master, "detail"));
-        tell_findings(&listener, master, address);
+    }
+    for (size_t i = 0; i < json_array_size(masters); i++) {
+        const json_t *findings = json_object_get(json_array_get(masters, i), "audit");
+        for (size_t k = 0; k < json_array_size(findings); k++)
+            tell_shared(&listener, masters, i, json_array_get(findings, k));
     }
     tell_findings(&listener, fleet, "fleet");
 }

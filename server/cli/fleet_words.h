@@ -21,7 +21,8 @@ void cli_fleet_votes(const json_t *fleet, char ret_sentence[static CLI_FLEET_SEN
 /* "grants locks", or "grants no lock". Static. */
 const char *cli_fleet_verdict(const json_t *fleet);
 
-/* Calls @line with each sentence about what is wrong, and what to do. */
+/* Calls @line with each sentence about what is wrong, and what to do: first of masters that do not
+ * vote, then of those that do, once for all masters that have the same. */
 void cli_fleet_troubles(const json_t *fleet, void (*line)(void *context, const char *sentence),
                         void *context);
 

@@ -230,7 +230,7 @@ int cli_top(struct cli_globals *globals, int argc, char **argv)
                "the locks whose names begin with PREFIX. Changes nothing.\v"
                "  q            quits\n"
                "  up, down     scroll the locks; also j, k and the page keys\n"
-               "  s            next order: held longest, most waiters, next to expire\n"
+               "  s            next order: most waiters, held longest, next to expire\n"
                "  e            all events, or only lost, broken and refused locks\n\n"
                "Without a terminal pawl top prints once. Exit code 1: no lock can be granted.",
         .children = cli_globals_children,

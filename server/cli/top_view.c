@@ -181,8 +181,8 @@ static const struct {
     const char *words;
     int (*compare)(const void *a, const void *b);
 } orders[CLI_TOP_ORDERS] = {
-    [CLI_TOP_BY_HELD] = {"held longest first", by_held},
     [CLI_TOP_BY_WAITERS] = {"most waiters first", by_waiters},
+    [CLI_TOP_BY_HELD] = {"held longest first", by_held},
     [CLI_TOP_BY_END] = {"next to expire first", by_end},
 };
 

@@ -9,8 +9,8 @@
 
 /* In which order locks are shown. */
 enum cli_top_order {
-    CLI_TOP_BY_HELD, /* held longest */
-    CLI_TOP_BY_WAITERS,
+    CLI_TOP_BY_WAITERS, /* most waiters, and then held longest */
+    CLI_TOP_BY_HELD,
     CLI_TOP_BY_END, /* next to expire */
     CLI_TOP_ORDERS,
 };

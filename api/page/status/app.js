@@ -28,7 +28,7 @@ const ways = [
     ['events', 'Events'],
 ];
 
-const overview = () => [verdictView(), !state.locked && [ratesView(), rankingsView(), mastersView(), troubleView()]];
+const overview = () => [verdictView(), !state.locked && [rankingsView(), troubleView(), mastersView(), ratesView()]];
 
 /** For each place: what it shows, what it asks for, and how often. */
 const views = {

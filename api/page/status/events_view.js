@@ -6,7 +6,13 @@ import { events, isTrouble, kept } from './events.js';
 import { lockLink } from './locks_view.js';
 
 const SHOWN = 100;
-const tones = { granted: 'well', lost: 'bad', refused: 'bad', broken: 'bad', expired: 'care', gap: 'care', master: 'care', fleet: 'care' };
+const TROUBLE_SHOWN = 6; // on the overview, beside the refusals
+const REFUSED_SHOWN = 3;
+const tones = { granted: () => 'well', lost: () => 'bad', broken: () => 'bad', expired: () => 'care', gap: () => 'care' };
+tones.refused = ({ holder }) => (holder ? 'care' : 'bad'); // a lock in demand is no fault
+tones.master = ({ state }) => (state === 'active' ? 'well' : 'bad');
+tones.fleet = ({ state }) => (state === 'ready' ? 'well' : 'bad');
+const lossWords = { 'lock-lost': 'the lease had ended', 'lock-broken': 'an operator broke the grant' };
 const kinds = ['granted', 'extended', 'released', 'expired', 'lost', 'broken', 'waiting', 'refused', 'master', 'fleet', 'gap'];
 
 const filter = { kind: '', name: '', time: '' };
@@ -14,7 +20,7 @@ let shown = SHOWN;
 
 /** What an event says that has no column. */
 const details = {
-    lost: ({ reason }) => reason,
+    lost: ({ reason }) => lossWords[reason] ?? reason,
     refused: ({ reason, holder }) => (holder ? `held by ${holder}` : reason),
     master: ({ master, address, state, reason }) => `master ${master}, ${address}: ${[state, reason].filter(Boolean).join(', ')}`,
     fleet: ({ state }) => state,
@@ -24,7 +30,7 @@ const details = {
 const kindCell = (event) => {
     const detail = details[event.kind]?.(event);
     return [
-        h('span', { class: `state ${tones[event.kind] ?? ''}` }, event.kind),
+        h('span', { class: `state ${tones[event.kind]?.(event) ?? ''}` }, event.kind),
         detail && h('span', { class: 'sub' }, detail),
     ];
 };
@@ -85,8 +91,13 @@ export function eventsView(again) {
     ];
 }
 
-/** The last losses, refusals and breaks. */
+const isGreeting = ({ kind, state }) => kind === 'fleet' && state === 'ready';
+
+/** The last losses, breaks and changes of masters, and the last refusals: these are many where a lock is in demand, and leave room for the others. */
 export const troubleView = () => {
-    const last = kept().filter(({ kind }) => kind === 'lost' || kind === 'refused' || kind === 'broken').slice(-6).reverse();
-    return events.missing ? null : [h('h2', null, 'Lost, broken or refused'), last.length > 0 ? eventsTable(last, 'Lost, broken or refused') : h('p', { class: 'quiet' }, 'None since the page began to listen.')];
+    if (events.missing) return null;
+    const all = kept().filter((event) => isTrouble(event) && event.kind !== 'expired' && !isGreeting(event));
+    const last = (refused, most) => all.filter(({ kind }) => (kind === 'refused') === refused).slice(-most);
+    const rows = [...last(false, TROUBLE_SHOWN), ...last(true, REFUSED_SHOWN)].sort((a, b) => b.number - a.number);
+    return [h('h2', null, 'What went wrong'), rows.length > 0 ? eventsTable(rows, 'What went wrong, newest first') : h('p', { class: 'quiet' }, `Nothing since the page began to listen${events.begun ? ` at ${clock(events.begun)}` : ''}.`)];
 };

@@ -58,7 +58,7 @@ function facts(name, own) {
         lock.held && ['Owner', lock.owner || '–'],
         lock.key && ['Key', h('span', { class: 'code' }, lock.key)],
         lock.held && ['Token', h('span', { class: 'token' }, lock.token === null ? 'the masters differ' : String(lock.token))],
-        lock.held && ['Held', since.ms > 0 ? heldWords(lock) : 'just seen'],
+        lock.held && ['Held', since.ms > 0 ? [heldWords(lock), !since.exact && h('span', { class: 'quiet' }, ': the page found it held')] : 'just seen'],
         lock.held && ['Expires in', duration(remaining(lock))],
         lock.held && events.live && ['Extended', `${several(seen, 'time')} that this page saw`],
         lock.held && ['Waiting', several(lock.waiters, 'call')],

@@ -170,10 +170,10 @@ class WhatIsShown(Case):
         top = self.top(pawld.url)
         first = lambda name: until(lambda: any(re.match(rf"NAME .*\n{name} ", "\n".join(pair)) for pair in
                                                zip(top.lines(), top.lines()[1:])), f"{name} as the first")
-        top.shows(r"^30 LOCKS held, held longest first$")
-        top.press(b"s")
         top.shows(r"^30 LOCKS held, most waiters first$", r"^many/15 .* 1 *$")
         first("many/15")
+        top.press(b"s")
+        top.shows(r"^30 LOCKS held, held longest first$")
         top.press(b"s")
         first("many/29")
         top.press(DOWN + DOWN)
@@ -203,7 +203,7 @@ class WhatIsShown(Case):
         top = self.top(pawld.url)
         top.shows(rf"^{SHOWN_MAX} LOCKS held, and there are more \(pawl top PREFIX shows others\)")
         other = self.top(pawld.url, "flood/107")
-        other.shows(r"^11 LOCKS held, held longest first$", "^flood/1077/xx")
+        other.shows(r"^11 LOCKS held, most waiters first$", "^flood/1077/xx")
 
 
 class ServerThatGoes(Case):
@@ -316,6 +316,13 @@ class WaysOut(Case):
                 until(lambda: top.process.poll() is not None, "the end of pawl top")
 
 
+class Forgetful(Fleet):
+    """Masters without persistence."""
+
+    def _start(self, i, port):
+        return Process(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", self.folder, "--save", ""], os.path.join(self.folder, f"log-{i}"))
+
+
 class WithoutTerminal(Case):
     def once(self, pawld, *words, **variables):
         return subprocess.run([os.path.join(BIN, "pawl"), "--server", pawld.url, "top", *words], capture_output=True,
@@ -329,13 +336,21 @@ class WithoutTerminal(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.split("\n")
         self.assertEqual(lines[0], "grants locks: 3 of 3 masters vote, 2 are needed")
-        self.assertIn("30 LOCKS held, held longest first", lines)
+        self.assertIn("30 LOCKS held, most waiters first", lines)
         self.assertEqual(sum(line.startswith("orders/") for line in lines), 30)
         self.assertNotIn("\x1b", done.stdout)
         for process in fleet.processes[:2]:
             process.kill()
         until(lambda: self.once(pawld).returncode == 1, "a verdict without a majority")
         self.assertIn("grants no lock: ", self.once(pawld).stdout)
+
+    def test_what_is_wrong_with_all_masters_is_told_once(self):
+        fleet = Forgetful()
+        self.addCleanup(fleet.end)
+        pawld = self.pawld(*fleet.options(), data=False)
+        told = lambda: [line for line in self.once(pawld).stdout.split("\n") if ": no-aof: " in line]
+        until(lambda: any(line.count("redis://") == 3 for line in told()), "a finding of three masters")
+        self.assertEqual(len(told()), 1)
 
     def test_terminal_that_can_show_nothing_gets_the_same(self):
         pawld = self.pawld()

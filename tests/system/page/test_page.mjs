@@ -254,6 +254,30 @@ describe('page', { concurrency: 3 }, () => {
         await page.clean();
     });
 
+    test('loss stays on the overview beside many refusals, which are fewer there', async (t) => {
+        const { url } = await onFile(t);
+        const page = await open(t, url);
+        await page.getByText('live', { exact: true }).waitFor(PATIENCE);
+        /* A busy disk may answer 503. */
+        const until = async (status, ...words) => {
+            for (;;) {
+                const answer = await call(...words);
+                if (answer.status === status) return answer;
+                await sleep(100);
+            }
+        };
+        const { token, lock_id: id } = await until(201, 'POST', `${url}/v1/locks/orders/1`, { ttl_ms: 100 });
+        await until(201, 'POST', `${url}/v1/locks/orders/1`, { wait_ms: 5000, owner: 'worker-6' });
+        await until(409, 'PATCH', `${url}/v1/locks/orders/1`, {}, { 'Lock-Id': id, 'Fencing-Token': String(token) });
+        await until(201, 'POST', `${url}/v1/locks/orders/2`, { owner: 'worker-7' });
+        for (let k = 0; k < 9; k++) await call('POST', `${url}/v1/locks/orders/2`, { owner: `late-${k}` });
+        const rows = (kind) => page.getByRole('table', { name: 'What went wrong' }).getByRole('row').filter({ has: page.getByRole('rowheader', { name: kind }) });
+        await rows('refused').getByText('late-8').waitFor(PATIENCE);
+        assert.match(await rows('lost').first().textContent(), /the lease had ended.*orders\/1/);
+        assert.equal(await rows('refused').count(), 3);
+        await page.clean();
+    });
+
     test('events come live, and are found by kind, name and minute', async (t) => {
         const { url, kill } = await onFile(t);
         if ((await fetch(`${url}/v1/events`, { signal: AbortSignal.timeout(5000) })).status === 404) return t.skip('this pawld has no events');
