@@ -200,6 +200,18 @@ def readers($ratios):
              (.all.pairs | commas), ($of.all | spread), (.deaf.pairs | commas), ($of.deaf | spread)])
     | table;
 
+# $ratios: the same of the CPU time of pawld for a pair.
+def readers_cpu($ratios):
+    def us: .user + .system;
+    [["persistence", "readers", "pawld us a pair", "with/without", "readers' CPU %"]]
+    + (map(select(.section == "readers")) | group_by([.persistence, .what])
+       | map(.[0] as $first
+             | ($ratios[] | select(.persistence == $first.persistence) | .[$first.what]) as $of
+             | [$first.persistence, $first.what, (map((.service_us | us) / .pairs_all) | median | fixed(1)),
+                (if $of then $of | spread else "-" end),
+                (map(select(.readers_us) | (.readers_us | us) / .seconds / 10000) | if . == [] then "-" else median | fixed(1) end)]))
+    | table;
+
 def attacked:
     def of($what): map(select(.what == $what));
     [["persistence", "calm", "attacked", "p50 ratio", "p99 ratio", "masters silent",
@@ -333,6 +345,8 @@ def by_part($kinds; kind; value; $digits):
     section("From a grant until watches of its name are told"; of("watches"); watches),
     section("Acquire+release pairs per second while clients follow events";
             $runs | medians("readers"); readers($runs | ratios("readers"; "none"; 1 / .pairs_per_s))),
+    section("CPU time of pawld while clients follow events, and that of these clients";
+            of("readers"); readers_cpu($runs | ratios("readers"; "none"; .pairs_all / (.service_us.user + .service_us.system)))),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";
             of("attacked"); attacked),
     section("Acquire of one client while others flood the service, p50 / p99 in microseconds";
