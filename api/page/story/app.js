@@ -224,8 +224,11 @@ function draw() {
 /** The sheet follows the time. */
 function follow() {
     const sheet = document.getElementById('sheet');
-    const scale = scaleOf(page.run.script);
-    const at = (page.run.now / 1000 - firstShown(page.run.now, scale)) * scale;
+    const { run, model } = page;
+    const scale = scaleOf(run.script);
+    const last = model.told[model.told.length - 1];
+    const shown = run.isOver && last ? Math.min(run.now, last.event.at / 1000) : run.now; /* not the quiet behind the last event */
+    const at = (shown / 1000 - firstShown(run.now, scale)) * scale;
     sheet.scrollLeft = at - sheet.clientWidth * 0.8;
 }
 
