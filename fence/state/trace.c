@@ -104,6 +104,7 @@ void fence_trace_text(const struct fence_trace *trace, char ret_text[static FENC
     case FENCE_TRACE_FROZEN:
         put_masters(&line, trace->masters);
         put_number(&line, " are frozen, token ", (uint64_t)trace->number);
+        put_number(&line, ", attempt ", trace->attempt);
         break;
     case FENCE_TRACE_OUTDATED:
         put_call(&line, trace, " keeps to a view that has ended");

@@ -3,7 +3,7 @@
  *     orders/42: acquire is called
  *     orders/42: take is sent to 1 2
  *     orders/42: master 1 replies number 7
- *     orders/42: 1 2 are frozen, token 8
+ *     orders/42: 1 2 are frozen, token 8, attempt 5
  *     orders/42: confirm is sent to 1 2
  *     orders/42: acquire is answered: success, token 8
  *

@@ -1,5 +1,6 @@
 /* chaos_run --seconds S --seed X                what must hold, and the control run beside it
  * chaos_run --seconds S --seed X --unguarded    the control run alone
+ * chaos_run --seconds S --seed X --traced DIR   the other run alone, with traces of it in DIR
  *
  * Real processes under faults; then the history is checked. Exit status: 0 all went well; 1 a
  * promise was broken, and how is told; 2 bad options; 3 the run has shown nothing: no stale write
@@ -64,6 +65,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'u':
         options->unguarded = true;
         return 0;
+    case 'd':
+        options->run.traced = text;
+        return 0;
     case 'w':
         options->run.without |= parse_kind(state, text);
         return 0;
@@ -82,6 +86,7 @@ static const struct argp_option option_list[] = {
     {"seconds", 't', "S", 0, "How long a run lasts (default 20)", 0},
     {"seed", 's', "X", 0, "What faults and clients are drawn from (default 1)", 0},
     {"unguarded", 'u', NULL, 0, "Only the control run: the ledger looks at no token", 0},
+    {"traced", 'd', "DIR", 0, "Only the guarded run: all files of it, with traces, become DIR", 0},
     {"without", 'w', "FAULT", 0, "Leave one kind of fault out, as the table calls it", 0},
     {"only", 'o', "FAULT", 0, "Of the faults of masters' processes, only this (or these)", 0},
     {0},
@@ -280,6 +285,8 @@ int main(int argc, char **argv)
         shown = all_happened(&options.run, &guarded);
         table.run[table.count++] = &guarded;
         print_runs(&options, &table);
+        if (options.run.traced)
+            return violations > 0 ? EXIT_VIOLATION : 0;
         if (options.run.seconds > CONTROL_SECONDS)
             options.run.seconds = CONTROL_SECONDS;
         printf("violations: %zu; now %u s without the guard\n\n", violations, options.run.seconds);

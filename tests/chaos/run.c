@@ -234,7 +234,7 @@ void run_play(const struct run_config *config, struct run_result *ret_result)
 {
     struct run_result result = {.findings.told = stdout};
     struct history history = {0};
-    struct stage *stage = stage_new(config->guarded, config->seed);
+    struct stage *stage = stage_new(config->guarded, config->seed, config->traced != NULL);
     struct faults *faults = faults_new(stage, config->seed, config->without);
 
     const uint64_t begun_us = wait_now_ms() * 1000;
@@ -253,7 +253,9 @@ void run_play(const struct run_config *config, struct run_result *ret_result)
     result.faults = *faults_figures(faults);
     if (result.unhealed > 0)
         faults_print_last(faults);
-    if (run_violations(config, &result) > 0)
+    if (config->traced && rename(stage->dir, config->traced) != 0)
+        fail_msg("the traces cannot be moved to %s", config->traced);
+    if (run_violations(config, &result) > 0 && !config->traced)
         keep_files(stage);
     history_fini(&history);
     faults_free(faults);

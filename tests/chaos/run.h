@@ -14,7 +14,8 @@ struct run_config {
     unsigned seconds;
     uint64_t seed;
     bool guarded;
-    uint64_t without; /* kinds of faults (bit i) that are left out */
+    const char *traced; /* the folder for the traces of pawld and masters; NULL: none are made */
+    uint64_t without;   /* kinds of faults (bit i) that are left out */
 };
 
 /* Totals of a run, each a row of the table. */

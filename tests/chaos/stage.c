@@ -1,6 +1,7 @@
 #include "tests/chaos/stage.h"
 
 #include "tests/chaos/call.h"
+#include "tests/chaos/observer.h"
 #include "tests/chaos/proxy.h"
 #include "tests/chaos/record.h"
 #include "tests/lib/case.h"
@@ -105,12 +106,18 @@ void stage_master_add(struct stage *stage, unsigned i, enum redis_persistence ke
     chaos_master_init(ret_other, stage->dir, name, kept, stage->shim);
 }
 
+/* The port by which pawld comes to the server at @port, which is master @i. */
+static uint16_t way_to(const struct stage *stage, unsigned i, uint16_t port)
+{
+    return stage->observer ? observer_port(stage->observer, i, port) : port;
+}
+
 void stage_master_point(struct stage *stage, unsigned i, unsigned pawlds, uint16_t port)
 {
     for (unsigned j = 0; j < STAGE_PAWLDS; j++) {
         if (!(pawlds & 1U << j))
             continue;
-        proxy_point(stage->proxy, stage->pawld[j].link[i], port);
+        proxy_point(stage->proxy, stage->pawld[j].link[i], way_to(stage, i, port));
         proxy_reset(stage->proxy, stage->pawld[j].link[i]);
     }
 }
@@ -141,6 +148,8 @@ void stage_pawld_start(struct stage *stage, unsigned i)
     for (unsigned j = 0; j < STAGE_MASTERS; j++)
         add(&args, "--master=redis://127.0.0.1:%u",
             (unsigned)proxy_port(stage->proxy, pawld->link[j]));
+    if (stage->observer)
+        add(&args, "--log-level=trace");
     pawld->process = start(stage, &args, log);
     process_wait_line(pawld->process, "listening on 127", START_TIMEOUT_MS, NULL, 0);
     args_fini(&args);
@@ -158,7 +167,7 @@ static void make_pawld(struct stage *stage, unsigned i)
     pawld->port = port_free();
     pawld->door = proxy_add(stage->proxy, pawld->port);
     for (unsigned j = 0; j < STAGE_MASTERS; j++)
-        pawld->link[j] = proxy_add(stage->proxy, stage->master[j].port);
+        pawld->link[j] = proxy_add(stage->proxy, way_to(stage, j, stage->master[j].port));
     stage_pawld_start(stage, i);
     pawl_wait_ready((struct pawl_service){pawld->process, pawld->port});
 }
@@ -259,7 +268,14 @@ void stage_end_clients(struct stage *stage)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-struct stage *stage_new(bool guarded, uint64_t seed)
+static void begin_to_observe(struct stage *stage)
+{
+    char *path = in_dir(stage, "masters");
+    stage->observer = observer_new(path);
+    free(path);
+}
+
+struct stage *stage_new(bool guarded, uint64_t seed, bool traced)
 {
     struct stage *stage = calloc(1, sizeof(*stage));
     assert_non_null(stage);
@@ -267,6 +283,8 @@ struct stage *stage_new(bool guarded, uint64_t seed)
     stage->shim = pawl_beside("chaos_clock.so");
     stage->seed = seed;
     stage->proxy = proxy_new();
+    if (traced)
+        begin_to_observe(stage);
     for (unsigned i = 0; i < STAGE_MASTERS; i++)
         make_master(stage, i);
     for (unsigned i = 0; i < STAGE_MASTERS; i++)
@@ -292,6 +310,7 @@ void stage_free(struct stage *stage)
         stage_pawld_kill(stage, i);
     for (unsigned i = 0; i < STAGE_MASTERS; i++)
         chaos_master_fini(&stage->master[i]);
+    observer_free(stage->observer);
     sentinel_stop(&stage->sentinel);
     proxy_free(stage->proxy);
     tempdir_remove(stage->dir);

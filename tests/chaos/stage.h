@@ -40,6 +40,7 @@ struct stage {
     char *dir; /* files of all of them */
     char *shim;
     struct proxy *proxy;
+    struct observer *observer; /* NULL: nothing stands between pawld and masters */
     struct chaos_master master[STAGE_MASTERS];
     unsigned feed[STAGE_MASTERS]; /* the link that a replica of the master comes by */
     unsigned masters_made;
@@ -51,8 +52,9 @@ struct stage {
     uint64_t seed;
 };
 
-/* Starts all. The fleet is new and ready; clients run already. */
-struct stage *stage_new(bool guarded, uint64_t seed);
+/* Starts all. The fleet is new and ready; clients run already. @traced: each pawld traces its
+ * decisions in its log, and what masters do is written to the file "masters" (observer.h). */
+struct stage *stage_new(bool guarded, uint64_t seed, bool traced);
 
 /* Ends all, and removes the files, unless they were moved. NULL is fine. */
 void stage_free(struct stage *stage);

@@ -266,7 +266,7 @@ Section Checker.
   Fixpoint merged_list (p : page) (c : list nat) : list nat :=
     match p with
     | [] => c
-    | (sl, n) :: p' => put_at (merged_list p' c) sl (max n (get (merged_list p' c) sl)) 0
+    | (sl, n) :: p' => let c' := merged_list p' c in put_at c' sl (max n (get c' sl)) 0
     end.
 
   Definition same_leader (a b : leader) : bool := same_list (l_view a) (l_view b) && (l_target a =? l_target b).

@@ -185,7 +185,8 @@ static void trace_tells_the_decisions_about_one_lock(void **state)
     assert_int_equal(call(port, "POST", "/v1/locks/orders/2", NULL, "{}")->status, 201);
     assert_int_equal(call(port, "POST", "/v1/locks/orders/1", NULL, "{}")->status, 201);
     process_wait_line(process, "trace pawld: orders/1: take is sent to 1$", WAIT_MS, NULL, 0);
-    process_wait_line(process, "trace pawld: orders/1: 1 are frozen, token 1$", WAIT_MS, NULL, 0);
+    process_wait_line(process, "trace pawld: orders/1: 1 are frozen, token 1, attempt [0-9]+$",
+                      WAIT_MS, NULL, 0);
     process_wait_line(process, "trace pawld: orders/1: acquire is answered: success, token 1$",
                       WAIT_MS, NULL, 0);
     assert_false(process_wrote(process, "orders/2"));

@@ -55,7 +55,7 @@ static void acquire_with_equal_numbers(void **state)
                               "orders/42: take is sent to 1 2\n"
                               "orders/42: master 1 replies number 7\n"
                               "orders/42: master 2 replies number 7\n"
-                              "orders/42: 1 2 are frozen, token 7\n"
+                              "orders/42: 1 2 are frozen, token 7, attempt 7958955049054603978\n"
                               "orders/42: acquire is answered: success, token 7\n");
 }
 
@@ -69,7 +69,7 @@ static void acquire_with_other_numbers_is_confirmed(void **state)
                               "orders/42: take is sent to 1 2\n"
                               "orders/42: master 1 replies number 6\n"
                               "orders/42: master 2 replies number 7\n"
-                              "orders/42: 1 2 are frozen, token 7\n"
+                              "orders/42: 1 2 are frozen, token 7, attempt 7958955049054603978\n"
                               "orders/42: confirm is sent to 1 2\n"
                               "orders/42: master 1 replies yes\n"
                               "orders/42: master 2 replies yes\n"
@@ -89,7 +89,7 @@ static void acquire_asks_another_master_where_one_is_late(void **state)
                               "orders/42: others are late, a hedge asks 3\n"
                               "orders/42: take is sent to 3\n"
                               "orders/42: master 3 replies number 7\n"
-                              "orders/42: 1 3 are frozen, token 7\n"
+                              "orders/42: 1 3 are frozen, token 7, attempt 7958955049054603978\n"
                               "orders/42: undo is sent to 2\n"
                               "orders/42: acquire is answered: success, token 7\n");
 }
@@ -126,7 +126,7 @@ static void acquire_waits_for_the_release(void **state)
                               "orders/42: take is sent to 1 2\n"
                               "orders/42: master 1 replies number 7\n"
                               "orders/42: master 2 replies number 7\n"
-                              "orders/42: 1 2 are frozen, token 7\n"
+                              "orders/42: 1 2 are frozen, token 7, attempt 11409396526365357622\n"
                               "orders/42: acquire is answered: success, token 7\n");
 }
 
