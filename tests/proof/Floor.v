@@ -9,6 +9,7 @@ Section Floor.
   Variable quorum : list member -> Prop.
   Hypothesis slots_are_all : forall r, In (slot_of r) slots.
   Hypothesis quorums_meet : meet quorum.
+  Hypothesis quorums_share : share quorum.
 
   Notation fine := (fine slot_of quorum).
   Notation step := (step slot_of slots quorum as_designed).
@@ -250,7 +251,7 @@ Section Floor.
     destruct (grant_stands slot_of quorum _ r (proj1 F') t a x r Hg Hr eq_refl) as (Q & SQ).
     destruct (quorums_meet Q R (proj1 SQ) HR) as (j & jQ & jR).
     destruct (HS j jR) as ((k & Ac & Li & Hc & New) & Claimed).
-    destruct (proj2 SQ j jQ) as (ta & b & Hta & (o & A & _ & _)).
+    destruct (proj2 (proj2 SQ) j jQ) as (ta & b & Hta & (o & A & _ & _)).
     pose proof (Claimed _ _ _ _ A) as Hlt.
     assert (act (history s) ta j (Lock_of a r) (x r) o) as A0.
     { destruct A as (e & He & Ae). exists e. split; [| assumption]. rewrite El in He. now apply happened_earlier in He. }
@@ -260,12 +261,13 @@ Section Floor.
     - destruct AB as [Z | (t' & L & c & HL & E)]; [lia |].
       assert (admission_at slot_of (history s') r t' j L (c (slot_of r))) as HL'.
       { exists c. split; [unfold admission in *; rewrite El; now apply happened_later | reflexivity]. }
-      destruct (handed_over quorum quorums_meet (visit (history s')) demand view_of (act_at slot_of (history s') r)
+      destruct (handed_over quorum quorums_meet quorums_share (visit (history s')) demand view_of named (act_at slot_of (history s') r)
                   (admission_at slot_of (history s') r) (fact_visit slot_of (history s') r)
                   (f_visits _ _ _ (proj1 F')) (fact_before slot_of quorum (history s') r (proj1 F'))
                   (fact_import slot_of quorum (history s') r (proj1 F'))
                   t' t' j L (c (slot_of r)) (Lock_of a r) (x r) Q t (le_n _) HL') as [X _].
       + apply stands_covered. exact SQ.
+      + exact jQ.
       + simpl. rewrite E. exact Hl.
       + destruct (AA t' L c HL E) as [_ Y]. specialize (Y (slot_of r)). specialize (Hc (slot_of r)). lia.
     - specialize (AN ta _ _ _ A0 He). specialize (Hc (slot_of r)). unfold slot_at in AN. simpl in AN. lia.

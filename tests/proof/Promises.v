@@ -8,6 +8,7 @@ Section Promises.
   Variable quorum : list member -> Prop.
   Hypothesis slots_are_all : forall r, In (slot_of r) slots.
   Hypothesis quorums_meet : meet quorum.
+  Hypothesis quorums_share : share quorum.
 
   Notation history_is_fine := (history_is_fine slot_of quorum).
   Notation slot_at := (slot_at slot_of).
@@ -26,6 +27,9 @@ Section Promises.
 
     Definition admission_at (t : time) (m : member) (L : view) (n : nat) : Prop :=
       exists c, admission h t m L c /\ n = c (slot_of r0).
+
+    (* An attempt of the model names one view to all members. *)
+    Definition named (d : demand) (m : member) : view := view_of d.
 
     Lemma fact_visit : forall t m d n k, act_at t m d n k -> visit h t m (view_of d).
     Proof. intros t m d n k (o & A & _). eapply act_is_a_visit; eassumption. Qed.
@@ -57,34 +61,35 @@ Section Promises.
     Qed.
 
     Lemma fact_import : forall t m L n, admission_at t m L n ->
-      exists R, quorum R /\ forall j, In j R -> exists tr, tr < t /\ visit h tr j L /\
+      exists R N, quorum R /\ fair L N R (Some m) /\ forall j, In j R -> exists tr, tr < t /\ visit h tr j (N j) /\
         (forall t' d x k, act_at t' j d x k -> view_of d j = L j -> t' < tr -> x <= n) /\
         (forall t' L' n', admission_at t' j L' n' -> L' j = L j -> t' < tr -> n' <= n).
     Proof.
       intros t m L n (c & H & ->). destruct (f_imports _ _ _ F t m L c H r0) as (R & HR & X).
-      exists R. split; [assumption |]. intros j Hj. destruct (X j Hj) as (tr & Ht & Hv & C1 & C2).
+      exists R, (fun _ => L). split; [assumption | split; [apply alike_is_fair |]].
+      intros j Hj. destruct (X j Hj) as (tr & Ht & Hv & C1 & C2).
       exists tr. split; [assumption | split; [assumption | split]].
       - intros t' d x k (o & A & S & _) E Hlt. eapply C1; eassumption.
       - intros t' L' n' (c' & A & ->) E Hlt. eapply C2; eassumption.
     Qed.
 
-    Definition covered := covered quorum demand act_at.
-    Definition stands := stands quorum demand act_at.
-    Definition counted := counted quorum demand act_at.
+    Definition covered := covered quorum demand view_of named act_at.
+    Definition stands := stands quorum demand view_of named act_at.
+    Definition counted := counted quorum demand view_of named act_at.
     Definition comes_after := comes_after demand act_at.
 
-    Definition not_lower := later_is_not_lower quorum quorums_meet (visit h) demand view_of size_of act_at
+    Definition not_lower := later_is_not_lower quorum quorums_meet quorums_share (visit h) demand view_of named size_of act_at
       (not_there h) same admission_at fact_visit (f_visits _ _ _ F) fact_before fact_numbers fact_above fact_import.
 
-    Definition not_lower_at_the_counter := later_is_not_lower_at_the_counter quorum quorums_meet (visit h) demand view_of
-      size_of act_at (not_there h) same admission_at fact_visit (f_visits _ _ _ F) fact_before fact_numbers fact_above
+    Definition not_lower_at_the_counter := later_is_not_lower_at_the_counter quorum quorums_meet quorums_share (visit h)
+      demand view_of named size_of act_at (not_there h) same admission_at fact_visit (f_visits _ _ _ F) fact_before fact_numbers fact_above
       fact_import.
 
-    Definition higher_at_the_counter := later_is_higher_at_the_counter quorum quorums_meet (visit h) demand view_of
-      size_of act_at (not_there h) same admission_at fact_visit (f_visits _ _ _ F) fact_before fact_numbers fact_above
+    Definition higher_at_the_counter := later_is_higher_at_the_counter quorum quorums_meet quorums_share (visit h)
+      demand view_of named size_of act_at (not_there h) same admission_at fact_visit (f_visits _ _ _ F) fact_before fact_numbers fact_above
       fact_import.
 
-    Definition lie_apart := counted_lie_apart quorum quorums_meet (visit h) demand view_of size_of act_at
+    Definition lie_apart := counted_lie_apart quorum quorums_meet quorums_share (visit h) demand view_of named size_of act_at
       (not_there h) same admission_at fact_visit (f_visits _ _ _ F) fact_before fact_numbers fact_above fact_import.
 
     Lemma acts_come_after : forall t d start, is_start (start_of d) ->
@@ -109,8 +114,8 @@ Section Promises.
     Lemma grant_stands : forall t a x r, happened h t (Granted a x) -> In r (what a) -> slot_of r = slot_of r0 ->
       exists Q, stands (Lock_of a r) (x r) Q t.
     Proof.
-      intros t a x r Hg Hr Hs. destruct (f_grants _ _ _ F t a x Hg) as (Q & HQ & HA). exists Q. split; [assumption |].
-      intros m Hm. destruct (HA m Hm r Hr) as (t' & o & Ht & A).
+      intros t a x r Hg Hr Hs. destruct (f_grants _ _ _ F t a x Hg) as (Q & HQ & HA). exists Q.
+      split; [assumption | split; [apply alike_is_fair |]]. intros m Hm. destruct (HA m Hm r Hr) as (t' & o & Ht & A).
       exists t', (match o with taken => true | _ => false end). split; [assumption |].
       exists o. split; [assumption | split; [assumption |]]. destruct o; split; congruence.
     Qed.
@@ -130,7 +135,7 @@ Section Promises.
         destruct IHQ as [X | X]; [intros m' Hm; apply HA; now right | left | now right].
         intros m' [<- | Hm]; [now exists t' | now apply X]. }
       destruct D as [D | (m & t' & Ht & A)].
-      - exists a, Q, t. split; [assumption | split; [reflexivity | split; [assumption |]]].
+      - exists a, Q, t. split; [assumption | split; [reflexivity | split; [assumption | split; [apply alike_is_fair |]]]].
         intros m Hm. destruct (D m Hm) as (t' & Ht & A). exists t'. split; [assumption |].
         exists taken. split; [assumption | split; [assumption | split; auto]].
       - destruct (f_joined _ _ _ F t' m a r _ A) as (t'' & b & y & Ht'' & Hb' & Hw & Ey & Hid).
@@ -211,8 +216,8 @@ Section Promises.
     intros h F c d nc nd at_c at_d start_d Hc Hd Hs E D.
     assert (forall t e n, slot_of (counts e) = slot_of (counts c) -> happened h t (Agreed e n) ->
               exists Q, counted h (counts c) (Values_of e) n Q t) as St.
-    { intros t e n Ee He. destruct (f_agreed _ _ _ F t e n He) as (_ & Q & HQ & X). exists Q. split; [assumption |].
-      intros m Hm. destruct (X m Hm) as (t' & Ht & A). exists t'. split; [assumption |].
+    { intros t e n Ee He. destruct (f_agreed _ _ _ F t e n He) as (_ & Q & HQ & X). exists Q.
+      split; [assumption | split; [apply alike_is_fair |]]. intros m Hm. destruct (X m Hm) as (t' & Ht & A). exists t'. split; [assumption |].
       exists taken. split; [assumption | split; [exact Ee | split; auto]]. }
     assert (forall e e' m t n k, act_at h (counts c) t m (Values_of e) n k -> e <> e' ->
               not_there h t m (Values_of e')) as Not.
@@ -234,7 +239,7 @@ Section Promises.
     intros h F b a t at_b at_a r Hb Ha Fr Ra E.
     destruct (f_broken _ _ _ F at_b b Hb) as (QB & HQ & HB).
     assert (covered h r (Above b) (S (token b)) QB at_b) as SB.
-    { split; [assumption |]. intros m Hm. destruct (HB m Hm) as (t' & n & o & Ht & Hn & A).
+    { split; [assumption | split; [apply alike_is_fair |]]. intros m Hm. destruct (HB m Hm) as (t' & n & o & Ht & Hn & A).
       exists t', n, (match o with taken => true | _ => false end). split; [assumption | split; [lia |]].
       exists o. split; [assumption | split; [now symmetry |]]. destruct o; split; congruence. }
     destruct (granted_first h r F at_a at_a a t r (le_n _) Ha Ra eq_refl) as (a' & QA & ua & _ & Ia & Ca).

@@ -7,7 +7,7 @@ Theorem tokens_are_in_order : forall N slot_of slots s,
   (forall r, In (slot_of r) slots) ->
   Model.reachable slot_of slots (majority N) Model.as_designed s -> P1 (Model.history s).
 Proof.
-  intros N slot_of slots s Hall H. eapply fine_gives_P1; [apply majorities_meet |]. eapply reachable_is_fine; eassumption.
+  intros N slot_of slots s Hall H. eapply fine_gives_P1; [apply majorities_meet | apply majorities_share |]. eapply reachable_is_fine; eassumption.
 Qed.
 
 (* Semaphores and read-write locks: all seats of a name share a counter. *)
@@ -17,7 +17,7 @@ Theorem seats_are_in_order : forall N slot_of slots s,
   seats_in_order slot_of (Model.history s) /\ reader_after_writer slot_of (Model.history s).
 Proof.
   intros N slot_of slots s Hall H. pose proof (reachable_is_fine _ _ _ Hall s H) as F.
-  split; [eapply fine_gives_seats | eapply fine_gives_reader_after_writer]; try exact F; apply majorities_meet.
+  split; [eapply fine_gives_seats | eapply fine_gives_reader_after_writer]; try exact F; first [apply majorities_meet | apply majorities_share].
 Qed.
 
 (* Named counters: blocks are distinct and rise. *)
@@ -25,7 +25,7 @@ Theorem counters_are_in_order : forall N slot_of slots s,
   (forall r, In (slot_of r) slots) ->
   Model.reachable slot_of slots (majority N) Model.as_designed s -> blocks_in_order slot_of (Model.history s).
 Proof.
-  intros N slot_of slots s Hall H. eapply fine_gives_blocks; [apply majorities_meet |]. eapply reachable_is_fine; eassumption.
+  intros N slot_of slots s Hall H. eapply fine_gives_blocks; [apply majorities_meet | apply majorities_share |]. eapply reachable_is_fine; eassumption.
 Qed.
 
 (* A grant after a break has a token above the one that was broken. *)
@@ -33,7 +33,7 @@ Theorem breaks_are_in_order : forall N slot_of slots s,
   (forall r, In (slot_of r) slots) ->
   Model.reachable slot_of slots (majority N) Model.as_designed s -> breaks_in_order slot_of (Model.history s).
 Proof.
-  intros N slot_of slots s Hall H. eapply fine_gives_breaks; [apply majorities_meet |]. eapply reachable_is_fine; eassumption.
+  intros N slot_of slots s Hall H. eapply fine_gives_breaks; [apply majorities_meet | apply majorities_share |]. eapply reachable_is_fine; eassumption.
 Qed.
 
 (* The token floor: a fleet that goes on above the floor grants nothing at or below it. *)
@@ -58,7 +58,7 @@ Theorem a_move_keeps_the_order : forall N N' slot_of slots old old' new R T floo
     In r (what a) -> In r (what b) -> x r < y r.
 Proof.
   intros N N' slot_of slots old old' new R T floor Hall Ho Hs Hv Hf Hn a b x y at_a at_b r Ha Hb Ra Rb.
-  pose proof (claimed_fleet_grants_nothing_above slot_of slots (majority N) Hall (majorities_meet N)
+  pose proof (claimed_fleet_grants_nothing_above slot_of slots (majority N) Hall (majorities_meet N) (majorities_share N)
                 old old' R T Ho Hs Hv at_a a x r Ha Ra) as X.
   destruct (tokens_are_above_the_floor N' slot_of slots floor new Hall Hn) as [Y _].
   specialize (Y at_b b y r Hb Rb). lia.
