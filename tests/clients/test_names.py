@@ -2,38 +2,23 @@
 only name server reads nothing. usage: test_names.py COMMAND..."""
 
 import os
-import pathlib
 import socket
 import sys
 import tempfile
 
 from suite import Driver, Step, Wrong
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import namespaces  # noqa: E402
+
 CALL_MS = 1000
 WITHIN = 4.0  # the resolver of glibc asks for 10 seconds
 
 
-def enter_namespaces():
-    """Begins again in a network, and with files, of its own. Skips the test where that is not allowed."""
-    if os.environ.get("PAWL_NAMES_INSIDE"):
-        return
-    os.environ["PAWL_NAMES_INSIDE"] = "1"
-    again = [sys.executable, "-B", *sys.argv]
-    for options in ([], ["--map-root-user"]):
-        unshare = ["unshare", *options, "--net", "--mount"]
-        if os.spawnvp(os.P_WAIT, "unshare", [*unshare, "true"]) == 0:
-            os.execvp("unshare", [*unshare, *again])
-    print("skipped: this machine allows no network namespace")
-    sys.exit(77)
-
-
 def main():
-    enter_namespaces()
+    namespaces.enter()
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
-        conf = pathlib.Path(folder, "resolv.conf")
-        conf.write_text("nameserver 127.0.0.1\n")
-        if os.system("ip link set lo up") != 0 or os.system(f"mount --bind {conf} /etc/resolv.conf") != 0:
-            sys.exit("cannot set the name server")
+        namespaces.replace_file("/etc/resolv.conf", "nameserver 127.0.0.1\n", folder)
         silent.bind(("127.0.0.1", 53))
         driver = Driver(sys.argv[1:])
         try:
