@@ -51,9 +51,10 @@ static int take_extension(pawl_client *client, pawl_lock *lock, size_t index, in
     const int64_t deadline_ms = client_deadline(answer, most_ms);
     const int64_t token = is_new ? client_token(answer->json, "token") : 0;
     const int64_t ttl_ms = lock->ttl_ms > 0 ? lock->ttl_ms : client_ttl(answer->json, asked_ms);
+    const bool is_token = !is_new || (token > 0 && token >= pawl_lock_token(lock, index));
     if (!client_is_about(answer, lock->lock_id, lock->names[index].name))
         return client_say_other(client);
-    if (deadline_ms < 0 || ttl_ms == 0 || (is_new && token == 0)) {
+    if (deadline_ms < 0 || ttl_ms == 0 || !is_token) {
         client_say(client, "%s extended a lock without a valid validity or token",
                    client->server[client->current]);
         return PAWL_EPROTOCOL;

@@ -190,6 +190,7 @@ static void set_options(pawl_client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, make_socket);
     curl_easy_setopt(curl, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_DNS_CACHE_TIMEOUT, 0L); /* a server may move */
 #if LIBCURL_VERSION_NUM >= 0x075700
     curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a slow resolver is not waited for */
 #endif

@@ -6,6 +6,7 @@ and so on. Requests past the end of the list get the answer of a pawld whose loc
 import contextlib
 import json
 import socket
+import tempfile
 import threading
 import time
 
@@ -13,6 +14,7 @@ TOKEN = 7
 TTL_MS = 5000
 VALIDITY_MS = 4900
 RECEIVE_TIMEOUT = 30.0
+TRICKLE = 0.05  # seconds between two pieces
 HEAD_MAX = 65536
 
 
@@ -38,10 +40,11 @@ class Request:
 
 class Answer:
     """An answer of @status with @body, an object or bytes, sent after @after seconds. @bytes replaces
-    all of it, and closes the connection."""
+    all of it, and closes the connection; a list of them is sent without end, with a pause after each.
+    @form is given all bytes, and returns those that are sent."""
 
-    def __init__(self, status=200, body=None, after=0.0, bytes=None):
-        self.status, self.body, self.after, self.bytes = status, body, after, bytes
+    def __init__(self, status=200, body=None, after=0.0, bytes=None, form=None):
+        self.status, self.body, self.after, self.bytes, self.form = status, body, after, bytes, form
 
     def encode(self) -> bytes:
         body = self.body if isinstance(self.body, bytes) else json.dumps(self.body or {}).encode()
@@ -80,6 +83,34 @@ def state(token, owner="worker-7", after=0.0):
     return Answer(200, {"held": False} if token is None else {"held": True, "token": token, "owner": owner}, after)
 
 
+# ---- forms of answers that HTTP allows, and that proxies make ----
+
+def interim(data):
+    """With answers before the answer."""
+    return b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + data
+
+
+def http_1_0(data):
+    """Without a length: the end of the connection ends the body."""
+    lines = data.partition(b"\r\n\r\n")[0].replace(b"HTTP/1.1", b"HTTP/1.0").split(b"\r\n")
+    head = b"\r\n".join(line for line in lines if not line.startswith(b"Content-Length"))
+    return head + b"\r\n\r\n" + data.partition(b"\r\n\r\n")[2]
+
+
+def chunked(data):
+    """In pieces, with an extension and a trailer."""
+    head, _, body = data.partition(b"\r\n\r\n")
+    lines = [line for line in head.split(b"\r\n") if not line.startswith(b"Content-Length")]
+    pieces = [body[at:at + 11] for at in range(0, len(body), 11)]
+    return (b"\r\n".join([*lines, b"tRANSFER-eNCODING:  chunked"]) + b"\r\n\r\n"
+            + b"".join(b"%X;a=b\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\nX-Trailer: 1\r\n\r\n")
+
+
+def twice(data):
+    """With a second answer that no request asked for."""
+    return data + data
+
+
 def _grant_of(body) -> dict:
     ttl_ms = body.get("ttl_ms", TTL_MS)
     own = {"lock_id": body["lock_id"]} if "lock_id" in body else {}
@@ -114,26 +145,43 @@ def ordinary(request: Request) -> Answer:
 
 
 class Server:
-    """Serves a script at a port of its own, from start() to stop(). `requests` are those that came."""
+    """Serves a script at a port of its own, from start() to stop(). `requests` are the calls that came, and `count` is
+    how many HTTP requests had them.
+
+    Beside the methods a script may have: "at", an address, or "unix"; "port"; "form", that of all answers; "closes", how
+    a connection ends after each answer: "all", or "half" of it, without a word before."""
 
     def __init__(self, script=None):
-        self.requests = []
-        self._script = {method: list(answers) for method, answers in (script or {}).items()}
+        script = dict(script or {})
+        self.requests, self.count = [], 0
+        self._at, self._form, self._closes = script.pop("at", "127.0.0.1"), script.pop("form", None), script.pop("closes", None)
+        self.port = script.pop("port", 0)
+        self._script = {method: list(answers) for method, answers in script.items()}
         self._mutex = threading.Lock()
         self._connections = set()
-        self._port = 0
+        if self._at == "unix":
+            self._folder = tempfile.TemporaryDirectory()
         self.start()
-        self.url = f"http://127.0.0.1:{self._port}"
+        host = f"[{self._at}]" if ":" in self._at else self._at
+        self.url = f"unix:{self._folder.name}/socket" if self._at == "unix" else f"http://{host}:{self.port}"
 
     def start(self):
-        self._listener = socket.create_server(("127.0.0.1", self._port), backlog=64)
-        self._port = self._listener.getsockname()[1]
+        if self._at == "unix":
+            self._listener = socket.socket(socket.AF_UNIX)
+            self._listener.bind(f"{self._folder.name}/socket")
+            self._listener.listen(64)
+        else:
+            family = socket.AF_INET6 if ":" in self._at else socket.AF_INET
+            self._listener = socket.create_server((self._at, self.port), family=family, backlog=64)
+            self.port = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._listen, args=(self._listener,), daemon=True)
         self._thread.start()
 
     def stop(self):
         """Closes the port and all connections, as a server that is killed. The thread ends before its
         socket is closed: it could accept from the next socket that gets the descriptor's number."""
+        if self._listener.fileno() < 0:
+            return  # stopped before
         self._listener.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._listener.close()
@@ -189,11 +237,28 @@ class Server:
             body += part
         answer = self._answer_to(Request(head, body))
         time.sleep(answer.after)
-        connection.sendall(answer.encode() if answer.bytes is None else answer.bytes)
-        return answer.bytes is None and b"connection: close" not in head.lower()
+        if isinstance(answer.bytes, list):
+            self._trickle(connection, answer.bytes)
+        form = answer.form or self._form
+        data = answer.encode() if answer.bytes is None else answer.bytes
+        connection.sendall(form(data) if form and answer.bytes is None else data)
+        if self._closes == "half":
+            connection.shutdown(socket.SHUT_WR)
+            return True
+        return not (answer.bytes is not None or self._closes or form is http_1_0 or b"connection: close" in head.lower())
+
+    @staticmethod
+    def _trickle(connection, pieces):
+        """Ends when the client closes the connection."""
+        while True:
+            for piece in pieces:
+                connection.sendall(piece)
+                time.sleep(TRICKLE)
 
     def _answer_to(self, request) -> Answer:
         """Each call of a batch has its place in the script, as if it came alone."""
+        with self._mutex:
+            self.count += 1
         if request.path != "/v1/batch":
             return self._answer_to_one(request)
         answers = [self._answer_to_one(Request.of_part(part, request)) for part in request.body["requests"]]

@@ -4,7 +4,8 @@ import threading
 import time
 import urllib.parse
 
-from server import TOKEN, VALIDITY_MS, cut, grant, lost, page, problem, state
+from server import (TOKEN, VALIDITY_MS, Answer, chunked, cut, grant, http_1_0, interim, lost, page, problem, state,
+                    twice)
 from suite import NAME, PATIENCE, Act, Row, Step, Wrong
 
 LONG = 5000  # a lease that outlives its row, in milliseconds
@@ -79,6 +80,26 @@ def released_names(server):
 def is_about_writer(request):
     """The request names the read-write lock, or all that a writer has of it."""
     return request.path.partition("?")[0] == "/v1/rwlocks/atlas" or "atlas#w" in request.body["resources"]
+
+
+def stop_first(_driver, servers):
+    """The server that answered until now is dead from now on."""
+    servers[0].stop()
+
+
+def stays_silent(seconds):
+    """No request comes for so long."""
+    def watch(_driver, servers):
+        before = len(servers[0].requests)
+        time.sleep(seconds)
+        if len(servers[0].requests) != before:
+            raise Wrong(f"a request came that nobody needs: {servers[0].requests[before:]}")
+    return Act(watch)
+
+
+def redirect(status):
+    head = f"HTTP/1.1 {status} Moved\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"
+    return Answer(form=lambda data: head.encode())
 
 
 def asked(server, *methods):
@@ -367,7 +388,62 @@ FORKING = [
         lambda s: asked(s, "POST", "DELETE")),
 ]
 
-ROWS = [*ACQUIRING, *CLOCK, *WAITING, *SERVERS, *EXTENDING, *RELEASING, *RENEWING, *SEATS, *WATCHING, *COUNTING, *READING,
+EMPTY = Answer(form=lambda data: b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
+LIFE = [acquire(value=str(TOKEN)), pause(0.05), extend(), pause(0.05), release()]
+
+PROXIES = [
+    *[Row(f"answer_{name}_is_understood", {"form": form}, LIFE, lambda s: asked(s, "POST", "PATCH", "DELETE"))
+      for name, form in (("behind_interim_answers", interim), ("of_http_1_0", http_1_0), ("in_chunks", chunked))],
+    *[Row(f"connection_that_is_closed_{name}_serves_nothing_more", {"closes": name}, LIFE, one_lock_id)
+      for name in ("all", "half")],
+    Row("surplus_answer_is_not_the_next_one", {"POST": [Answer(201, grant(ttl_ms=4000, validity_ms=1000).body, form=twice)]}, [
+        acquire(), pause(0.05), extend(LONG), left(VALIDITY_MS - SLACK_MS, VALIDITY_MS)],
+        lambda s: asked(s, "POST", "PATCH")),
+    *[Row(f"redirect_{status}_is_not_followed", {"POST": [redirect(status)]}, [acquire(kind="protocol")],
+          lambda s: all(request.path.startswith("/v1/") for request in s.requests), key="pawl_secret")
+      for status in (302, 307)],
+    Row("answer_that_trickles_ends_in_time", {"POST": [cut([b"HTTP/1.1 201 Created\r\nContent-Length: 9999\r\n\r\n", *[b" "] * 999])] * 9}, [
+        acquire(kind="unavailable", within=3)], one_lock_id),
+    Row("head_that_trickles_ends_in_time", {"POST": [cut([b"HTTP/1.1 201 Created\r\n", *[b"A: b\r\n"] * 999])] * 9}, [
+        acquire(kind="unavailable", within=3)], one_lock_id),
+    Row("interim_answers_without_end_end_in_time", {"POST": [cut([b"HTTP/1.1 100 Continue\r\n\r\n"])] * 9}, [
+        acquire(kind="unavailable", within=3)], one_lock_id),
+    Row("grant_whose_body_was_dropped_leaves_no_lock", {"POST": [EMPTY]}, [acquire(kind="protocol")],
+        lambda s: s.of("DELETE")[0].headers["lock-id"] == s.of("POST")[0].body["lock_id"]),
+    Row("extension_whose_body_was_dropped_moves_nothing", {"POST": [grant(ttl_ms=4000, validity_ms=2000)], "PATCH": [EMPTY]}, [
+        acquire(), extend(LONG, kind="protocol"), left(1, 2000)]),
+    Row("stop_in_a_wait_does_not_end_it", {"POST": [grant(0.9)]}, [sleep_soon(0.2, 0.3), acquire("-"), release()],
+        lambda s: asked(s, "POST", "DELETE"), call_ms=3000),
+]
+
+ADDRESSES = [
+    Row("unix_socket_is_asked", {"at": "unix"}, LIFE),
+    Row("ipv6_address_is_asked", {"at": "::1"}, LIFE),
+    Row("server_that_dies_is_left_for_the_next", [{}, {}], [acquire(), Act(stop_first), extend(), release()],
+        lambda a, b: asked(b, "PATCH", "DELETE") and b.requests[0].headers["lock-id"] == a.requests[0].body["lock_id"]),
+]
+
+MORE_RENEWING = [
+    Row("renewer_goes_on_for_many_leases", {}, [
+        acquire(ttl=600), Step("renew"), pause(3.0), left(100, 600), release()],
+        lambda s: len(s.of("PATCH")) >= 9 and {request.body["ttl_ms"] for request in s.of("PATCH")} == {600}),
+    Row("renewer_counts_from_its_request", {"PATCH": [grant(status=200, after=0.9, ttl_ms=3000, validity_ms=2940)] * 2}, [
+        acquire(ttl=3000), Step("renew"), pause(2.0), left(1, 2300), release()], call_ms=3000),
+    Row("renewer_asks_the_next_server", [{}, {}], [
+        acquire(ttl=1500), Step("renew"), Act(stop_first), pause(2.0), left(100, 1500), release()],
+        lambda a, b: len(b.of("PATCH")) >= 2),
+    *[Row(f"renewer_of_a_lock_{name}_asks_for_nothing_more", {"PATCH": [answer] * 9}, [
+        acquire(ttl=900), Step("renew"), Step("stopped", least=0, most=900), stays_silent(0.8)])
+      for name, answer in (("that_is_lost", LOST), ("with_no_extension_left", problem(409, "extensions-exhausted")),
+                           ("that_a_key_may_not_extend", problem(403, "not-allowed")))],
+    Row("renewer_extends_all_names_by_one_request", {}, [
+        acquire(ttl=900, names=THREE), Step("renew"), pause(1.0), left(100, 900), release()],
+        lambda s: len(s.of("PATCH")) >= 2 and s.count <= 8),
+    Row("new_grant_with_a_lower_token_is_refused", {"PATCH": [grant(token=TOKEN - 1)]}, [
+        acquire(), extend(kind="protocol"), left(1, VALIDITY_MS)]),
+]
+
+ROWS = [*PROXIES, *ADDRESSES, *MORE_RENEWING, *ACQUIRING, *CLOCK, *WAITING, *SERVERS, *EXTENDING, *RELEASING, *RENEWING, *SEATS, *WATCHING, *COUNTING, *READING,
         *CLOSING, *FORKING]
 
 WRONG_SERVERS = [  # the servers, and words of the sentence

@@ -1502,7 +1502,7 @@ func (l *Lock) extendName(ctx context.Context, at int, got *answer, ttl, until t
 	defer l.mutex.Unlock()
 	token := l.tokens[at]
 	if got.status == 201 {
-		if token, err = got.integer("token", 1, tokenMax); err != nil {
+		if token, err = got.integer("token", token, tokenMax); err != nil {
 			return err
 		}
 	}

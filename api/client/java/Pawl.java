@@ -121,6 +121,8 @@ public final class Pawl implements AutoCloseable {
     private static final long CALL_TIMEOUT_MS = 5000;
     private static final long CALL_TIMEOUT_MAX_MS = 600_000;
     private static final long CONNECT_TIMEOUT_MS = 2000;
+    private static final int SPELLINGS = 64; // of a name: its first six letters, as capitals or not
+    private static final long SPELLING_MS = 1000; // of one: Java forgets a name before its spelling is back
     private static final long IDLE_MS = 30_000; // of a connection; a pawld closes it after 75 s
     private static final long WAIT_STEP_MS = 60_000; // what one request waits at most: a stopped server is noticed then
     private static final long WATCH_STEP_MS = 50_000; // of a watch; proxies cut after 60 s, commonly
@@ -839,6 +841,8 @@ public final class Pawl implements AutoCloseable {
         private final ArrayDeque<Connection> idle = new ArrayDeque<>(); // its monitor guards what follows
         private boolean isClosed;
         private FutureTask<InetAddress[]> resolution; // the last one
+        private int spelling; // of the name, below SPELLINGS
+        private long spelledMs; // since when
 
         Server(String text, Options options) {
             if (text.startsWith(UNIX)) {
@@ -930,7 +934,8 @@ public final class Pawl implements AutoCloseable {
             FutureTask<InetAddress[]> task;
             synchronized (idle) {
                 if (resolution == null || resolution.isDone()) {
-                    resolution = new FutureTask<>(() -> InetAddress.getAllByName(name));
+                    String spelled = spelled();
+                    resolution = new FutureTask<>(() -> InetAddress.getAllByName(spelled));
                     daemon("pawl-resolver " + name, resolution).start();
                 }
                 task = resolution;
@@ -940,10 +945,37 @@ public final class Pawl implements AutoCloseable {
             } catch (TimeoutException late) {
                 throw new IOException("no address of " + name + " in time");
             } catch (ExecutionException failed) {
+                respell();
                 throw new IOException("no address of " + name + ": " + failed.getCause().getMessage());
             } catch (InterruptedException interrupted) {
                 Thread.currentThread().interrupt();
                 throw new IOException("interrupted");
+            }
+        }
+
+        /**
+         * The name to ask for. Java keeps the addresses of a name for 30 s, and a failure for 10 s, by its spelling; a
+         * server that moved is found sooner under another one.
+         */
+        private String spelled() {
+            StringBuilder text = new StringBuilder(name);
+            for (int at = 0, bit = 1; at < text.length() && bit < SPELLINGS; at++) {
+                char letter = text.charAt(at);
+                if (!Character.isLetter(letter))
+                    continue;
+                text.setCharAt(at, (spelling & bit) == 0 ? letter : Character.toUpperCase(letter));
+                bit <<= 1;
+            }
+            return text.toString();
+        }
+
+        /** No address of the name is that of a server. */
+        private void respell() {
+            synchronized (idle) {
+                if (steadyMs() - spelledMs < SPELLING_MS)
+                    return;
+                spelling = (spelling + 1) % SPELLINGS;
+                spelledMs = steadyMs();
             }
         }
 
@@ -966,6 +998,7 @@ public final class Pawl implements AutoCloseable {
                     end.cancel(false);
                 }
             }
+            respell();
             throw last;
         }
 
@@ -1913,7 +1946,7 @@ public final class Pawl implements AutoCloseable {
             answer.check(lockId, List.of(name));
             Deadline deadline = answer.until(extendMs);
             boolean isNew = answer.status == 201;
-            long token = isNew ? answer.integer("token", 1, TOKEN_MAX) : 0;
+            long token = isNew ? answer.integer("token", tokens().get(name), TOKEN_MAX) : 0;
             synchronized (this) {
                 check(); // an answer that comes too late mends nothing: the holder was told that the lock had ended
                 if (isNew && !takesNewGrant)

@@ -1226,7 +1226,8 @@ export class Lock {
         const isNew = status === 201;
         checkAbout(answer, this.#lockId, [this.#names[index]]);
         const afterMs = validityOf(answer, ttlMs);
-        if (afterMs === undefined || (isNew && !isToken(json.token)))
+        const isTokenRight = !isNew || (isToken(json.token) && json.token >= this.#tokens[index]);
+        if (afterMs === undefined || !isTokenRight)
             throw new ProtocolError(`${server} extended a lock without a valid validity`, { code: 'protocol' });
         if (!this.held) throw this.#made(this.#loss); // the answer came too late
         if (isNew && this.#onNewGrant === undefined)

@@ -1659,7 +1659,7 @@ final class Lock
             ['ttl_ms' => Text::ms($ttl)], ['Lock-Id' => $this->lockId, 'Fencing-Token' => $this->tokens[$at]]), $until);
         $answer->check($this->lockId, [$name]);
         $deadline = $answer->deadline($ttl);
-        $token = $answer->status === 201 ? $answer->integer('token', 1, Limit::TOKEN) : $this->tokens[$at];
+        $token = $answer->status === 201 ? $answer->integer('token', $this->tokens[$at], Limit::TOKEN) : $this->tokens[$at];
         $this->check(); // an answer that comes too late mends nothing: the holder was told that the lock had ended
         if ($answer->status === 201 && !$this->takesNewGrant) {
             $new = new NewGrant("the lock $name was acquired again, and another caller may have held it in between", '', $name);

@@ -472,6 +472,16 @@ class _Reader(io.RawIOBase):
         return io.BufferedReader(self)
 
 
+class _Response(http.client.HTTPResponse):
+    """http.client passes over interim answers of status 100 alone, and a proxy may send others."""
+
+    def begin(self):
+        super().begin()
+        while 100 <= self.status < 200:
+            self.headers = self.msg = None
+            super().begin()
+
+
 class _Answer:
     """An answer: when its request left, its status, its JSON object, and its problem's type."""
 
@@ -751,7 +761,7 @@ class _Call:
             connection.settimeout(max(sent + timeout - now(), 0.001))
             connection.sendall(server.request(self.method, self.path, self.headers, self.body))
             reader = _Reader(connection, sent + timeout)
-            with http.client.HTTPResponse(reader, method=self.method) as response:
+            with _Response(reader, method=self.method) as response:
                 response.begin()
                 text = response.read(ANSWER_MAX + 1)
                 if len(text) <= ANSWER_MAX and response.length:
@@ -1854,7 +1864,7 @@ class Lock:
         answer = answer or self._client._ask_until(call, until)
         answer.check(self.lock_id, [name])
         deadline = answer.until(ttl)
-        token = answer.integer("token", 1, TOKEN_MAX) if answer.status == 201 else None
+        token = answer.integer("token", self._tokens[name], TOKEN_MAX) if answer.status == 201 else None
         with self._mutex:
             # An answer that comes too late mends nothing: the holder was told that it had ended.
             self.check()

@@ -1453,7 +1453,7 @@ module Pawl
     def take_extension(name, ttl, answer)
       answer.check(@lock_id, [name])
       deadline = answer.deadline(ttl)
-      token = answer.status == 201 ? answer.integer("token", 1, TOKEN_MAX) : nil
+      token = answer.status == 201 ? answer.integer("token", tokens[name], TOKEN_MAX) : nil
       @monitor.synchronize do
         check # an answer that comes too late mends nothing: the holder was told that the lock had ended
         if token && !@take_new_grant
