@@ -1,5 +1,6 @@
 """THE table of what a client must do. README.md says what a row has."""
 
+import signal
 import threading
 import time
 import urllib.parse
@@ -80,6 +81,31 @@ def released_names(server):
 def is_about_writer(request):
     """The request names the read-write lock, or all that a writer has of it."""
     return request.path.partition("?")[0] == "/v1/rwlocks/atlas" or "atlas#w" in request.body["resources"]
+
+
+def signals(seconds):
+    """Sends a signal each 10 ms for so long, while the next commands are under way."""
+    def send(driver, _servers):
+        until = time.monotonic() + seconds
+        def one():
+            driver.signal(signal.SIGUSR1)
+            if time.monotonic() < until:
+                threading.Timer(0.01, one).start()
+        one()
+    return Act(send)
+
+
+def count_threads(driver, _servers):
+    driver.threads = int(driver.ask("threads")[1] or 0)
+
+
+def wait_for_threads(driver, _servers):
+    """Until no more threads (goroutines, timers) run than before."""
+    until = time.monotonic() + PATIENCE
+    while (now := int(driver.ask("threads")[1] or 0)) > driver.threads:
+        if time.monotonic() > until:
+            raise Wrong(f"{now} threads run, and {driver.threads} before")
+        time.sleep(0.1)
 
 
 def stop_first(_driver, servers):
@@ -416,6 +442,18 @@ PROXIES = [
         lambda s: asked(s, "POST", "DELETE"), call_ms=3000),
 ]
 
+LEAVING = [
+    Row("signals_end_no_call", {"POST": [grant(0.8)], "PATCH": [grant(status=200, after=0.6, validity_ms=4000)]}, [
+        Step("handle"), signals(1.6), acquire("-"), extend(LONG), release()],
+        lambda s: asked(s, "POST", "PATCH", "DELETE"), call_ms=3000),
+    Row("work_that_is_cancelled_releases", {}, [Step("leave", NAME, kind="cancelled", within=3)],
+        lambda s: s.of("DELETE")[0].headers["lock-id"] == s.of("POST")[0].body["lock_id"]),
+    Row("nothing_runs_after_a_release", {"PATCH": [LOST]}, [
+        Step("threads"), Act(count_threads), acquire(ttl=600), Step("renew"), Step("stopped"), acquire(ttl=600), Step("renew"),
+        pause(0.3), release(), Step("leave", NAME, kind="cancelled or none"), Step("close", kind="ok or none"),
+        Act(wait_for_threads)]),
+]
+
 ADDRESSES = [
     Row("unix_socket_is_asked", {"at": "unix"}, LIFE),
     Row("ipv6_address_is_asked", {"at": "::1"}, LIFE),
@@ -443,7 +481,7 @@ MORE_RENEWING = [
         acquire(), extend(kind="protocol"), left(1, VALIDITY_MS)]),
 ]
 
-ROWS = [*PROXIES, *ADDRESSES, *MORE_RENEWING, *ACQUIRING, *CLOCK, *WAITING, *SERVERS, *EXTENDING, *RELEASING, *RENEWING, *SEATS, *WATCHING, *COUNTING, *READING,
+ROWS = [*PROXIES, *LEAVING, *ADDRESSES, *MORE_RENEWING, *ACQUIRING, *CLOCK, *WAITING, *SERVERS, *EXTENDING, *RELEASING, *RENEWING, *SEATS, *WATCHING, *COUNTING, *READING,
         *CLOSING, *FORKING]
 
 WRONG_SERVERS = [  # the servers, and words of the sentence

@@ -65,6 +65,17 @@ public final class Driver {
         return "";
     }
 
+    /** The thread is interrupted in the block of the lock. */
+    private static String leave(String name) throws InterruptedException {
+        try (Pawl.Lock held = client.lock(name).ttl(Duration.ofSeconds(5)).hold()) {
+            Thread.currentThread().interrupt();
+            held.check();
+        }
+        if (Thread.interrupted())
+            throw new InterruptedException();
+        return "";
+    }
+
     private static String watch(String wait, int count, String name) throws InterruptedException {
         Pawl.Watch watch = wait.equals("-") ? client.watch(name) : client.watch(name, Duration.ofMillis(Long.parseLong(wait)));
         List<String> told = new ArrayList<>();
@@ -74,7 +85,7 @@ public final class Driver {
     }
 
     private static final Map<String, String> LEFT_OUT = Map.of("fork", "Java forks no process of itself", "fork_in_block",
-            "Java forks no process of itself");
+            "Java forks no process of itself", "handle", "a signal interrupts no thread of Java");
 
     private static String run(String[] words) throws InterruptedException {
         switch (words[0]) {
@@ -119,6 +130,8 @@ public final class Driver {
             case "watch": return watch(words[1], Integer.parseInt(words[2]), words[3]);
             case "counter": return String.valueOf(client.nextValue(words[2], Long.parseLong(words[1])));
             case "inspect": return said(client.inspect(words[1]));
+            case "leave": return leave(words[1]);
+            case "threads": return String.valueOf(Thread.getAllStackTraces().size());
             case "group": return "";
             default: return null;
         }

@@ -1,8 +1,11 @@
 /* The driver of the client for C: ../README.md has the commands. */
 #include "api/client/pawl.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +24,10 @@ static pawl_client *client;
 static pawl_lock *lock;
 static pawl_renewer *renewer;
 static char value[VALUE_BYTES];
-/* The rows of `close` and of `fork`. */
+/* The rows of `close`, `fork` and `leave`. */
 static const char left_out[] =
-    "pawl_client_free() closes the connections, and tests/system/client/forks forks";
+    "pawl_client_free() closes the connections, tests/system/client/forks forks, and C has no "
+    "blocks";
 static char missing[] = "-";     /* a word that the line does not have */
 static char wrong_options[1024]; /* why there is no client */
 
@@ -179,6 +183,29 @@ static int stopped(void)
     return 0;
 }
 
+static void ignore(int number_of_signal)
+{
+    (void)number_of_signal;
+}
+
+/* Without SA_RESTART: each signal interrupts a system call. */
+static int handle(void)
+{
+    const struct sigaction action = {.sa_handler = ignore};
+    return sigaction(SIGUSR1, &action, NULL) == 0 ? 0 : PAWL_ENOMEM;
+}
+
+static int count_threads(void)
+{
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    while (tasks != NULL && readdir(tasks) != NULL)
+        count++;
+    (void)closedir(tasks);
+    (void)snprintf(value, sizeof(value), "%d", count);
+    return 0;
+}
+
 /* Commands about the lock. 1: there is no such command. */
 static int run_of_lock(char **words)
 {
@@ -207,6 +234,8 @@ static int run_of_lock(char **words)
     return strcmp(words[0], "renew") == 0     ? pawl_renewer_start(client, lock, &renewer)
            : strcmp(words[0], "stopped") == 0 ? stopped()
            : strcmp(words[0], "group") == 0   ? 0
+           : strcmp(words[0], "handle") == 0  ? handle()
+           : strcmp(words[0], "threads") == 0 ? count_threads()
                                               : PAWL_UNCHANGED;
 }
 
@@ -263,7 +292,12 @@ int main(void)
 {
     char *line = NULL;
     size_t size = 0;
-    for (ssize_t len; (len = getline(&line, &size, stdin)) > 0;) {
+    for (ssize_t len; (len = getline(&line, &size, stdin)) > 0 || errno == EINTR;) {
+        if (len <= 0) {
+            clearerr(stdin); /* a signal came */
+            errno = 0;
+            continue;
+        }
         char *words[WORDS_MAX];
         for (size_t i = 0; i < WORDS_MAX; i++)
             words[i] = missing;

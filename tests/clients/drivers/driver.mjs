@@ -1,6 +1,7 @@
 /* The driver of the client for Node: ../README.md has the commands. */
 import process from 'node:process';
 import readline from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
 const clients = process.env.PAWL_CLIENTS ?? new URL('../../../api/client', import.meta.url).pathname;
@@ -77,6 +78,13 @@ const commands = {
     }),
     cancel: (ms, name) => client.acquire(name, { signal: AbortSignal.timeout(Number(ms)) }),
     watch,
+    /** Whoever wanted the work no longer does. */
+    leave: (name) => client.withLock(name, { ttlMs: 5000 }, async () => {
+        const signal = AbortSignal.timeout(300);
+        await sleep(60000, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }),
+    handle: () => void process.on('SIGUSR1', () => {}),
+    threads: () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length,
 };
 
 for await (const line of readline.createInterface({ input: process.stdin })) {

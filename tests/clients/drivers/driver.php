@@ -10,7 +10,7 @@ const KINDS = [Pawl\Held::class => 'held', Pawl\Lost::class => 'lost', Pawl\NewG
     Pawl\Unavailable::class => 'unavailable', Pawl\Exhausted::class => 'exhausted', Pawl\Refused::class => 'refused',
     Pawl\Invalid::class => 'invalid', Pawl\Protocol::class => 'protocol', Cancelled::class => 'cancelled'];
 const LEFT_OUT = ['renew' => 'PHP has no threads: nothing extends in the background',
-    'close' => 'a connection serves one call'];
+    'close' => 'a connection serves one call', 'threads' => 'PHP has no threads'];
 $client = $lock = null;
 
 /** The options that are not "-"; times are milliseconds. */
@@ -112,12 +112,19 @@ function run(string $command, string ...$words): ?string
         case 'inspect': return said($client->state($words[0]));
         case 'fork': return forkAndAsk($lock, 'orders/42');
         case 'fork_in_block': return $client->lock($words[0], fn ($lock) => forkAndAsk($lock, $words[0]), ttl: 5);
+        case 'leave': return $client->lock($words[0], fn () => throw new Cancelled(), ttl: 5);
+        case 'handle':
+            pcntl_async_signals(true);
+            return (string) pcntl_signal(SIGUSR1, fn () => null, false);
         case 'group': return '';
     }
     return null;
 }
 
-while (($line = fgets(STDIN)) !== false) {
+while (($line = fgets(STDIN)) !== false || !feof(STDIN)) {
+    if ($line === false) {
+        continue; // a signal came
+    }
     [$kind, $text] = ['ok', ''];
     try {
         $value = run(...explode("\t", rtrim($line, "\n")));

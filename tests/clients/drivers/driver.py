@@ -4,7 +4,9 @@ import asyncio
 import itertools
 import os
 import pathlib
+import signal
 import sys
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, os.environ.get("PAWL_CLIENTS", str(ROOT / "api/client")) + "/python")
@@ -36,6 +38,14 @@ def states(wait, count, name):
 
 async def cancel_later(ms, name):
     await asyncio.wait_for(client.aacquire(name), int(ms) / 1000)
+
+
+async def leave(name):
+    """The task is cancelled in the block of the lock."""
+    async def work():
+        async with client.alock(name, ttl=5):
+            await asyncio.sleep(60)
+    await asyncio.wait_for(work(), 0.3)
 
 
 def run(command, *words):
@@ -74,6 +84,12 @@ def run(command, *words):
             client.acquire(words[1], **given(wait=words[0]))
     elif command == "cancel":
         asyncio.run(cancel_later(*words))
+    elif command == "leave":
+        asyncio.run(leave(*words))
+    elif command == "handle":
+        signal.signal(signal.SIGUSR1, lambda *_: None)
+    elif command == "threads":
+        return threading.active_count()
     elif command == "group":
         return ""
     elif command == "watch":

@@ -26,6 +26,9 @@ def nested(wait, name)
   $client.lock(name, ttl: 5) { $client.acquire(name, **given(wait: wait)) }
 end
 
+# The block of the lock is left by an exception of another thread.
+def leave(name) = Timeout.timeout(0.3) { $client.lock(name, ttl: 5) { sleep } }
+
 def run(command, *words)
   case command
   when "client" then $client = Pawl::Client.new(words[1] == "-" ? nil : words[1], key: words[2], call_timeout: words[0].to_f / 1000)
@@ -46,6 +49,9 @@ def run(command, *words)
   when "inspect" then return said($client.state(words[0]))
   when "fork" then return fork_and_ask($lock, "orders/42") || exit
   when "fork_in_block" then return fork_in_block(*words)
+  when "leave" then leave(words[0])
+  when "handle" then Signal.trap("USR1") { nil }
+  when "threads" then return Thread.list.size
   when "group" then return ""
   else return nil
   end

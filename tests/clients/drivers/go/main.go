@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"pawl"
@@ -145,6 +148,17 @@ func run(words []string) (value string, err error) {
 		var state pawl.State
 		state, err = client.Inspect(none, words[1])
 		value = said(state)
+	case "leave": // whoever wanted the work no longer does
+		ctx, cancel := context.WithTimeout(none, 300*time.Millisecond)
+		defer cancel()
+		err = client.Do(ctx, pawl.Request{Name: words[1], TTL: 5 * time.Second}, func(ctx context.Context, _ *pawl.Lock) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	case "handle":
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1)
+	case "threads":
+		value = fmt.Sprint(runtime.NumGoroutine())
 	case "group":
 	default:
 		return "", errLeftOut
@@ -166,6 +180,8 @@ func main() {
 			kind, text = string(failed.Kind), fmt.Sprint(err, " ", failed.Type, " ", failed.Name, " ", failed.Owner)
 		} else if errors.Is(err, errLeftOut) {
 			kind, text = "none", err.Error()
+		} else if errors.Is(err, context.DeadlineExceeded) {
+			kind = "cancelled"
 		} else if err != nil {
 			kind = err.Error()
 		}
