@@ -27,6 +27,8 @@ function __pawl_command_at --argument-names verb_at
     set -l skipped 0
     set -l named 0
     set -l all 0
+    set -l mode_due 0
+    test "$words[$verb_at]" = rwlock; and set mode_due 1
     for i in (seq (math $verb_at + 1) (count $words))
         if test $skipped = 1
             set skipped 0
@@ -38,6 +40,10 @@ function __pawl_command_at --argument-names verb_at
         else if test "$words[$i]" = --all
             set all 1
         else if not string match -q -- '-*' $words[$i]
+            if test $mode_due = 1
+                set mode_due 0
+                continue
+            end
             if test $named = 1 -a $all = 0
                 echo $i
                 return
@@ -74,8 +80,11 @@ function __pawl_complete
     if contains -- "$verb" lock semaphore rwlock
         set -l command_at (__pawl_command_at $verb_at)
         if test $command_at -gt 0
-            complete -C (string join ' ' -- (string escape -- $words[$command_at..]) $word)
-            test $command_at -gt (count $words); and string match -q -- '-*' $word; and __pawl_options $verb
+            if test $command_at -gt (count $words); and string match -q -- '-*' $word
+                __pawl_options $verb
+            else
+                complete -C (string join ' ' -- (string escape -- $words[$command_at..]) $word)
+            end
             return
         end
     end
@@ -86,6 +95,8 @@ function __pawl_complete
             echo new
         case guard
             printf '%s\n' sql check postgresql mariadb sqlite
+        case rwlock
+            contains -- read $words; or contains -- write $words; or printf '%s\n' read write
         case counter
             printf '%s\n' next show list
     end
