@@ -1,6 +1,6 @@
 # What cmake --install puts where. A component is a package of Debian's: server (pawl-server), cli
-# (pawl), client (libpawl1), guard (libpawlguard1), sqlite (pawl-sqlite), redis (pawl-redis), dev (libpawl-dev), clients (pawl-clients). A build with
-# sanitizers is not for installing.
+# (pawl), client (libpawl1), guard (libpawlguard1), sqlite (pawl-sqlite), redis (pawl-redis), dev (libpawl-dev); and one
+# for each client in another language (PawlClients.cmake). A build with sanitizers is not for installing.
 if(PAWL_SANITIZE OR PAWL_FUZZ)
     return()
 endif()
@@ -100,17 +100,6 @@ target_link_libraries(pawl_guard_shared INTERFACE $<INSTALL_INTERFACE:sqlite3>)
 
 install(FILES api/client/pawl.h storage/guard/library/pawl_guard.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
-
-# Clients in other languages are files to copy, or to name where a language looks for its own.
-foreach(files python/pawl.py node/pawl.mjs ruby/pawl.rb php/Pawl.php java/Pawl.java go/pawl.go go/system_linux.go
-        go/system_other.go go/go.mod)
-    cmake_path(GET files PARENT_PATH language)
-    install(FILES api/client/${files} DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl/clients/${language} COMPONENT clients)
-endforeach()
-foreach(language python node ruby php java go)
-    install(FILES api/client/${language}/README.md RENAME ${language}.md
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pawl-clients/examples COMPONENT clients)
-endforeach()
 
 # The extension of SQLite is a plug-in, and no library to link: it is found by its path.
 install(TARGETS pawl_extension LIBRARY DESTINATION lib/sqlite3 COMPONENT sqlite)

@@ -17,7 +17,7 @@ set(CPACK_PACKAGE_VENDOR Pawl)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
-set(CPACK_COMPONENTS_ALL server cli client guard sqlite redis dev clients)
+set(CPACK_COMPONENTS_ALL server cli client guard sqlite redis dev)
 
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${revision})
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "Pawl maintainers <maintainers@pawl.invalid>")
@@ -71,14 +71,9 @@ pawl_deb(dev libpawl-dev libdevel "headers of the client and the guard of Pawl"
 "What building a program with the client or the guard of Pawl needs: headers,
 static libraries, and files for pkg-config and CMake.")
 
-pawl_deb(clients pawl-clients devel "clients of the lock service Pawl for other languages"
-"A file for each of Python, Node, Ruby, PHP and Java, and a package for Go,
-below /usr/share/pawl/clients. None needs a library of others. Each has a
-page with examples.")
+include(PawlClients)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${deb}/python/postinst ${deb}/python/prerm)
 
-set(CPACK_DEBIAN_CLIENTS_PACKAGE_ARCHITECTURE all)
-set(CPACK_DEBIAN_CLIENTS_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_CLIENTS_PACKAGE_SUGGESTS "python3, nodejs, ruby, php-cli, golang-go, default-jdk-headless")
 set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "adduser")
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "pawl, redis-server")
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${deb}/conffiles ${deb}/postinst ${deb}/prerm
