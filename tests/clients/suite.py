@@ -32,15 +32,32 @@ class Driver:
     """A program that drives a client by lines of words with a tab between two."""
 
     def __init__(self, command, environment=None):
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         env={**os.environ, **(environment or {})})
-        self._lines = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._command, self._environment = command, {**os.environ, **(environment or {})}
+        self._start()
 
-    def _read(self):
-        for line in self._process.stdout:
-            self._lines.put(line)
-        self._lines.put(None)
+    def _start(self):
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         env=self._environment)
+        self._lines = queue.Queue()
+        threading.Thread(target=self._read, args=(self._process, self._lines), daemon=True).start()
+
+    @staticmethod
+    def _read(process, lines):
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(None)
+
+    def ask_and_end(self, *words):
+        """A command that ends the driver, which then begins again."""
+        try:
+            kind, _, text = self.ask(*words)
+        except Wrong:
+            if self._process.poll() is None:
+                raise
+            self.end()
+            self._start()
+            return
+        raise Missing(text) if kind == "none" else Wrong(f"{words} gave {kind} {text}")
 
     def ask(self, *words):
         """The kind, the value and the sentence that the driver answers."""
@@ -51,6 +68,7 @@ class Driver:
         except queue.Empty:
             raise Wrong(f"{words}: no answer within {PATIENCE} s") from None
         if line is None:
+            self._process.wait()
             raise Wrong(f"{words}: the driver ended")
         fields = line.decode("utf-8", "replace").rstrip("\n").split("\t")
         if len(fields) != 3:

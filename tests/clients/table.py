@@ -448,6 +448,9 @@ LEAVING = [
         lambda s: asked(s, "POST", "PATCH", "DELETE"), call_ms=3000),
     Row("work_that_is_cancelled_releases", {}, [Step("leave", NAME, kind="cancelled", within=3)],
         lambda s: s.of("DELETE")[0].headers["lock-id"] == s.of("POST")[0].body["lock_id"]),
+    Row("program_that_ends_in_a_wait_leaves_no_lock", {"POST": [problem(409, "wait-timeout", 30)] * 9}, [
+        Act(lambda driver, servers: driver.ask_and_end("end", NAME))],
+        lambda s: s.of("DELETE")[0].headers["lock-id"] == s.of("POST")[0].body["lock_id"]),
     Row("nothing_runs_after_a_release", {"PATCH": [LOST]}, [
         Step("threads"), Act(count_threads), acquire(ttl=600), Step("renew"), Step("stopped"), acquire(ttl=600), Step("renew"),
         pause(0.3), release(), Step("leave", NAME, kind="cancelled or none"), Step("close", kind="ok or none"),

@@ -1406,6 +1406,7 @@ final class Acquisition extends Waiting
     private readonly string $lockId;
     private readonly float $began;
     private bool $isInDoubt = false; // an attempt may have left the lock behind
+    private ?Call $call = null; // that is under way
 
     public function __construct(Client $client, private readonly Request $request, float $until)
     {
@@ -1413,6 +1414,14 @@ final class Acquisition extends Waiting
         $this->lockId = strtr(base64_encode(random_bytes(21)), '+/', '-_');
         $this->began = Moment::steady();
         $this->isTold = $this->isTold && $request->onWait === null; // the first attempt finds out who is in the way
+    }
+
+    /** exit() in a handler of a signal runs no `finally`. */
+    public function __destruct()
+    {
+        if ($this->call?->isReached) {
+            $this->cleanUp();
+        }
     }
 
     public function run(): Lock
@@ -1435,7 +1444,7 @@ final class Acquisition extends Waiting
     private function attempt(): Answer
     {
         $wait = $this->left(Limit::WAIT_STEP);
-        $call = $this->request->call($this->lockId, $wait, Moment::steady() - $this->began);
+        $this->call = $call = $this->request->call($this->lockId, $wait, Moment::steady() - $this->began);
         $isSettled = false;
         try {
             $answer = $this->ask($call, $wait);
@@ -1448,6 +1457,7 @@ final class Acquisition extends Waiting
             $isSettled = true;
             throw $told;
         } finally {
+            $this->call = null;
             $this->isInDoubt = $this->isInDoubt || (!$isSettled && $call->isReached); // a signal's exception, too
         }
     }

@@ -85,7 +85,8 @@ public final class Driver {
     }
 
     private static final Map<String, String> LEFT_OUT = Map.of("fork", "Java forks no process of itself", "fork_in_block",
-            "Java forks no process of itself", "handle", "a signal interrupts no thread of Java");
+            "Java forks no process of itself", "handle", "a signal interrupts no thread of Java",
+            "end", "System.exit() ends a program of Java at once");
 
     private static String run(String[] words) throws InterruptedException {
         switch (words[0]) {

@@ -24,10 +24,10 @@ static pawl_client *client;
 static pawl_lock *lock;
 static pawl_renewer *renewer;
 static char value[VALUE_BYTES];
-/* The rows of `close`, `fork` and `leave`. */
+/* The rows of `close`, `fork`, `leave` and `end`. */
 static const char left_out[] =
-    "pawl_client_free() closes the connections, tests/system/client/forks forks, and C has no "
-    "blocks";
+    "pawl_client_free() closes the connections, tests/system/client/forks forks, C has no "
+    "blocks, and exit() ends a program of C at once";
 static char missing[] = "-";     /* a word that the line does not have */
 static char wrong_options[1024]; /* why there is no client */
 

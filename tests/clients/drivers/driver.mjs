@@ -9,7 +9,7 @@ const { Client } = await import(`${clients}/node/pawl.mjs`);
 const LEFT_OUT = {
     counter: 'the client for Node has no counters', inspect: 'the client for Node has watch() in its place',
     fork: 'tests/system/client/forks', fork_in_block: 'tests/system/client/forks',
-    close: 'agents of Node close idle connections', group: 'the client for Node sends a batch',
+    end: 'process.exit() ends a program of Node at once', close: 'agents of Node close idle connections', group: 'the client for Node sends a batch',
 };
 const KINDS = {
     Held: 'held', Invalid: 'invalid', LockLost: 'lost', ProtocolError: 'protocol', Refused: 'refused',

@@ -116,6 +116,11 @@ function run(string $command, string ...$words): ?string
         case 'handle':
             pcntl_async_signals(true);
             return (string) pcntl_signal(SIGUSR1, fn () => null, false);
+        case 'end':
+            pcntl_async_signals(true);
+            pcntl_signal(SIGALRM, fn () => exit(0));
+            pcntl_alarm(1); // alarms count seconds
+            return $client->acquire($words[0])->lockId();
         case 'group': return '';
     }
     return null;

@@ -52,6 +52,7 @@ def run(command, *words)
   when "leave" then leave(words[0])
   when "handle" then Signal.trap("USR1") { nil }
   when "threads" then return Thread.list.size
+  when "end" then Thread.new { sleep 0.3; Process.kill("TERM", Process.pid) } && $client.acquire(words[0])
   when "group" then return ""
   else return nil
   end

@@ -23,7 +23,10 @@ var (
 	lock   *pawl.Lock
 )
 
-var errLeftOut = errors.New("Go programs do not fork")
+var (
+	errLeftOut = errors.New("Go programs do not fork")
+	errEnds    = errors.New("os.Exit ends a program of Go at once")
+)
 
 // ms reads a time; "-": the default. noWait: 0 is not to wait.
 func ms(text string, zero time.Duration) time.Duration {
@@ -160,6 +163,8 @@ func run(words []string) (value string, err error) {
 	case "threads":
 		value = fmt.Sprint(runtime.NumGoroutine())
 	case "group":
+	case "end":
+		return "", errEnds
 	default:
 		return "", errLeftOut
 	}
@@ -178,7 +183,7 @@ func main() {
 		var failed *pawl.Error
 		if errors.As(err, &failed) {
 			kind, text = string(failed.Kind), fmt.Sprint(err, " ", failed.Type, " ", failed.Name, " ", failed.Owner)
-		} else if errors.Is(err, errLeftOut) {
+		} else if errors.Is(err, errLeftOut) || errors.Is(err, errEnds) {
 			kind, text = "none", err.Error()
 		} else if errors.Is(err, context.DeadlineExceeded) {
 			kind = "cancelled"
