@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 enum {
-    CONNECT_TIMEOUT_MS = 2000,
+    CONNECT_TIMEOUT_MS = 4000, /* half of it is for the first of several addresses */
     KEEPALIVE_IDLE_S = 10, /* a server's machine that is gone ends a long wait after about 25 s */
     KEEPALIVE_EACH_S = 5,
     SILENCE_S = 40, /* a stream has a heartbeat each 15 s */

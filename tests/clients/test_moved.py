@@ -56,6 +56,22 @@ def check_one_of_several(driver, resolver):
         server.stop()
 
 
+def check_silent_address(driver, resolver):
+    """The first address of a name swallows connections: another one is asked in time."""
+    server = Server({"at": "127.0.0.2"})
+    silent = socket.create_server(("127.0.0.6", server.port), backlog=0)
+    full = [socket.socket() for _ in range(3)]  # more than the backlog
+    for one in full:
+        one.setblocking(False)
+        one.connect_ex(("127.0.0.6", server.port))
+    resolver.addresses = ("127.0.0.6", "127.0.0.2")
+    began = time.monotonic()
+    play(driver, server.port, acquire(within=4), release(within=4))
+    print(f"another address was asked in place of a silent one after {time.monotonic() - began:.1f} s")
+    server.stop()
+    silent.close()
+
+
 def check_move(driver, resolver):
     """The name moves while the lock is held."""
     resolver.addresses = ("127.0.0.3",)
@@ -79,6 +95,7 @@ def main():
         resolver = Resolver()
         try:
             check_one_of_several(driver, resolver)
+            check_silent_address(driver, resolver)
             check_move(driver, resolver)
         except Wrong as wrong:
             sys.exit(str(wrong))

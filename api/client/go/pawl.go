@@ -506,7 +506,7 @@ func newServer(text string, config *tls.Config) (*server, *Error) {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}
 	s := &server{url: strings.TrimRight(text, "/"), base: strings.TrimRight(text, "/")}
 	s.transport = &http.Transport{ // its Proxy is nil: no proxy is used
-		DialContext:            dialer.DialContext,
+		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, dialer, address) },
 		TLSClientConfig:        config,
 		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
 		DisableCompression:     true,
@@ -529,6 +529,24 @@ func newServer(text string, config *tls.Config) (*server, *Error) {
 		return dialer.DialContext(ctx, "unix", path)
 	}
 	return s, nil
+}
+
+// dial asks each address of a name, and gives each its time: a Dialer gives all of it to the first one.
+func dial(ctx context.Context, dialer *net.Dialer, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	resolving, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	addresses, err := net.DefaultResolver.LookupHost(resolving, host)
+	for _, one := range addresses {
+		var connection net.Conn
+		if connection, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(one, port)); err == nil || ctx.Err() != nil {
+			return connection, err
+		}
+	}
+	return nil, err
 }
 
 func checkURL(text string) *Error {

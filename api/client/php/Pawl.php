@@ -557,19 +557,38 @@ final class Connection
             $options = [];
         }
         $context = stream_context_create($options);
-        $timeout = max(min($until - Moment::steady(), Limit::CONNECT), 0.001);
-        $said = 'it cannot be reached';
-        $stream = Text::quietly(static fn () => stream_socket_client($address, $number, $text, $timeout,
-            STREAM_CLIENT_CONNECT, $context), $said);
-        if ($stream === false) {
-            throw new NoAnswer($said);
-        }
-        $this->stream = $stream;
-        stream_set_blocking($stream, false);
-        stream_set_read_buffer($stream, 0);
+        $this->stream = $this->connect($address, $context);
+        stream_set_blocking($this->stream, false);
+        stream_set_read_buffer($this->stream, 0);
         if ($ssl !== null) {
             $this->encrypt($context);
         }
+    }
+
+    /** @return resource */
+    private function connect(string $address, mixed $context): mixed
+    {
+        $said = 'it cannot be reached';
+        $connect = function (string $to) use ($context, &$said): mixed {
+            $timeout = max(min($this->until - Moment::steady(), Limit::CONNECT), 0.001);
+            return Text::quietly(static fn () => stream_socket_client($to, $number, $text, $timeout,
+                STREAM_CLIENT_CONNECT, $context), $said);
+        };
+        $stream = $connect($address);
+        foreach ($stream === false ? self::addresses($address) : [] as $one) {
+            $stream = $stream ?: $connect($one);
+        }
+        return $stream ?: throw new NoAnswer($said);
+    }
+
+    /** The addresses of a name, the last one first: the first one may have had all the time that PHP gives to a name. */
+    private static function addresses(string $address): array
+    {
+        if (preg_match('#^tcp://([^\[\]:]*[^\[\]:0-9.][^\[\]:]*):(\d+)$#', $address, $parts) !== 1) {
+            return [];
+        }
+        $found = Text::quietly(static fn () => gethostbynamel($parts[1])) ?: [];
+        return count($found) < 2 ? [] : array_map(static fn ($one) => "tcp://$one:$parts[2]", array_reverse($found));
     }
 
     private function encrypt(mixed $context): void
