@@ -123,6 +123,7 @@ public final class Pawl implements AutoCloseable {
     private static final long CONNECT_TIMEOUT_MS = 2000;
     private static final int SPELLINGS = 64; // of a name: its first six letters, as capitals or not
     private static final long SPELLING_MS = 1000; // of one: Java forgets a name before its spelling is back
+    private static final long WATCHDOG_IDLE_MS = 2000; // until its thread ends
     private static final long IDLE_MS = 30_000; // of a connection; a pawld closes it after 75 s
     private static final long WAIT_STEP_MS = 60_000; // what one request waits at most: a stopped server is noticed then
     private static final long WATCH_STEP_MS = 50_000; // of a watch; proxies cut after 60 s, commonly
@@ -644,6 +645,8 @@ public final class Pawl implements AutoCloseable {
     private static ScheduledThreadPoolExecutor watchdog() {
         ScheduledThreadPoolExecutor made = new ScheduledThreadPoolExecutor(1, work -> daemon("pawl-watchdog", work));
         made.setRemoveOnCancelPolicy(true);
+        made.setKeepAliveTime(WATCHDOG_IDLE_MS, TimeUnit.MILLISECONDS);
+        made.allowCoreThreadTimeOut(true); // an idle thread would keep the classes of an application that was removed
         return made;
     }
 

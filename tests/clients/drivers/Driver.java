@@ -132,7 +132,9 @@ public final class Driver {
             case "counter": return String.valueOf(client.nextValue(words[2], Long.parseLong(words[1])));
             case "inspect": return said(client.inspect(words[1]));
             case "leave": return leave(words[1]);
-            case "threads": return String.valueOf(Thread.getAllStackTraces().size());
+            case "threads": // the client's
+                return String.valueOf(Thread.getAllStackTraces().keySet().stream().filter(one -> one.getName().startsWith("pawl"))
+                        .count());
             case "group": return "";
             default: return null;
         }
