@@ -8,10 +8,10 @@
 #include <string.h>
 
 enum {
-    APART_MS = 3000,             /* the longest time between the same step of two servers */
-    LEASE_MS = 20000 - APART_MS, /* the least rest of a lease: the shortest lease is 20 s */
-    LEASES_MS = 90000000,        /* the greatest rest of a lease */
-    MOMENT_MS = 10,              /* the same of the moment for which a free lock is kept */
+    APART_MS = 3000,      /* the longest time between the same step of two servers */
+    LEASE_MS = 15000,     /* the least rest of a lease, without the delay behind it */
+    LEASES_MS = 90000000, /* the greatest rest of a lease */
+    MOMENT_MS = 10,       /* the same of the moment for which a free lock is kept */
 };
 
 static bool same_numbers(long long one, long long other)
