@@ -102,6 +102,12 @@ redisReply *alike_next(redisContext *redis)
     return reply;
 }
 
+redisReply *alike_state(redisContext *redis)
+{
+    alike_ask_state(redis);
+    return alike_next(redis);
+}
+
 static void print_part(const redisReply *reply)
 {
     switch (reply->type) {

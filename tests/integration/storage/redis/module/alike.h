@@ -19,6 +19,9 @@ void alike_ask_state(redisContext *redis);
 /* The next reply. To be freed. */
 redisReply *alike_next(redisContext *redis);
 
+/* Both: asks, and returns the keys. To be freed. */
+redisReply *alike_state(redisContext *redis);
+
 /* Prints @reply as one line. */
 void alike_print(const char *whose, const redisReply *reply);
 

@@ -211,8 +211,7 @@ static void step(struct pair *pair, struct chance *chance, uint64_t seed)
     if (full)
         do_both(pair, "CONFIG SET maxmemory 1");
     freeReplyObject(pair->before);
-    alike_ask_state(pair->redis[LUA]);
-    pair->before = alike_next(pair->redis[LUA]);
+    pair->before = alike_state(pair->redis[LUA]);
     ask(pair, chance, full, seed);
 }
 
