@@ -69,9 +69,10 @@ static bool keep_closed(struct fence_turn *turn, const struct fence_request *req
 {
     assert(lock->present && request->release.keep_ms > 0);
     const uint64_t until_ms = turn->now_ms + request->release.keep_ms;
+    const int64_t counter = turn->store->counter(turn->context, request->slot);
     if (lock->number >= FENCE_TOKEN_MAX)
         return false;
-    if (turn->store->counter(turn->context, request->slot) <= lock->number)
+    if (counter <= lock->number)
         turn->store->put_counter(turn->context, request->slot, lock->number + 1);
     fence_stored_copy(lock->lock_id, sizeof(lock->lock_id), FENCE_KEPT_ID);
     lock->adopted = true;
