@@ -375,7 +375,7 @@ static void on_tick(struct fence_core *core)
 }
 
 /* What the call came to: the token, the first of several, or the value of a counter. */
-static int64_t number_of(const struct fence_answer *answer)
+static int64_t number_of_answer(const struct fence_answer *answer)
 {
     if (answer->kind == FENCE_CALL_COUNT)
         return answer->count.value;
@@ -396,7 +396,7 @@ static void trace_answers(const struct fence_core *core)
                                                .call = answer->kind,
                                                .resource = answer->resource,
                                                .error = answer->error,
-                                               .number = number_of(answer)});
+                                               .number = number_of_answer(answer)});
     }
 }
 

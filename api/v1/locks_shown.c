@@ -76,7 +76,7 @@ static void write_shared(struct api_writer *writer, struct api_request *request,
 }
 
 /* The writer, as a lock under the name of its gate. */
-static void answer_writer(struct api_request *request, const struct fence_answer *answer)
+static void answer_shown_writer(struct api_request *request, const struct fence_answer *answer)
 {
     char gate[FENCE_RESOURCE_MAX + 1];
     char body[BODY_MAX];
@@ -154,7 +154,7 @@ void api_locks_shown(struct api_request *request, const struct fence_answer *ans
     if (answer->inspect.shown == NULL)
         answer_lock(request, answer);
     else if (answer->mode == FENCE_MODE_WRITE)
-        answer_writer(request, answer);
+        answer_shown_writer(request, answer);
     else
         answer_seats(request, answer);
 }

@@ -191,6 +191,7 @@ static void ask_by_kind(const struct contract_step *step, int64_t hint,
         request->extend.extended = step->extended;
     } else if (step->kind == FENCE_REQUEST_RELEASE) {
         request->release.keep_ms = step->keep_ms;
+        request->release.covers = step->covers;
     } else if (step->kind == FENCE_REQUEST_COUNT) {
         request->counter.hint = hint;
         request->counter.values = step->count;
@@ -207,6 +208,8 @@ static void ask(struct play *play, const struct contract_step *step)
     fill_group(step, &group);
     if (labels && !step->unlabelled)
         label_of(step->lock_id, step->delay_ms, label);
+    if (step->writes)
+        fence_owner_mark_writer(label);
     struct fence_request request = {
         .kind = step->kind,
         .tag = play->tag += TAG_UNIT,

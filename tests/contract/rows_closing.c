@@ -5,6 +5,13 @@
 /* clang-format off */
 
 ROWS(closing,
+    ROW(lock_of_a_writer_is_not_released_alone,
+        {TAKE(A, 1), .writes = true, NUMBER(1)},
+        {RELEASE(A), WRITERS},
+        {KEEP(A, 5000), WRITERS},
+        {RELEASE(B), NO},
+        {RELEASE(A), .covers = true, YES},
+        {INSPECT, NO}),
     ROW(extending_adds_the_delay_of_the_lock,
         {TAKE(A, 1), .delay_ms = 5000, .ttl_ms = 15000, NUMBER(1)},
         {EXTEND(A, 1), .delay_ms = 5000, .ttl_ms = 20000, EXTENDED(1)},

@@ -91,7 +91,9 @@ static struct sim_request lock_request(struct contract_master *master,
         }
         named.group = &group;
     }
-    return sim_lock_request(&named);
+    struct sim_request made = sim_lock_request(&named);
+    made.lock.writes = fence_owner_writes(request->owner);
+    return made;
 }
 
 /* ---- as a master of the contract ------------------------------------------------------------- */

@@ -69,6 +69,8 @@ struct contract_step {
     bool waits;
     int64_t ticket; /* TAKE */
     bool gated;     /* TAKE: the second of two is a gate */
+    bool writes;    /* TAKE: by a writer */
+    bool covers;    /* RELEASE: of all locks of a writer */
     bool again;
 
     /* ASK, READ, RECORD: added to the view that is named, member by member. */
@@ -202,6 +204,7 @@ struct contract_rows {
 #define FULL           .reply = FENCE_REPLY_FULL
 #define REFUSED        .reply = FENCE_REPLY_REFUSED
 #define LOST           .reply = FENCE_REPLY_LOST
+#define WRITERS        .reply = FENCE_REPLY_WRITERS
 #define MOVES          .moves = 1
 #define STAYS          .moves = CONTRACT_STAYING
 

@@ -28,6 +28,7 @@ struct sim_lock {
     uint32_t from;            /* imported: a set of the masters where it was countable, */
     uint32_t seen;            /* and of all that had it; only for mutants */
     uint32_t delay_ms;        /* that its owner names */
+    bool writes;              /* and whether it is a writer's */
     uint64_t expires_us;      /* on the master's own clock */
     uint64_t waited_until_us; /* a call that frees it before then has to say so: when its lease was
                                * to end as somebody was last told to wait; 0: no call waits */

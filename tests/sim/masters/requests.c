@@ -30,6 +30,7 @@ static void name_by_kind(const struct sim_master *master, const struct sim_lock_
         named->extend.extended = request->extended;
     } else if (request->kind == FENCE_REQUEST_RELEASE) {
         named->release.keep_ms = request->keep_ms;
+        named->release.covers = request->covers;
     } else if (request->kind == FENCE_REQUEST_COUNT) {
         named->counter.hint = request->hint[0];
         named->counter.values = request->count;
@@ -44,6 +45,8 @@ static struct fence_request name_request(const struct sim_master *master,
                                          char owner[static FENCE_OWNER_MAX + 1])
 {
     fence_owner_join("", request->delay_ms, "", owner);
+    if (request->writes)
+        fence_owner_mark_writer(owner);
     const bool several = request->set.count > 1;
     if (several)
         name_group(master, request, group);

@@ -44,12 +44,14 @@ static void find_lock(void *context, const char *resource, struct fence_stored_l
     const char *lock_id = sim_lock_text(lock->lock);
     memcpy(ret_lock->lock_id, lock_id, strlen(lock_id) + 1);
     fence_owner_join("", lock->delay_ms, "", ret_lock->owner);
+    if (lock->writes)
+        fence_owner_mark_writer(ret_lock->owner);
     if (turn->request->lock.kind == FENCE_REQUEST_CONFIRM && SIM_MUTANT(CONFIRM_EXACTLY))
         ret_lock->number = exact_number(lock);
 }
 
-/* A lock has no label here: sim_lock_reply() knows it by the lock id. The delay of its owner is
- * kept. */
+/* A lock has no label here: sim_lock_reply() knows it by the lock id. The delay of its owner
+ * and the mark of a writer are kept. */
 static void keep_lock(void *context, const char *resource, const struct fence_stored_lock *stored)
 {
     struct sim_turn *turn = context;
@@ -68,6 +70,7 @@ static void keep_lock(void *context, const char *resource, const struct fence_st
         .from = stored->from,
         .seen = before.present ? before.seen : 0,
         .delay_ms = fence_owner_delay_ms(stored->owner),
+        .writes = fence_owner_writes(stored->owner),
         .expires_us = stored->expires_ms * 1000,
         .waited_until_us = before.waited_until_us,
         .waited_ticket = before.waited_ticket,

@@ -243,6 +243,7 @@ static void name_by_kind(const struct fence_request *request, struct sim_lock_re
         ret_lock->extended = request->extend.extended;
     } else if (request->kind == FENCE_REQUEST_RELEASE) {
         ret_lock->keep_ms = request->release.keep_ms;
+        ret_lock->covers = request->release.covers;
     } else if (request->kind == FENCE_REQUEST_COUNT) {
         ret_lock->hint[0] = request->counter.hint;
         ret_lock->count = request->counter.values;

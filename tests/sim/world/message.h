@@ -112,6 +112,8 @@ struct sim_lock_request {
     uint32_t extended;               /* JOIN */
     uint32_t ttl_ms;
     uint32_t delay_ms; /* TAKE, JOIN: what the owner names */
+    bool writes;       /* the same; no owner of the simulator does */
+    bool covers;       /* RELEASE */
     uint32_t keep_ms;  /* RELEASE */
     uint64_t attempt;
     bool waits;
