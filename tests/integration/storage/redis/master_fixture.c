@@ -1,5 +1,6 @@
 #include "tests/integration/storage/redis/master_fixture.h"
 
+#include "fence/protocol/owner.h"
 #include "server/loop/bootstrap.h"
 #include "tests/lib/case.h"
 
@@ -60,6 +61,16 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     kept->owner = fixture->owner;
 }
 
+static void on_place(void *context, const struct fence_place *place)
+{
+    struct master_fixture *fixture = context;
+    char label[FENCE_OWNER_MAX + 1];
+    snprintf(fixture->place, sizeof(fixture->place), "%s %s key '%s' ticket %lld waited %llu",
+             place->resource, place->lock_id, fence_owner_split(place->owner, label),
+             (long long)place->ticket, (unsigned long long)place->waited_us);
+    fixture->places++;
+}
+
 static void on_released(void *context, const char *lock_id, const char *resource)
 {
     struct master_fixture *fixture = context;
@@ -93,7 +104,8 @@ struct master_fixture *master_fixture_new(enum redis_persistence persistence)
                    .probed = on_probed,
                    .down = on_down,
                    .reply = on_reply,
-                   .released = on_released},
+                   .released = on_released,
+                   .place = on_place},
     };
     const char *why = NULL;
     assert_int_equal(storage_redis_url_parse(fixture->fleet->master[0].url, &config.url, &why), 0);

@@ -39,6 +39,8 @@ struct master_fixture {
     unsigned released;
     char released_id[FENCE_LOCK_ID_MAX + 1]; /* in the last of them */
     char released_resource[FENCE_RESOURCE_MAX + 1];
+    unsigned places; /* of waiters that left, told by servers */
+    char place[512]; /* the last of them, in words */
 };
 
 /* Starts a Redis, makes it a fleet of one (pawld init --new does the same), connects, and waits for

@@ -184,6 +184,38 @@ static void what_others_publish_there_is_passed_over(void **state)
     assert_int_equal(fixture->released, 1);
 }
 
+static void place_of_a_waiter_is_read_and_anything_else_is_passed_over(void **state)
+{
+    struct master_fixture *fixture = *state;
+    static const char *const wrong[] = {
+        ":1500:7:" ID_A ":name", /* a word less */
+        ":-1:7:" ID_A "::name",  /* numbers that are none, or out of range */
+        ":1.5:7:" ID_A "::name",
+        "::7:" ID_A "::name",
+        ":99999999999999999999:7:" ID_A "::name",
+        ":1500:0:" ID_A "::name",
+        ":1500:9007199254740992:" ID_A "::name",
+        ":1500:7:" ID_A " ::name", /* ids that are none */
+        ":1500:7:::name",
+        ":1500:7:" ID_A ":-key:name",
+        ":1500:7:" ID_A ID_A ID_A ID_A "::name",
+        ":1500:7:" ID_A "::", /* names that are none */
+        ":1500:7:" ID_A "::na\xffme",
+    };
+    listening(fixture);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        redis_fleet_integer(fixture->fleet, 0, "PUBLISH pawl:freed %s", wrong[i]);
+    redis_fleet_integer(fixture->fleet, 0, "PUBLISH pawl:freed %s",
+                        ":1500:7:" ID_A "::orders/42:x");
+    master_fixture_await(fixture, &fixture->places, 1);
+    assert_string_equal(fixture->place, "orders/42:x " ID_A " key '' ticket 7 waited 1500");
+    redis_fleet_integer(fixture->fleet, 0, "PUBLISH pawl:freed %s",
+                        ":0:8:" ID_B ":key-1:orders/42:x");
+    master_fixture_await(fixture, &fixture->places, 2);
+    assert_string_equal(fixture->place, "orders/42:x " ID_B " key 'key-1' ticket 8 waited 0");
+    assert_int_equal(fixture->released, 0);
+}
+
 static void listener_that_was_cut_is_back_with_a_later_probe(void **state)
 {
     struct master_fixture *fixture = *state;
@@ -203,6 +235,7 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(clean_up_of_an_attempt_tells_too),
     MASTER_VOLATILE(release_works_though_publishing_is_not_allowed),
     MASTER_VOLATILE(what_others_publish_there_is_passed_over),
+    MASTER_VOLATILE(place_of_a_waiter_is_read_and_anything_else_is_passed_over),
     MASTER_VOLATILE(listener_that_was_cut_is_back_with_a_later_probe),
 };
 
