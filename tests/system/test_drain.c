@@ -207,7 +207,7 @@ static void open_connections_do_not_hold_up_the_end(void **state)
 
 static bool gives_up(void *arg)
 {
-    return process_wrote(service.process, "worker 2 does not end");
+    return process_wrote(service.process, "worker 2 is stuck");
 }
 
 static void second_signal_ends_at_once(void **state)

@@ -298,7 +298,7 @@ static void a_reply_of_enormous_size_is_not_begun(void **state)
     };
     const long before_kb = usage_memory_kb(service.process, "VmHWM:");
     for (size_t i = 0; i < COUNT_OF(lies); i++) {
-        expect_dropped(&lies[i], "at most");
+        expect_dropped(&lies[i], "the limit is");
         if (liar_longest(liar) > READ_MAX)
             fail_msg("pawld read %zu bytes of %.20s", liar_longest(liar), lies[i].bytes);
     }

@@ -50,12 +50,19 @@ static int run(const char *program, const char *args)
     return status;
 }
 
+/* Reports whether @line is the last of the output, or the pointer to --help is. */
+static bool ends_output(const char *line)
+{
+    const char *next = strchr(line, '\n');
+    return next && (next[1] == '\0' || (strstr(next, ": see '") && strstr(next, "--help'\n") &&
+                                        strchr(next + 1, '\n')[1] == '\0'));
+}
+
 /* @status, and one sentence with @what in it. */
 static void expect_sentence(const char *program, const char *args, int status, const char *what)
 {
     const int ended = run(program, args);
-    const char *end = strchr(output, '\n');
-    if (ended != status || !end || end[1] != '\0' || !strstr(output, what) ||
+    if (ended != status || !ends_output(output) || !strstr(output, what) ||
         !strstr(output, program))
         fail_msg("%s %s: status %d, and it wrote: %s", program, args, ended, output);
 }

@@ -1,4 +1,5 @@
 /* The lock in hand: its key, and what stands in it. */
+#include "fence/protocol/owner.h"
 #include "storage/redis/module/keeping.h"
 #include "storage/redis/module/leases.h"
 #include "storage/redis/module/writing.h"
@@ -214,8 +215,10 @@ static void read_lock_key(struct storage_module_store *store, unsigned k)
 static void refuse_endless(struct storage_module_store *store, unsigned k)
 {
     const struct fence_request *request = &store->request->request;
-    if (request->kind == FENCE_REQUEST_RELEASE && request->release.keep_ms > 0 &&
-        is_endless(&store->found.lock) && is_of_sender(store))
+    const bool writes = fence_owner_writes(store->found.lock.owner);
+    const bool keeps = request->kind == FENCE_REQUEST_RELEASE && request->release.keep_ms > 0 &&
+                       (request->release.covers || !writes);
+    if (keeps && is_endless(&store->found.lock) && is_of_sender(store))
         storage_module_fail(store, STORAGE_MODULE_ENDLESS);
     if (request->kind != FENCE_REQUEST_TAKE)
         return;

@@ -17,7 +17,7 @@ enum {
 
 static const char grants[] =
     "201 Created\r\n"
-    "|{\"lock_id\":\"i\",\"ttl_ms\":60000,\"validity_ms\":59000,\"served_ms\":0,"
+    "|{\"ttl_ms\":60000,\"validity_ms\":59000,\"served_ms\":0,"
     "\"grants\":[{\"resource\":\"a\",\"token\":9},{\"resource\":\"b\",\"token\":4}]}";
 static const char new_grant[] = "201 Created\r\n|{\"resource\":\"a\",\"token\":10,\"ttl_ms\":60000,"
                                 "\"validity_ms\":59000,\"served_ms\":0}";
