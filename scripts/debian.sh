@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Packages of any suite of Debian, unpacked and not installed. Sourced after lib.sh.
+# Packages of any suite of Debian, unpacked and not installed, and a clean Debian. Sourced after lib.sh.
 
 # debian_mirror: where this machine gets its own Debian from.
 debian_mirror() {
@@ -21,4 +21,19 @@ debian_apt() {
         -o Dir::Cache::archives="$state/archives" -o Dir::Etc::sourcelist="$state/sources.list" \
         -o Dir::Etc::sourceparts=/dev/null -o APT::Install-Recommends=false \
         -o APT::Sandbox::User=root "$@"
+}
+
+# debian_root TAR [MMDEBSTRAP-OPTION...]: the root file system of a Debian 12 with its required packages, from the
+# mirror of this machine. Needs root.
+debian_root() {
+    local tar=$1 files options status=0
+    shift
+    mapfile -t files < <(find /etc/apt/sources.list /etc/apt/sources.list.d -type f \
+        \( -name '*.list' -o -name '*.sources' \) -exec grep -lw bookworm {} + 2>/dev/null)
+    [ ${#files[@]} -gt 0 ] || die "finds no apt source of bookworm in /etc/apt"
+    options=$(mktemp)
+    apt-config dump | grep '^Acquire::' >"$options" || true
+    mmdebstrap --quiet --variant=minbase --aptopt="$options" "$@" bookworm "$tar" "${files[@]}" || status=$?
+    rm "$options"
+    return "$status"
 }

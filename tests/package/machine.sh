@@ -2,6 +2,8 @@
 # A clean Debian 12 in a folder, for tests of what is installed. Sourced after lib.sh or what brings it, by a
 # script that sets machine_dir, a folder of its own that it removes.
 # shellcheck disable=SC2154 # they are the caller's
+# shellcheck source-path=SCRIPTDIR/../../scripts
+source "$pawl_root/scripts/debian.sh"
 
 # machine_need: skips the test where no Debian can be made or run in a folder.
 machine_need() {
@@ -11,23 +13,13 @@ machine_need() {
     fi
 }
 
-# machine_sources: the files with the apt sources of this machine.
-machine_sources() {
-    find /etc/apt/sources.list /etc/apt/sources.list.d -type f \( -name '*.list' -o -name '*.sources' \) \
-        -exec grep -lw bookworm {} + 2>/dev/null
-}
-
 # machine_make TAR [MMDEBSTRAP-OPTION...]: the clean Debian, unless the file is there already.
 machine_make() {
-    local tar=$1 files
+    local tar=$1
     shift
     [ ! -f "$tar" ] || return 0
     say "making a clean Debian 12"
-    mapfile -t files < <(machine_sources)
-    [ ${#files[@]} -gt 0 ] || die "finds no apt source of bookworm in /etc/apt"
-    apt-config dump | grep '^Acquire::' >"$machine_dir/apt.conf" || true
-    mmdebstrap --quiet --variant=minbase "$@" --aptopt="$machine_dir/apt.conf" \
-        bookworm "$machine_dir/root.tar" "${files[@]}" || {
+    debian_root "$machine_dir/root.tar" "$@" || {
         say "skipped: no clean Debian could be made; is there a network?"
         exit 77
     }
