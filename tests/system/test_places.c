@@ -20,7 +20,7 @@ enum {
     WAIT_STEP_MS = 50,
     LONG_WAIT_MS = 20000,
     APART_MS = 20,   /* from one client to the next, at least */
-    NOTICE_MS = 100, /* until all have noticed that pawld is gone */
+    NOTICE_MS = 500, /* until all have noticed that pawld is gone, or that a waiter left */
     LINE_TIMEOUT_MS = 5000,
     END_TIMEOUT_MS = 20000,
     MOVES = 4,

@@ -251,8 +251,9 @@ static void all_are_joining_without_locks_for_as_long_as_the_longest_lease(void 
     scene.meanwhile = look_at_what_waits;
     uint64_t began_ms = wait_now_ms();
     expect_went_on(9, 9 + FENCE_FLOOR_MARGIN);
-    assert_in_range(scene.waited_ms, TTL_MAX_MS, TTL_MAX_MS + TTL_MAX_MS / 100 + 2);
-    assert_true(wait_now_ms() - began_ms >= scene.waited_ms);
+    /* The rest of the wait is announced: on a busy machine a part is over by then. */
+    assert_in_range(scene.waited_ms, 1, TTL_MAX_MS + TTL_MAX_MS / 100 + 2);
+    assert_true(wait_now_ms() - began_ms >= TTL_MAX_MS);
 }
 
 static void wipe_second(void)
