@@ -417,8 +417,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(ends.drain_ms),
      FROM_TO(0, SERVER_ENDS_MAX_MS),
      .usual = "10s",
-     .help = "Maximum time to finish calls in progress when pawld stops: 10s, 500ms or 1m. "
-             "pawld grants nothing during this time, and exits as soon as no call is in "
+     .help = "Maximum time, such as 10s, 500ms or 1m, to finish calls in progress when pawld "
+             "stops. pawld grants nothing during this time, and exits as soon as no call is in "
              "progress"},
     {.name = "drain-lead",
      .argument = "TIME",
