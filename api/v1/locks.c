@@ -476,10 +476,11 @@ static int read_watch(struct api_request *request, struct fence_call *call)
     if (result != 0)
         return result;
     if (wait_ms > 0 && unless[0] == '\0') {
-        api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "wait_ms needs the parameter 'unless': wait_ms waits for a change "
-                                  "of the lock. Set 'unless' to the last token that you saw, or to "
-                                  "'free'.");
+        api_problem_answer_detail(
+            request, API_PROBLEM_INVALID,
+            "wait_ms needs the parameter 'unless': wait_ms waits for a change "
+            "of the lock. Set 'unless' to the last token that you saw, or to "
+            "'free'.");
         return FENCE_EINVAL;
     }
     if (wait_ms > 0)
