@@ -19,6 +19,7 @@ enum {
     NOTE_TRIES = 4,
     VERSION_1_BYTES = 144,
     CLOCK_LINE_MAX = 128, /* of /proc/self/timens_offsets */
+    CLOCK_WORD_MAX = 20,  /* a number of 64 bits */
 };
 static_assert(offsetof(struct storage_seen, clean) == VERSION_1_BYTES - 4, "as version 1 had it");
 static_assert(sizeof(struct storage_seen) <= 512, "a sector");
@@ -192,7 +193,7 @@ int storage_witness_boot(char ret_id[static STORAGE_BOOT_ID_MAX + 1])
 
 int storage_witness_clock(const char *boot_id, char ret_id[static STORAGE_CLOCK_ID_MAX + 1])
 {
-    long long seconds = 0, ns = 0;
+    char seconds[CLOCK_WORD_MAX + 1] = "0", ns[CLOCK_WORD_MAX + 1] = "0";
     char line[CLOCK_LINE_MAX];
     (void)snprintf(ret_id, STORAGE_CLOCK_ID_MAX + 1, "%s", boot_id);
     FILE *file = fopen("/proc/self/timens_offsets", "re");
@@ -200,11 +201,11 @@ int storage_witness_clock(const char *boot_id, char ret_id[static STORAGE_CLOCK_
         return errno == ENOENT ? 0 : FENCE_EIO; /* a kernel without time namespaces */
     bool found = false;
     while (!found && fgets(line, sizeof(line), file))
-        found = sscanf(line, "boottime %lld %lld", &seconds, &ns) == 2;
+        found = sscanf(line, "boottime %20s %20s", seconds, ns) == 2;
     fclose(file);
     if (!found)
         return FENCE_EIO;
-    if (seconds != 0 || ns != 0)
-        (void)snprintf(ret_id, STORAGE_CLOCK_ID_MAX + 1, "%s %lld %lld", boot_id, seconds, ns);
+    if (strcmp(seconds, "0") != 0 || strcmp(ns, "0") != 0)
+        (void)snprintf(ret_id, STORAGE_CLOCK_ID_MAX + 1, "%s %s %s", boot_id, seconds, ns);
     return 0;
 }

@@ -199,7 +199,9 @@ static int count_threads(void)
 {
     int count = 0;
     DIR *tasks = opendir("/proc/self/task");
-    while (tasks != NULL && readdir(tasks) != NULL)
+    if (tasks == NULL)
+        return PAWL_ENOMEM;
+    while (readdir(tasks) != NULL)
         count++;
     (void)closedir(tasks);
     (void)snprintf(value, sizeof(value), "%d", count);
