@@ -16,6 +16,11 @@ enum {
     DECIMAL = 10,
 };
 
+/* No answer of the fuzzers names the lock or the lock id of the call: the first is a number or the
+ * kind of the call, the second is random. */
+#define NAME_OF_CALL "\x01name"
+#define ID_OF_CALL   "\x01id"
+
 static const char type_prefix[] = "urn:pawl:";
 
 static size_t unhex(char *text)
@@ -35,7 +40,8 @@ static int read_grant(const struct client_answer *answer, bool extends, int64_t 
     const bool has_token = !extends || answer->status == 201;
     const int64_t token = has_token ? client_token(answer->json, "token") : 0;
     const int64_t deadline_ms = client_deadline(answer, ttl_ms);
-    if (ttl_ms == 0 || deadline_ms < 0 || (has_token && token == 0))
+    if (ttl_ms == 0 || deadline_ms < 0 || (has_token && token == 0) ||
+        !client_is_about(answer, ID_OF_CALL, NAME_OF_CALL))
         return PAWL_EPROTOCOL;
     *ret_token = token;
     *ret_left_ms = deadline_ms - answer->came_ms;
