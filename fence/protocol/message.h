@@ -164,7 +164,7 @@ struct fence_answer {
         } release;
         struct { /* and of a watch */
             bool held;
-            bool kept;                             /* it is held, was released, and nobody has it */
+            bool kept;                             /* it is held, was released, and has no holder */
             unsigned waiters;                      /* calls of this server that wait for it */
             const struct fence_seats_shown *shown; /* of seats; NULL otherwise */
         } inspect;
