@@ -119,14 +119,14 @@ def frozen_sets(folder):
 # ---- a call of the requests script ----------------------------------------------------------------
 
 Request = collections.namedtuple('Request', 'letter keys args reply')
-ARGUMENTS = {'T': 4, 'N': 5, 'F': 6, 'W': 7, 'C': 4, 'E': 5, 'J': 7, 'R': 1, 'L': 3, 'U': 1, 'I': 0, 'K': 3,
-             'B': 5}
+ARGUMENTS = {'T': 4, 'N': 5, 'F': 6, 'W': 7, 'C': 4, 'E': 5, 'A': 2, 'J': 7, 'R': 1, 'S': 1, 'L': 3, 'M': 3, 'U': 1,
+             'I': 0, 'K': 3, 'B': 5}
 GROUPS = {'G': (5, 2), 'H': (3, 2), 'V': (2, 0)}  # arguments, and for each lock
 
 
 def requests_of(keys, args, replies):
     """The requests that a call carries (storage/redis/lua/requests.lua)."""
-    at, key = 0, 0
+    at, key, shared = 0, 0, []
     for reply in replies[:-1]:
         letter = args[at].decode()
         locks = 1
@@ -135,7 +135,12 @@ def requests_of(keys, args, replies):
         else:
             locks = int(args[at + 1])
             count = GROUPS[letter][0] + GROUPS[letter][1] * locks
-        yield Request(letter, keys[key:key + locks], args[at + 1:at + 1 + count], reply)
+        mine = args[at + 1:at + 1 + count]
+        if letter == 'E':
+            shared = mine[:-2]
+        elif letter == 'A':  # an extension with the same lock id, lease and cap as the one before it
+            letter, mine = 'E', shared + mine
+        yield Request(letter, keys[key:key + locks], mine, reply)
         at += 1 + count
         key += locks
 
@@ -289,9 +294,7 @@ class Run:
         letter, args = request.letter, request.args
         if letter in 'TNFWC':
             self.resource(request.keys[0], args[1])
-        elif letter == 'J':
-            self.resource(request.keys[0], args[4])
-        elif letter == 'E':
+        elif letter in 'JE':
             self.resource(request.keys[0], args[4])
         elif letter == 'K':
             self.resource(b'n:' + request.keys[0], counter_of(request.keys[0]))
@@ -500,7 +503,7 @@ class Run:
         elif letter == 'H' and reply == 1:
             self.confirm(machine, args[2], [self.names[key] for key in keys],
                          [int(token) for token in args[4::2]], view)
-        elif letter in 'RLUV' and reply:
+        elif letter in 'RSLMUV' and reply:
             self.released.update(keys)
         elif letter == 'J':
             self.joined(machine, after, keys[0], args)
@@ -513,14 +516,14 @@ class Run:
         lock_id, tag = args[0].split(b'.')
         if not lock or (lock.id, lock.tag) != (lock_id, tag):
             return
-        if lock_id not in self.agreed.get((r, int(args[1])), ()):
+        if lock_id not in self.agreed.get((r, int(args[3])), ()):
             if lock_id in self.old_ids:  # under a grant that is not judged
                 self.hide(machine, [r])
                 return
         had = machine.locks.get(r)
         if had and had.id == lock_id:
             self.vanish(machine, r)
-        token = int(args[1])
+        token = int(args[3])
         self.line('join', self.id(lock_id), r, token, self.place(machine), self.view(machine.view))
         machine.locks[r] = lock
         machine.counters[self.slot_of[r]] = token
