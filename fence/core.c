@@ -374,7 +374,7 @@ static void on_tick(struct fence_core *core)
     core_give_up(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
 }
 
-/* What the call came to: the token, the first of several, or the value of a counter. */
+/* The number that the trace shows: the token, the first of several, or the value of a counter. */
 static int64_t number_of_answer(const struct fence_answer *answer)
 {
     if (answer->kind == FENCE_CALL_COUNT)

@@ -217,7 +217,7 @@ static bool ends_hold(const struct fence_answer *answer)
             (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN));
 }
 
-/* A grant counts for the cap of the key. */
+/* Counts a grant for the cap of the key. */
 static void note_grant(struct api_request *request, const struct fence_answer *answer)
 {
     const struct fence_group *group = answer->acquire.group;
@@ -230,7 +230,7 @@ static void note_grant(struct api_request *request, const struct fence_answer *a
         api_auth_granted(request, answer->lock_id, group->locks[k].resource, lasts_ms);
 }
 
-/* What the answer changes for the cap of the key. The request is still there. */
+/* Updates the cap of the key for the answer. The request is still valid. */
 static void note_use(struct api_request *request, const struct fence_answer *answer, bool left)
 {
     if (answer->kind == FENCE_CALL_ACQUIRE && answer->error == 0 && !left)

@@ -95,7 +95,7 @@ static const struct fence_words reasons[] = {
                   "once a majority of the other masters is active."},
 };
 
-/* Of a fleet that is a file: no network is between, and no other master could be asked. */
+/* The advice for a fleet in a file, which has no network and no other masters. */
 static const struct fence_words silent_file = {
     "silent", "The file did not answer in time; pawld keeps trying. The disk is slow, or another "
               "program has locked the file: find it (fuser pawl.db), and end it."};

@@ -280,8 +280,9 @@ struct fence_request {
             uint32_t extended; /* JOIN: extensions that the lock has had, this one included */
         } extend;
         struct {
-            /* The lock stays closed for so long, or for what it has left if that is less, under
-             * FENCE_KEPT_ID, and the counter is raised above its number. 0: the lock is deleted. */
+            /* The master keeps the lock closed for this time, and for no longer than its lease. The
+             * lock gets FENCE_KEPT_ID, and the counter rises above its number. 0: the master
+             * deletes the lock. */
             uint32_t keep_ms;
 
             /* All locks of a writer are released, not one seat alone. */

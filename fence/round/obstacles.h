@@ -1,6 +1,6 @@
-/* Obstacles: what keeps masters that answer from a lock, and does not go away by itself. These are
- * keys and counters that somebody wrote by hand, a counter that came to its end, a bound on
- * their number, and a writer's seat that is to be released alone. */
+/* Obstacles: reasons that keep answering masters from a lock, and that no retry removes. Another
+ * program wrote the key or the counter. The counter is used up, or there are too many counters. One
+ * seat of a writer would be released alone. */
 #ifndef FENCE_ROUND_OBSTACLES_H
 #define FENCE_ROUND_OBSTACLES_H
 

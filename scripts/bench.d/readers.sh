@@ -25,7 +25,7 @@ measure_readers() {
     [ "$1" = all ] || options+=("--$1")
     if [ "$1" != none ]; then
         chrt --batch 0 "$bench_out/pawl-bench-readers" --port "$pawld_port" --readers "$readers" \
-            --seconds "$((seconds + 2))" "${options[@]}" >"$out" &
+            --seconds "$((${seconds%.*} + 3))" "${options[@]}" >"$out" &
         pid=$!
         sleep 1
     fi

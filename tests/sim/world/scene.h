@@ -6,8 +6,8 @@
  *   AT_US says TEXT                                  the words of the trace
  *   AT_US KIND WHO WHOM WHAT ID TOKEN VALUE          an event of api/story/event.h
  *
- * Nothing of the history depends on whether it is recorded. Of the resources a scene shows one; of
- * the judgements of servers, those of the first server that has clients. */
+ * Recording changes nothing in the history. A scene shows one resource. It shows the judgements of
+ * the first server that has clients. */
 #ifndef TESTS_SIM_WORLD_SCENE_H
 #define TESTS_SIM_WORLD_SCENE_H
 
