@@ -215,7 +215,7 @@ static int run_of_lock(char **words)
     if (strcmp(words[0], "extend") == 0) {
         const int error = pawl_extend(client, lock, number(words[1]));
         say_tokens();
-        return error == PAWL_NEW_GRANT ? PAWL_NEW_GRANT : error;
+        return error;
     }
     if (strcmp(words[0], "release") == 0) {
         pawl_renewer_stop(renewer);
