@@ -23,6 +23,7 @@
 #include "fence/protocol/seat.h"
 #include "fence/rejoin/masters.h"
 #include "fence/rejoin/rejoin.h"
+#include "fence/round/hedge.h"
 #include "fence/state/output.h"
 #include "fence/state/state.h"
 #include "fence/state/tag.h"

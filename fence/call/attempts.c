@@ -5,6 +5,7 @@
 #include "fence/call/seating.h"
 #include "fence/call/waiting.h"
 #include "fence/protocol/lease.h"
+#include "fence/round/hedge.h"
 #include "fence/state/output.h"
 
 #include <assert.h>

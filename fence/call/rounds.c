@@ -1,6 +1,7 @@
 #include "fence/call/rounds.h"
 
 #include "fence/base/set.h"
+#include "fence/round/hedge.h"
 #include "fence/state/output.h"
 
 #include <assert.h>

@@ -3,7 +3,8 @@
  * A majority is all that a lock needs, so a round asks a majority first: the first of the active
  * masters, or those from the slot of the resource on. All servers so ask the same masters, and the
  * counters of those stay in step. The other active masters are spare. The round asks a spare master
- * where another one is slow, silent or refuses, or where the answers do not settle the round.
+ * where another one is slow or silent (fence/round/hedge.h), where one refuses, or where the
+ * answers do not settle the round.
  *
  * This is as safe as asking all. A master that is not asked is one whose request was lost, and a
  * master that is asked later is one whose request was late.
@@ -43,33 +44,9 @@ struct fence_round {
 uint32_t fence_round_first(const struct fence_round_masters *masters, uint16_t slot,
                            uint32_t *ret_spare);
 
-/* The masters in @spare that are to be tried now, beside those asked first; and master @i answered
- * a request of the round @serial, which may be over by now, with a reply of @kind. */
-uint32_t fence_round_begin_trials(const struct fence_round_masters *masters, uint32_t spare,
-                                  uint64_t serial);
-void fence_round_end_trial(const struct fence_round_masters *masters, unsigned i, uint64_t serial,
-                           enum fence_reply_kind kind);
-
-/* The masters in @first are asked now, and the round ends after @timeout_us. Returns when its timer
- * is due: where @hedged, once the masters that have not answered are late. */
-FENCE_CHECKED uint64_t fence_round_begin(struct fence_round *round,
-                                         const struct fence_round_masters *masters, uint32_t first,
-                                         bool hedged, uint64_t timeout_us);
-
-/* Master @i answered what it was asked first, or by a hedge, with a reply of @kind. */
-void fence_round_answered(const struct fence_round *round,
-                          const struct fence_round_masters *masters, unsigned i,
-                          enum fence_reply_kind kind);
-
-/* When the timer of the round is due, if the masters that are asked now may be late, too. */
-uint64_t fence_round_hedge_us(const struct fence_round *round,
-                              const struct fence_round_masters *masters);
-
-/* The timer is due, and the round is not over: the masters that owe @tally an answer are late. The
- * tally drops inactive masters. Returns the set of spare masters to ask now, as many as are late,
- * and *@ret_due_us: when the timer is due next. */
-uint32_t fence_round_hedge(struct fence_round *round, const struct fence_round_masters *masters,
-                           struct fence_tally *tally, uint16_t slot, uint64_t *ret_due_us);
+/* The first @count masters of @set, in the order in which a round about @slot asks them. */
+uint32_t fence_round_ring(const struct fence_round_masters *masters, uint32_t set, uint16_t slot,
+                          unsigned count);
 
 /* Reports whether the fleet has another view than the round began with. */
 bool fence_round_outdated(const struct fence_round *round,
