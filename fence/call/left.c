@@ -2,10 +2,10 @@
 
 #include "fence/call/acquire.h"
 #include "fence/call/cleanup.h"
-#include "fence/call/gate.h"
 #include "fence/call/seating.h"
 #include "fence/call/waiting.h"
 #include "fence/call/watch.h"
+#include "fence/call/writer_gate.h"
 #include "fence/protocol/seat.h"
 #include "fence/state/clients.h"
 

@@ -22,7 +22,7 @@ static inline bool core_wants_seat(const struct call *call)
     return call->seats > 0;
 }
 
-/* Reports whether @call is a writer's, which wants all seats (fence/call/gate.h). */
+/* Reports whether @call is a writer's, which wants all seats (fence/call/writer_gate.h). */
 static inline bool core_writes(const struct call *call)
 {
     return call->mode == FENCE_MODE_WRITE;

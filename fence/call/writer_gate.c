@@ -1,4 +1,4 @@
-#include "fence/call/gate.h"
+#include "fence/call/writer_gate.h"
 
 #include "fence/base/minmax.h"
 #include "fence/call/attempts.h"

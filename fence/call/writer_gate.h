@@ -5,8 +5,8 @@
  * The gate is extended while its writer waits for readers that came before, by requests that no
  * call answers to: exclusion does not rest on it. A writer that fails releases it. One that is
  * granted keeps it, and extends and releases it with the seats. */
-#ifndef FENCE_CALL_GATE_H
-#define FENCE_CALL_GATE_H
+#ifndef FENCE_CALL_WRITER_GATE_H
+#define FENCE_CALL_WRITER_GATE_H
 
 #include "fence/state/state.h"
 
