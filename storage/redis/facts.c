@@ -141,7 +141,7 @@ static uint64_t info_calls(const char *info, const char *command)
     return info_counted(info, command, "calls");
 }
 
-/* As storage/redis/lua/lineage.lua makes it. */
+/* As storage/redis/lua/lineage_check.lua makes it. */
 static bool read_lineage(const char *info, struct storage_reading *reading)
 {
     char *to = reading->facts.lineage;
@@ -290,7 +290,8 @@ static bool has_replication_id_of_marker(const struct fence_facts *facts)
     return strncmp(facts->lineage, facts->marked_lineage, len + 1) == 0;
 }
 
-/* has_only_another_id() of storage/redis/lua/lineage.lua, of a process that did not restart. */
+/* has_only_another_id() of storage/redis/lua/lineage_check.lua, of a process that did not restart.
+ */
 static bool id_alone_changed(const struct storage_reading *reading)
 {
     const struct fence_facts *facts = &reading->facts;
@@ -326,7 +327,7 @@ static bool kept_in_memory(const struct storage_reading *reading)
            (marked == reading->evicted || marked == UINT64_MAX);
 }
 
-/* As storage/redis/lua/lineage.lua does. */
+/* As storage/redis/lua/lineage_check.lua does. */
 static bool counts_fell(const struct storage_reading *reading)
 {
     if (reading->answers_noted && reading->answers == reading->marked_answers)

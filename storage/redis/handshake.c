@@ -3,7 +3,7 @@
 #include "storage/redis/auth.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/doubt.lua.h"
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/restamp.lua.h"
 #include "storage/redis/peer.h"
 #include "storage/redis/requests_script.h"
@@ -275,7 +275,7 @@ void storage_handshake_restamp(struct storage_session *session, const struct fen
     char bytes[STORAGE_BYTES_TEXT_MAX];
     snprintf(bytes, sizeof(bytes), "%" PRIu64, session->reading.marked_bytes);
     if (redisAsyncCommand(session->connection->context, on_restamped, session,
-                          "EVAL %s%s 1 %s %s %u %s %s %s %b %s", storage_redis_lua_lineage,
+                          "EVAL %s%s 1 %s %s %u %s %s %s %b %s", storage_redis_lua_lineage_check,
                           storage_redis_lua_restamp, STORAGE_FLEET_KEY, facts->fleet_id,
                           facts->member, facts->marked_server_id, facts->marked_lineage,
                           facts->server_id, facts->lineage, lineage_len, bytes) != REDIS_OK ||

@@ -96,7 +96,7 @@ static void read_marked_calls(const redisReply *field, struct storage_reading *r
     reading->noted_role_changes = roles && roles > reset ? strtoull(roles + 1, NULL, 10) : 0;
 }
 
-/* "<count>@<lineage>", as storage/redis/lua/lineage.lua makes it. */
+/* "<count>@<lineage>", as storage/redis/lua/lineage_check.lua makes it. */
 static void read_marked_answers(const redisReply *field, struct storage_reading *reading)
 {
     const char *marked = field->type == REDIS_REPLY_STRING ? field->str : "";

@@ -24,7 +24,8 @@ struct storage_reading {
     bool reset;       /* its statistics were reset since it started: these are counts since then, */
     bool reset_since; /* or since its marker was written */
     bool noted;       /* the marker has those calls */
-    char config_calls[STORAGE_CONFIG_CALLS_MAX]; /* as storage/redis/lua/lineage.lua has them */
+    char config_calls[STORAGE_CONFIG_CALLS_MAX]; /* as storage/redis/lua/lineage_check.lua has them
+                                                  */
     bool appends;                                /* it has an append-only file */
     bool rewriting;       /* its append-only file is being rewritten, or is to be */
     uint64_t rewrites;    /* count of it, since it started */

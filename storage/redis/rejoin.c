@@ -9,7 +9,7 @@
 #include "storage/redis/lua/close.lua.h"
 #include "storage/redis/lua/install.lua.h"
 #include "storage/redis/lua/leases.lua.h"
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/mark.lua.h"
 #include "storage/redis/lua/read.lua.h"
 #include "storage/redis/lua/record.lua.h"
@@ -158,7 +158,7 @@ static void tell_wanted(struct mark *mark, const struct fence_rejoin_request *re
 
 static int format_mark(const struct fence_rejoin_request *request, unsigned n, char **ret_command)
 {
-    char script[sizeof(storage_redis_lua_lineage) + sizeof(storage_redis_lua_mark)];
+    char script[sizeof(storage_redis_lua_lineage_check) + sizeof(storage_redis_lua_mark)];
     const char *argv[MARK_COMMAND + MARK_ARGUMENTS] = {"EVAL", script, "1", STORAGE_FLEET_KEY};
     size_t lens[MARK_COMMAND + MARK_ARGUMENTS];
     struct mark mark = {.text = {NULL}};
@@ -172,7 +172,7 @@ static int format_mark(const struct fence_rejoin_request *request, unsigned n, c
     mark.len[MARK_KEPT_LINEAGE] = strcspn(request->seen->lineage, STORAGE_LINEAGE_RESET);
     mark.len[MARK_MALFORMED_BYTES] = format_malformed(request->seen, mark.malformed);
 
-    (void)snprintf(script, sizeof(script), "%s%s", storage_redis_lua_lineage,
+    (void)snprintf(script, sizeof(script), "%s%s", storage_redis_lua_lineage_check,
                    storage_redis_lua_mark);
     for (int i = 0; i < MARK_COMMAND; i++)
         lens[i] = strlen(argv[i]);
@@ -184,7 +184,7 @@ static int format_mark(const struct fence_rejoin_request *request, unsigned n, c
 static int format_clear(const struct fence_rejoin_request *request, char **ret_command)
 {
     return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s %s %d %u",
-                              storage_redis_lua_lineage, storage_redis_lua_clear,
+                              storage_redis_lua_lineage_check, storage_redis_lua_clear,
                               number(request->incarnation).text,
                               number((int64_t)request->cursor).text, STORAGE_LOCK_KEY "*",
                               STORAGE_CLEAR_AT_A_TIME, (unsigned)request->steps);
@@ -197,7 +197,7 @@ static int format_record(const struct fence_rejoin_request *request, unsigned to
     char view[FENCE_VIEW_TEXT_MAX];
     fence_view_format(request->view, n, view);
     return redisFormatCommand(ret_command, "EVAL %s%s%s 1 " STORAGE_FLEET_KEY " %s %s %u",
-                              storage_redis_lua_lineage, storage_redis_lua_view,
+                              storage_redis_lua_lineage_check, storage_redis_lua_view,
                               storage_redis_lua_record, view, request->fleet_id, to + 1);
 }
 
@@ -212,7 +212,7 @@ static int format_read(const struct fence_rejoin_request *request, unsigned to, 
     snprintf(cursor, sizeof(cursor), "%" PRIu64, request->cursor);
     return redisFormatCommand(
         ret_command, "EVAL %s%s%s 1 " STORAGE_FLEET_KEY " %s %s %u %u %s %s %s %d",
-        storage_redis_lua_lineage, storage_redis_lua_view, storage_redis_lua_read, view,
+        storage_redis_lua_lineage_check, storage_redis_lua_view, storage_redis_lua_read, view,
         request->fleet_id, to + 1, request->member + 1, number(request->incarnation).text,
         counters ? "counters" : "locks", cursor,
         counters ? STORAGE_COUNTERS_AT_A_TIME : STORAGE_LOCKS_AT_A_TIME);
@@ -222,10 +222,11 @@ static int format_install(const struct fence_rejoin_request *request, unsigned n
                           char **ret_command)
 {
     assert(request->page && request->source < n);
-    return redisFormatCommand(
-        ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %u %b %u", storage_redis_lua_lineage,
-        storage_redis_lua_install, number(request->incarnation).text, 1U << request->source,
-        fence_majority(n), request->page->bytes, request->page->len, (unsigned)request->steps);
+    return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %u %b %u",
+                              storage_redis_lua_lineage_check, storage_redis_lua_install,
+                              number(request->incarnation).text, 1U << request->source,
+                              fence_majority(n), request->page->bytes, request->page->len,
+                              (unsigned)request->steps);
 }
 
 static int format_admit(const struct fence_rejoin_request *request, unsigned n, char **ret_command)
@@ -234,7 +235,7 @@ static int format_admit(const struct fence_rejoin_request *request, unsigned n, 
     char view[FENCE_VIEW_TEXT_MAX];
     fence_view_format(request->view, n, view);
     return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %s %u %s",
-                              storage_redis_lua_lineage, storage_redis_lua_admit,
+                              storage_redis_lua_lineage_check, storage_redis_lua_admit,
                               number(request->incarnation).text, request->member + 1, view,
                               (unsigned)request->steps, number(request->floor).text);
 }
@@ -242,7 +243,7 @@ static int format_admit(const struct fence_rejoin_request *request, unsigned n, 
 static int format_survey(const struct fence_rejoin_request *request, char **ret_command)
 {
     return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s",
-                              storage_redis_lua_lineage, storage_redis_lua_survey,
+                              storage_redis_lua_lineage_check, storage_redis_lua_survey,
                               number(request->incarnation).text, request->keeps ? "yes" : "no");
 }
 
@@ -251,7 +252,7 @@ static int format_leases(const struct fence_rejoin_request *request, char **ret_
     char cursor[NUMBER_MAX];
     snprintf(cursor, sizeof(cursor), "%" PRIu64, request->cursor);
     return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s %s %d",
-                              storage_redis_lua_lineage, storage_redis_lua_leases,
+                              storage_redis_lua_lineage_check, storage_redis_lua_leases,
                               number(request->incarnation).text, cursor, STORAGE_LOCK_KEY "*",
                               STORAGE_CLEAR_AT_A_TIME);
 }

@@ -1,6 +1,6 @@
 #include "storage/redis/requests_script.h"
 
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/locks.lua.h"
 #include "storage/redis/lua/rare/begin.lua.h"
 #include "storage/redis/lua/rare/break.lua.h"
@@ -28,13 +28,13 @@ static const struct {
     {                                                                                              \
         name, sizeof(name) - 1                                                                     \
     }
-    FILE_OF(storage_redis_lua_lineage),     FILE_OF(storage_redis_lua_view),
-    FILE_OF(storage_redis_lua_locks),       FILE_OF(storage_redis_lua_rare_begin),
-    FILE_OF(storage_redis_lua_rare_probe),  FILE_OF(storage_redis_lua_rare_lock),
-    FILE_OF(storage_redis_lua_rare_take),   FILE_OF(storage_redis_lua_rare_confirm),
-    FILE_OF(storage_redis_lua_rare_extend), FILE_OF(storage_redis_lua_rare_break),
-    FILE_OF(storage_redis_lua_rare_count),  FILE_OF(storage_redis_lua_rare_release),
-    FILE_OF(storage_redis_lua_rare_end),    FILE_OF(storage_redis_lua_requests),
+    FILE_OF(storage_redis_lua_lineage_check), FILE_OF(storage_redis_lua_view),
+    FILE_OF(storage_redis_lua_locks),         FILE_OF(storage_redis_lua_rare_begin),
+    FILE_OF(storage_redis_lua_rare_probe),    FILE_OF(storage_redis_lua_rare_lock),
+    FILE_OF(storage_redis_lua_rare_take),     FILE_OF(storage_redis_lua_rare_confirm),
+    FILE_OF(storage_redis_lua_rare_extend),   FILE_OF(storage_redis_lua_rare_break),
+    FILE_OF(storage_redis_lua_rare_count),    FILE_OF(storage_redis_lua_rare_release),
+    FILE_OF(storage_redis_lua_rare_end),      FILE_OF(storage_redis_lua_requests),
 #undef FILE_OF
 };
 

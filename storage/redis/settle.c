@@ -1,7 +1,7 @@
 #include "storage/redis/settle.h"
 
 #include "storage/redis/keys.h"
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/settle.lua.h"
 
 #include <assert.h>
@@ -26,8 +26,8 @@ bool storage_settle_is_due(const struct storage_reading *reading)
 static bool send_once(struct storage_connection *connection, const char *fleet_id, unsigned member)
 {
     return redisAsyncCommand(connection->context, NULL, NULL, "EVAL %s%s 1 %s %s %u",
-                             storage_redis_lua_lineage, storage_redis_lua_settle, STORAGE_FLEET_KEY,
-                             fleet_id, member) == REDIS_OK;
+                             storage_redis_lua_lineage_check, storage_redis_lua_settle,
+                             STORAGE_FLEET_KEY, fleet_id, member) == REDIS_OK;
 }
 
 bool storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member)

@@ -1,7 +1,7 @@
 #include "storage/redis/sweep.h"
 
 #include "storage/redis/keys.h"
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/sweep.lua.h"
 
 #include <assert.h>
@@ -28,9 +28,9 @@ static void on_sweep_due(uv_timer_t *timer)
 {
     struct storage_sweeper *sweeper = timer->data;
     if (sweeper->connection->link == STORAGE_LINK_READY)
-        (void)redisAsyncCommand(sweeper->connection->context, on_swept, sweeper,
-                                "EVAL %s%s 1 " STORAGE_FLEET_KEY " %d", storage_redis_lua_lineage,
-                                storage_redis_lua_sweep, SWEPT_AT_A_TIME);
+        (void)redisAsyncCommand(
+            sweeper->connection->context, on_swept, sweeper, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %d",
+            storage_redis_lua_lineage_check, storage_redis_lua_sweep, SWEPT_AT_A_TIME);
 }
 
 void storage_sweeper_init(struct storage_sweeper *sweeper, struct storage_connection *connection)

@@ -1,4 +1,4 @@
--- The last step of taking this master back: it is active under its new incarnation. Follows lineage.lua.
+-- The last step of taking this master back: it is active under its new incarnation. Follows lineage_check.lua.
 --
 -- ARGV  the incarnation, which member of the fleet this is, the view that is known, how many steps of
 --       clear.lua and install.lua were done since the mark, and a floor for all counters (0: none)

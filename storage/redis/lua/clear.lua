@@ -1,6 +1,6 @@
 -- What a master that is taken back still holds counts no more, from a cursor on. Its locks are removed.
 -- Where it seems to have kept all it knew, they stay as imported locks that no master had. Then they
--- stand in the way of others, in case the import never ends. Follows lineage.lua.
+-- stand in the way of others, in case the import never ends. Follows lineage_check.lua.
 --
 -- ARGV     the incarnation that it is to get, the cursor ('0' at first), a pattern that all locks match,
 --          how many keys at a time, and how many steps were done since the mark

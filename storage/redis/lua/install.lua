@@ -1,5 +1,5 @@
 -- A master that is taken back merges a page of another one's counters or locks (read.lua). Merging is
--- commutative and idempotent: pages may come in any order, and twice. Follows lineage.lua.
+-- commutative and idempotent: pages may come in any order, and twice. Follows lineage_check.lua.
 --
 -- ARGV[1]  the incarnation that it is to get
 -- ARGV[2]  the set that holds the master which wrote the page alone, as a number

@@ -1,5 +1,5 @@
 -- The fleet of this master is moved, and a bootstrap has marked it. How long do its locks last? None is
--- added meanwhile. Follows lineage.lua.
+-- added meanwhile. Follows lineage_check.lua.
 --
 -- ARGV     the incarnation that it was to get, the cursor ('0' at first), a pattern that all locks match,
 --          and how many keys at a time

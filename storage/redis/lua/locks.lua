@@ -1,5 +1,5 @@
 -- The locks of this master, and the requests that most calls carry: taking a lock and releasing it.
--- Follows lineage.lua and view.lua; the files of rare/ and requests.lua follow.
+-- Follows lineage_check.lua and view.lua; the files of rare/ and requests.lua follow.
 --
 -- A lock is "<lock id>.<attempt>:<number>:<extensions>:<from>:<owner>". Neither id has a '.' or a ':';
 -- the owner comes last, since it may hold anything. From is empty where this master gave the number. Of

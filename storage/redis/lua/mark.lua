@@ -1,6 +1,6 @@
 -- A server begins to take this master back, if the marker is still the one that was judged. The marker
 -- then says "joining", and which incarnation the master is to get. Another server may still act under
--- an older incarnation. It finds that out here. Follows lineage.lua.
+-- an older incarnation. It finds that out here. Follows lineage_check.lua.
 --
 -- The arguments are enum mark_argument of storage/redis/rejoin.c, in its order.
 local SEEN = 7 -- the first ones: fields of the marker as it was judged; '' for what is absent

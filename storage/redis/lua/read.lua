@@ -1,6 +1,6 @@
 -- A member is taken back, and this master recorded its new incarnation. It answers a page of its
 -- counters or of its locks. Every call checks that it is still what it was when it recorded. Otherwise
--- it may have forgotten something between two pages. Follows lineage.lua and view.lua.
+-- it may have forgotten something between two pages. Follows lineage_check.lua and view.lua.
 --
 -- ARGV[1..3]  the view that it recorded under, the fleet, which member of it this master is
 -- ARGV[4,5]   the member that is taken back, and the incarnation that it is to get

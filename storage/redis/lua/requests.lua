@@ -1,4 +1,4 @@
--- One call carries every request of a loop turn for this master. Follows lineage.lua, view.lua,
+-- One call carries every request of a loop turn for this master. Follows lineage_check.lua, view.lua,
 -- locks.lua and the files of rare/.
 --
 -- KEYS[1]    the fleet hash

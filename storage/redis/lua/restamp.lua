@@ -1,7 +1,7 @@
 -- A master that seems to have kept all it knew writes its present run and lineage into the marker.
 -- Marker and lineage must still be those that were judged. If it was being taken back, and no other
 -- master is left to import from, it becomes active under the incarnation that it was to get. Follows
--- lineage.lua.
+-- lineage_check.lua.
 --
 -- ARGV     fleet id, member, run and lineage in the marker ('' for none), run and lineage now, and bytes in
 --          the marker. After a reset of the statistics run and lineage are what they were. But each mark and

@@ -1,7 +1,7 @@
 -- Brings up to date what the marker notes of the process. That is how many bytes it has received, its
 -- lineage where only the replication id changed, and, of an active master whose append-only file is known to
 -- be complete now, config_calls(). Where Redis counts no answer of this script yet, it answers with an error.
--- Redis counts that error, and the next call notes the count. Follows lineage.lua.
+-- Redis counts that error, and the next call notes the count. Follows lineage_check.lua.
 --
 -- ARGV     fleet id, member
 -- Answers  1; 0 where this master is another one, or has strayed; an error, PAWLSTATS, where no such answer

@@ -1,5 +1,5 @@
 -- A bootstrap has marked this master: which number is the highest that any of its counters has, or its
--- floor. One script, since no number rises meanwhile. Follows lineage.lua.
+-- floor. One script, since no number rises meanwhile. Follows lineage_check.lua.
 --
 -- ARGV     the incarnation that it is to get, and 'yes' where it counts as one that forgot nothing
 -- Answers  the number; nothing where another incarnation stands, or where it forgot since it was looked

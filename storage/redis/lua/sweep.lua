@@ -1,6 +1,6 @@
 -- Gives imported locks their expiry (install.lua), and removes those whose time is over. It does so for
 -- some keys of this master, from the cursor on that its marker notes. Only memory depends on when this
--- is done. A cursor means nothing to another process. Follows lineage.lua.
+-- is done. A cursor means nothing to another process. Follows lineage_check.lua.
 --
 -- Where the module keeps leases, it is handed each lock, and locks that came from a file begin their lease.
 -- Where it does so no more, its locks get an expiry.

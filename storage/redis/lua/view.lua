@@ -1,7 +1,7 @@
 -- The beginning of every script that acts for a fleet. The script names the view that it works under. A
 -- master refuses it if it knows a higher incarnation of any member, or is another one itself. That
 -- separates what was asked before a member was replaced from what is counted after. Follows
--- lineage.lua.
+-- lineage_check.lua.
 
 -- The fields of the marker that the functions below are given.
 local MARKER_FIELDS = {'state', 'view', 'fleet', 'member', 'lineage', 'durable', 'sets', 'bytes',

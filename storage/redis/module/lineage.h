@@ -1,6 +1,6 @@
 /* The lineage of this server's data, and its persistence: strayed() of
- * storage/redis/lua/lineage.lua, word for word. The module also reads the settings of a durable
- * master, which pawld asks for behind each script. */
+ * storage/redis/lua/lineage_check.lua, word for word. The module also reads the settings of a
+ * durable master, which pawld asks for behind each script. */
 #ifndef STORAGE_REDIS_MODULE_LINEAGE_H
 #define STORAGE_REDIS_MODULE_LINEAGE_H
 

@@ -1,5 +1,5 @@
 /* The commands by which scripts keep the leases of a master that has the module
- * (storage/redis/lua/lineage.lua):
+ * (storage/redis/lua/lineage_check.lua):
  *
  *     PAWL.LEFT <key of a lock>...
  *         answers the rest of the last lock's lease in milliseconds, 0 where it has ended. A lease

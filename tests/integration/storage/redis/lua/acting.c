@@ -1,6 +1,6 @@
 #include "tests/integration/storage/redis/lua/acting.h"
 
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/settle.lua.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
@@ -114,7 +114,8 @@ void acting_expect_all(void)
 
 redisReply *acting_settle_once(void)
 {
-    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_settle};
+    static const char *const scripts[] = {storage_redis_lua_lineage_check,
+                                          storage_redis_lua_settle};
     return script_eval(scripts, 2, "1 pawl:fleet " SCRIPT_FLEET " 1");
 }
 

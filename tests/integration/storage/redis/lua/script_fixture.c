@@ -1,6 +1,6 @@
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/requests_script.h"
 
 #include <stdio.h>
@@ -110,7 +110,8 @@ void script_assert_error(redisReply *reply, const char *sign)
 
 const char *script_lineage(void)
 {
-    static const char *const scripts[] = {storage_redis_lua_lineage, "return (lineage_now())"};
+    static const char *const scripts[] = {storage_redis_lua_lineage_check,
+                                          "return (lineage_now())"};
     static char lineage[FENCE_LINEAGE_MAX + 1];
     redisReply *reply = script_eval(scripts, 2, "1 pawl:fleet");
     assert_int_equal(reply->type, REDIS_REPLY_STRING);
@@ -123,7 +124,7 @@ const char *script_lineage(void)
 static void mark_process(void)
 {
     static const char *const scripts[] = {
-        storage_redis_lua_lineage,
+        storage_redis_lua_lineage_check,
         "return redis.call('HSET', fleet, 'sets', sets_now(), 'bytes', bytes_now())"};
     redisReply *reply = script_eval(scripts, 2, "1 pawl:fleet");
     assert_int_equal(reply->type, REDIS_REPLY_INTEGER);

@@ -1,7 +1,7 @@
 /* The marker of a master that has kept all it knew gets another run and lineage, on a real Redis.
  * That of a master that lost something gets a note. */
 #include "storage/redis/lua/doubt.lua.h"
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/restamp.lua.h"
 #include "tests/integration/storage/redis/lua/acting.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"
@@ -24,7 +24,8 @@ static const char *marked_bytes(void)
  * the lineage @now. */
 static long long restamp_of(const char *run, const char *was, const char *now, const char *bytes)
 {
-    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_restamp};
+    static const char *const scripts[] = {storage_redis_lua_lineage_check,
+                                          storage_redis_lua_restamp};
     char arguments[512];
     snprintf(arguments, sizeof(arguments),
              "1 pawl:fleet " SCRIPT_FLEET " 1 %s %s bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb %s %s",

@@ -1,5 +1,5 @@
 /* The fate of imported locks without a request, on a real Redis. */
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/sweep.lua.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
@@ -17,7 +17,7 @@ enum {
 
 static long long sweep(void)
 {
-    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_sweep};
+    static const char *const scripts[] = {storage_redis_lua_lineage_check, storage_redis_lua_sweep};
     char arguments[32];
     snprintf(arguments, sizeof(arguments), "1 pawl:fleet %d", AT_A_TIME);
     redisReply *reply = script_eval(scripts, 2, arguments);

@@ -1,6 +1,6 @@
 /* The module ends a lock by the monotonic clock: on a Redis whose wall clock leaps, whose locks
  * come from a file, whose keys others change, and which loads or unloads the module. */
-#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/sweep.lua.h"
 #include "storage/redis/requests_script.h"
 #include "tests/integration/storage/redis/module/scene.h"
@@ -131,7 +131,7 @@ static redisReply *script_call(struct scene *scene, const char *words)
 static void sweep(struct scene *scene)
 {
     redisReply *reply = redisCommand(scene->redis, "EVAL %s%s 1 pawl:fleet 100",
-                                     storage_redis_lua_lineage, storage_redis_lua_sweep);
+                                     storage_redis_lua_lineage_check, storage_redis_lua_sweep);
     freeReplyObject(answered(reply, "a sweep"));
 }
 
