@@ -1,83 +1,248 @@
+/* One loop over the orders, the command's end, and the deadline. */
 #include "server/cli/keeper.h"
 
+#include "fence/base/minmax.h"
 #include "server/cli/descendants.h"
-#include "server/cli/keeper_main.h"
+#include "server/cli/keeper_wire.h"
+#include "server/cli/spawn.h"
+#include "server/system/clock.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The side of `pawl lock`. */
+enum {
+    KILL_AGAIN_MS = 20,   /* between two looks for what was forked meanwhile */
+    UNKILLABLE_MS = 2000, /* a process of another user, say: then the keeper stops trying */
+};
 
-int cli_keeper_start(const struct cli_command *command, struct cli_keeper *ret_keeper)
+/* The state of the command. It moves downward only. */
+enum stage {
+    STAGE_RUNS,
+    STAGE_ASKED,  /* it got its signal */
+    STAGE_KILLED, /* it gets SIGKILL, again and again until nothing is left */
+};
+
+struct keeper {
+    const struct cli_command *command;
+    int fd;
+    int timer_fd;
+    int child_fd;
+    pid_t child;
+    bool child_ended;
+    int status;   /* status of the child, when it ended */
+    bool expired; /* asked because of the deadline, and not by an order */
+    enum stage stage;
+    int64_t deadline_ms;
+    int64_t asked_ms; /* when the stage began */
+    int64_t killed_ms;
+};
+
+static int64_t boot_ms(void)
 {
-    assert(command->kill_after_ms >= 0 && command->margin_ms >= 0);
-    int fds[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
-        return -1;
-    cli_descendants_adopt(); /* should the keeper be killed, its orphans come here */
-    const pid_t pid = fork();
-    if (pid < 0) {
-        const int error = errno;
-        (void)close(fds[0]);
-        (void)close(fds[1]);
-        errno = error;
-        return -1;
+    return (int64_t)(server_clock_us() / 1000);
+}
+
+static void say_event(const struct keeper *keeper, enum cli_event_kind kind, int value)
+{
+    const struct cli_event event = {.kind = kind, .value = value};
+    /* Stops may come faster than they are read, and are not worth to wait for. */
+    (void)send(keeper->fd, &event, sizeof(event),
+               MSG_NOSIGNAL | (kind == CLI_STOPPED ? MSG_DONTWAIT : 0));
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+/* To the group, or to the command alone where it shares the group of `pawl lock`. */
+static void signal_command(const struct keeper *keeper, int signal)
+{
+    assert(keeper->child > 0 && signal > 0);
+    if (keeper->child_ended)
+        cli_descendants_signal(signal, 0);
+    else
+        (void)kill(keeper->command->foreground ? keeper->child : -keeper->child, signal);
+}
+
+static void enter_stage(struct keeper *keeper, enum stage to, int64_t *ret_since_ms)
+{
+    assert(to > keeper->stage);
+    keeper->stage = to;
+    *ret_since_ms = boot_ms();
+}
+
+static void ask_to_end(struct keeper *keeper)
+{
+    if (keeper->stage != STAGE_RUNS)
+        return;
+    enter_stage(keeper, STAGE_ASKED, &keeper->asked_ms);
+    signal_command(keeper, keeper->command->signal);
+    signal_command(keeper, SIGCONT); /* a stopped process takes no signal */
+}
+
+static void kill_all(struct keeper *keeper)
+{
+    if (keeper->stage != STAGE_KILLED)
+        enter_stage(keeper, STAGE_KILLED, &keeper->killed_ms);
+    if (!keeper->child_ended) /* also where /proc cannot be read any more */
+        signal_command(keeper, SIGKILL);
+    cli_descendants_signal(SIGKILL, 0);
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static int64_t kill_at(const struct keeper *keeper)
+{
+    assert(keeper->stage != STAGE_ASKED || keeper->asked_ms > 0);
+    const int64_t last_ms = keeper->deadline_ms - keeper->command->margin_ms;
+    return keeper->stage == STAGE_RUNS
+               ? last_ms
+               : fence_min_signed(last_ms, keeper->asked_ms + keeper->command->kill_after_ms);
+}
+
+static int64_t ask_at(const struct keeper *keeper)
+{
+    assert(keeper->command->margin_ms >= 0 && keeper->command->kill_after_ms >= 0);
+    return keeper->deadline_ms - keeper->command->margin_ms - keeper->command->kill_after_ms;
+}
+
+static void arm_timer(const struct keeper *keeper)
+{
+    int64_t at_ms = boot_ms() + KILL_AGAIN_MS;
+    if (keeper->stage == STAGE_RUNS)
+        at_ms = ask_at(keeper);
+    else if (keeper->stage == STAGE_ASKED)
+        at_ms = kill_at(keeper);
+    if (at_ms < 1)
+        at_ms = 1; /* 0 would disarm the timer */
+    const struct itimerspec timer = {
+        .it_value = {.tv_sec = at_ms / 1000, .tv_nsec = at_ms % 1000 * 1000000},
+    };
+    (void)timerfd_settime(keeper->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
+}
+
+static void check_time(struct keeper *keeper)
+{
+    const int64_t now_ms = boot_ms();
+    keeper->expired |= keeper->stage == STAGE_RUNS && now_ms >= ask_at(keeper);
+    if (keeper->stage == STAGE_KILLED || now_ms >= kill_at(keeper))
+        kill_all(keeper);
+    else if (now_ms >= ask_at(keeper))
+        ask_to_end(keeper);
+}
+
+/* ---- what happens ---------------------------------------------------------------------------- */
+
+static void take_order(struct keeper *keeper)
+{
+    struct cli_order order;
+    const ssize_t len = recv(keeper->fd, &order, sizeof(order), MSG_DONTWAIT);
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (len != sizeof(order)) { /* `pawl lock` was killed: no holder extends the lock any more */
+        kill_all(keeper);
+        return;
     }
-    if (pid == 0) {
-        (void)close(fds[0]);
-        cli_keeper_main(command, fds[1]);
+    switch (order.kind) {
+    case CLI_ORDER_DEADLINE:
+        keeper->deadline_ms = order.value;
+        break;
+    case CLI_ORDER_SIGNAL:
+        signal_command(keeper, (int)order.value);
+        break;
+    case CLI_ORDER_END:
+        ask_to_end(keeper);
+        break;
     }
-    (void)close(fds[1]);
-    *ret_keeper = (struct cli_keeper){.pid = pid, .fd = fds[0]};
-    return 0;
 }
 
-static void tell_keeper(const struct cli_keeper *keeper, enum cli_order_kind kind, int64_t value)
+/* Processes that the command left running are asked to end, too: the lock is given back after that.
+ */
+static void take_exit(struct keeper *keeper)
 {
-    assert(keeper->pid > 0 && keeper->fd >= 0);
-    const struct cli_order order = {.kind = kind, .value = value};
-    (void)send(keeper->fd, &order, sizeof(order),
-               MSG_NOSIGNAL); /* the next event tells if it ended */
+    assert(keeper->child > 0);
+    struct signalfd_siginfo ignored;
+    (void)!read(keeper->child_fd, &ignored, sizeof(ignored));
+    int status;
+    while (!keeper->child_ended &&
+           waitpid(keeper->child, &status, WNOHANG | WUNTRACED) == keeper->child) {
+        if (WIFSTOPPED(status)) {
+            say_event(keeper, CLI_STOPPED, WSTOPSIG(status));
+            continue;
+        }
+        keeper->status = status;
+        keeper->child_ended = true;
+    }
 }
 
-void cli_keeper_deadline(const struct cli_keeper *keeper, int64_t deadline_ms)
+static bool is_over(struct keeper *keeper)
 {
-    tell_keeper(keeper, CLI_ORDER_DEADLINE, deadline_ms);
+    const bool some_left = cli_descendants_reap(keeper->child_ended ? 0 : keeper->child);
+    if (!keeper->child_ended)
+        return false;
+    if (some_left)
+        ask_to_end(keeper);
+    return !some_left ||
+           (keeper->stage == STAGE_KILLED && boot_ms() >= keeper->killed_ms + UNKILLABLE_MS);
 }
 
-void cli_keeper_signal(const struct cli_keeper *keeper, int signal)
+static void keep_watch(struct keeper *keeper)
 {
-    tell_keeper(keeper, CLI_ORDER_SIGNAL, signal);
+    while (!is_over(keeper)) {
+        arm_timer(keeper);
+        struct pollfd fds[] = {
+            {.fd = keeper->stage == STAGE_KILLED ? -1 : keeper->fd, .events = POLLIN},
+            {.fd = keeper->child_fd, .events = POLLIN},
+            {.fd = keeper->timer_fd, .events = POLLIN}};
+        (void)poll(fds, 3, -1);
+        if (fds[1].revents != 0)
+            take_exit(keeper);
+        if (fds[0].revents != 0)
+            take_order(keeper);
+        check_time(keeper);
+    }
 }
 
-void cli_keeper_end(const struct cli_keeper *keeper)
-{
-    tell_keeper(keeper, CLI_ORDER_END, 0);
-}
+/* ---- life ------------------------------------------------------------------------------------ */
 
-struct cli_event cli_keeper_next(const struct cli_keeper *keeper)
+_Noreturn void cli_keeper_main(const struct cli_command *command, int fd)
 {
-    assert(keeper->fd >= 0);
-    struct cli_event event;
-    ssize_t len;
-    /* A keeper that ends without reading the last order resets the socket. That is said once,
-     * before the events that it sent. */
-    do {
-        len = recv(keeper->fd, &event, sizeof(event), 0);
-    } while (len < 0 && (errno == EINTR || errno == ECONNRESET));
-    return len == sizeof(event) ? event : (struct cli_event){.kind = CLI_GONE};
-}
-
-void cli_keeper_close(struct cli_keeper *keeper)
-{
-    assert(keeper->pid > 0 && keeper->fd >= 0);
-    (void)close(keeper->fd);
-    while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    keeper->fd = -1;
+    assert(command->argv[0] != NULL && fd >= 0);
+    sigset_t all;
+    sigset_t child;
+    struct keeper keeper = {
+        .command = command,
+        .fd = fd,
+        .deadline_ms = command->deadline_ms,
+        .timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC),
+    };
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    keeper.child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    (void)setpgid(
+        0, 0); /* a signal that ends the group of `pawl lock` leaves the keeper to clean up */
+    cli_descendants_adopt();
+    int error = keeper.timer_fd < 0 || keeper.child_fd < 0 ? EMFILE : 0;
+    if (error == 0)
+        error = cli_spawn(command, ask_at(&keeper), &keeper.child);
+    if (error == ETIME) {
+        say_event(&keeper, CLI_EXPIRED, 0);
+        _exit(EXIT_SUCCESS);
+    }
+    if (error != 0) {
+        say_event(&keeper, CLI_NOT_FOUND, error);
+        _exit(EXIT_FAILURE);
+    }
+    say_event(&keeper, CLI_STARTED, (int)keeper.child);
+    keep_watch(&keeper);
+    say_event(&keeper, keeper.expired ? CLI_EXPIRED : CLI_ENDED, keeper.status);
+    _exit(EXIT_SUCCESS);
 }

@@ -4,7 +4,7 @@
 #include "server/cli/common.h"
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
-#include "server/cli/keeper.h"
+#include "server/cli/keeper_link.h"
 #include "server/cli/signals.h"
 #include "server/cli/terminal.h"
 
