@@ -1,5 +1,5 @@
-/* The side of `pawl lock` of its keeper (keeper.h): starts the keeper, gives it orders, reads its
- * events. */
+/* The end of `pawl lock` of the socket to its keeper (keeper.h): starts the keeper, gives it orders,
+ * reads its events. */
 #ifndef SERVER_CLI_KEEPER_LINK_H
 #define SERVER_CLI_KEEPER_LINK_H
 
