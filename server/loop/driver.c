@@ -4,12 +4,13 @@
 #include "server/loop/audit.h"
 #include "server/loop/batch_delay.h"
 #include "server/loop/declined.h"
+#include "server/loop/effects.h"
+#include "server/loop/lag.h"
 #include "server/loop/later.h"
 #include "server/loop/masters.h"
 #include "server/loop/masters_log.h"
 #include "server/system/clock.h"
 #include "server/system/log.h"
-#include "server/system/run_delay.h"
 
 #include <assert.h>
 #include <sched.h>
@@ -18,8 +19,7 @@
 #include <string.h>
 
 enum {
-    LONG_SLEEPS = 2,     /* make a deadline of masters */
-    LAG_LEAST_US = 5000, /* that is told to the core */
+    LONG_SLEEPS = 2, /* make a deadline of masters */
 };
 
 struct server_driver {
@@ -31,10 +31,7 @@ struct server_driver {
     struct server_random random;
     uv_timer_t timer;
     uv_check_t check;
-    uint64_t slept_from_us; /* when the last turn ended */
-    uint64_t heard_us;      /* when the sockets were read last */
-    struct server_run_delay run_delay;
-    uint64_t delay_due_us; /* when it is looked at again */
+    struct server_lag lag;
     struct server_batch_delay batch_delay;
     bool looks_again;                /* the sockets, before time is told to the core */
     uint64_t now_us;                 /* when the present event happened */
@@ -50,48 +47,6 @@ struct server_driver {
 
 /* ---- effects --------------------------------------------------------------------------------- */
 
-static void send_request(struct server_driver *driver, const struct fence_effect *effect)
-{
-    storage_masters_submit(driver->masters, effect->masters, &effect->request,
-                           fence_core_fleet(driver->core));
-}
-
-static void rejoin(struct server_driver *driver, const struct fence_effect *effect)
-{
-    for (unsigned i = 0; i < driver->config.addresses.n; i++)
-        if (effect->masters >> i & 1)
-            storage_master_rejoin(driver->masters[i], &effect->rejoin);
-}
-
-static void begin_handshakes(struct server_driver *driver, uint32_t masters)
-{
-    for (unsigned i = 0; i < driver->config.addresses.n; i++)
-        if (masters >> i & 1)
-            storage_master_handshake(driver->masters[i]);
-}
-
-static void restamp(struct server_driver *driver, uint32_t masters)
-{
-    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
-    for (unsigned i = 0; i < driver->config.addresses.n; i++)
-        if (masters >> i & 1)
-            storage_master_restamp(driver->masters[i], &fleet->master[i].facts);
-}
-
-static void reset(struct server_driver *driver, uint32_t masters)
-{
-    for (unsigned i = 0; i < driver->config.addresses.n; i++)
-        if (masters >> i & 1)
-            storage_master_reset(driver->masters[i]);
-}
-
-static void pass_place_on(struct server_driver *driver, const struct fence_effect *effect)
-{
-    for (unsigned i = 0; i < driver->config.addresses.n; i++)
-        if (effect->masters >> i & 1)
-            storage_master_place(driver->masters[i], &effect->place);
-}
-
 static void answer_client(struct server_driver *driver, const struct fence_answer *answer)
 {
     if (!driver->calling) /* calls that are refused at once are no burst of waiting clients */
@@ -104,29 +59,10 @@ static void answer_client(struct server_driver *driver, const struct fence_answe
 static void act(struct server_driver *driver, const struct fence_effect *effect)
 {
     assert(driver->acting);
-    switch (effect->kind) {
-    case FENCE_EFFECT_SEND:
-        send_request(driver, effect);
-        break;
-    case FENCE_EFFECT_REJOIN:
-        rejoin(driver, effect);
-        break;
-    case FENCE_EFFECT_HANDSHAKE:
-        begin_handshakes(driver, effect->masters);
-        break;
-    case FENCE_EFFECT_RESTAMP:
-        restamp(driver, effect->masters);
-        break;
-    case FENCE_EFFECT_PLACE:
-        pass_place_on(driver, effect);
-        break;
-    case FENCE_EFFECT_RESET:
-        reset(driver, effect->masters);
-        break;
-    case FENCE_EFFECT_ANSWER:
+    if (effect->kind == FENCE_EFFECT_ANSWER)
         answer_client(driver, &effect->answer);
-        break;
-    }
+    else
+        server_effects_act(driver->masters, fence_core_fleet(driver->core), effect);
 }
 
 static void take_back(struct server_driver *driver);
@@ -314,27 +250,18 @@ static void set_timer(struct server_driver *driver, bool at_once);
 static void tell_lag(struct server_driver *driver, uint64_t lag_us)
 {
     struct fence_event event = {.kind = FENCE_EVENT_LAGGED, .lag_us = lag_us};
-    if (lag_us < LAG_LEAST_US)
+    if (lag_us < SERVER_LAG_LEAST_US)
         return;
     refresh_clock(driver);
     step(driver, &event);
 }
 
-/* Between two looks at the sockets the loop sleeps, at most until its timer. The rest of the time
- * it works, or waits for a processor, and no master can be asked or heard. */
 static void note_lag(struct server_driver *driver)
 {
     const uint64_t woken_us = server_clock_us();
-    const uint64_t due_us =
-        driver->timer_due_us > driver->slept_from_us ? driver->timer_due_us : driver->slept_from_us;
-    const uint64_t worked_us = driver->slept_from_us - driver->heard_us;
-    const uint64_t overslept_us = woken_us > due_us ? woken_us - due_us : 0;
-    driver->heard_us = woken_us;
-    tell_lag(driver, worked_us + overslept_us);
-    if (woken_us < driver->delay_due_us || fence_core_deadline(driver->core) > woken_us)
-        return;
-    driver->delay_due_us = woken_us + LAG_LEAST_US;
-    tell_lag(driver, server_run_delay_us(&driver->run_delay)); /* which the clock does not show */
+    tell_lag(driver, server_lag_woke(&driver->lag, driver->timer_due_us, woken_us));
+    if (fence_core_deadline(driver->core) <= woken_us)
+        tell_lag(driver, server_lag_ran_late_us(&driver->lag, woken_us));
 }
 
 /* Runs right after the sockets were read. A reply may have come while this process itself was kept
@@ -346,7 +273,7 @@ static void after_poll(uv_check_t *check)
     struct server_driver *driver = check->data;
     unsigned ticks = 0;
     note_lag(driver);
-    bool slept_long = server_clock_us() - driver->slept_from_us >
+    bool slept_long = server_clock_us() - driver->lag.slept_from_us >
                       UINT64_C(1000) * driver->config.deadline_ms / LONG_SLEEPS;
     driver->looks_again = slept_long && !driver->looks_again;
     if (driver->looks_again) {
@@ -388,17 +315,17 @@ static bool could_send(const struct server_driver *driver)
 static bool holds_back(struct server_driver *driver, bool sends)
 {
     return server_masters_fill_batches(&driver->config.addresses) &&
-           server_batch_delay_waits(&driver->batch_delay, sends, driver->slept_from_us);
+           server_batch_delay_waits(&driver->batch_delay, sends, driver->lag.slept_from_us);
 }
 
 void server_driver_turn(struct server_driver *driver)
 {
     assert(!driver->acting && !driver->declined.any);
     bool sends = could_send(driver);
-    driver->slept_from_us = server_clock_us();
-    if (driver->slept_from_us >= driver->masters_log.due_us)
-        server_masters_log_votes(&driver->masters_log, fence_core_fleet(driver->core),
-                                 driver->slept_from_us);
+    const uint64_t now_us = server_clock_us();
+    server_lag_sleeps(&driver->lag, now_us);
+    if (now_us >= driver->masters_log.due_us)
+        server_masters_log_votes(&driver->masters_log, fence_core_fleet(driver->core), now_us);
     if (holds_back(driver, sends)) {
         set_timer(driver, true);
         return;
@@ -480,8 +407,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         return FENCE_ENOMEM;
     driver->config = *config;
     driver->timer_due_us = FENCE_NEVER;
-    driver->run_delay = SERVER_RUN_DELAY_INIT;
-    driver->heard_us = driver->slept_from_us = server_clock_us();
+    server_lag_init(&driver->lag, server_clock_us());
     server_masters_log_init(&driver->masters_log, config->label, driver->masters,
                             server_clock_us());
     int failed =
@@ -523,7 +449,7 @@ static void on_driver_closed(uv_handle_t *handle)
     if (--driver->handles > 0)
         return;
     fence_core_free(driver->core);
-    server_run_delay_fini(&driver->run_delay);
+    server_lag_fini(&driver->lag);
     free(driver);
 }
 
