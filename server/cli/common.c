@@ -145,7 +145,17 @@ static const struct argp_option globals_described[] = {
     {"cert", OPTION_CERT, "FILE", 0, "For https://: client certificate (PAWL_CERT)", -1},
     {"cert-key", OPTION_CERT_KEY, "FILE", 0, "The key of --cert (PAWL_CERT_KEY)", -1},
     {"key-file", OPTION_KEY_FILE, "FILE", 0, "File whose first line is the key (PAWL_KEY)", -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static const struct argp_option json_described[] = {
     {"json", OPTION_JSON, NULL, 0, "Print JSON instead of tables", -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+/* A verb that has no JSON takes the option, to say why it refuses it. */
+static const struct argp_option json_hidden[] = {
+    {"json", OPTION_JSON, NULL, OPTION_HIDDEN, NULL, -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -221,18 +231,23 @@ bool cli_is_option(const struct argp_option *described, const char *word)
                                                  {"version", 'V', NULL, 0, NULL, 0},
                                                  {NULL, 0, NULL, 0, NULL, 0}};
     return begins_option(described, word) || begins_option(globals_described, word) ||
-           begins_option(of_argp, word);
+           begins_option(json_described, word) || begins_option(of_argp, word);
 }
 
 static const struct argp globals_parser = {.options = globals_described, .parser = parse_globals};
+static const struct argp json_parser = {.options = json_described, .parser = parse_globals};
+static const struct argp hidden_parser = {.options = json_hidden, .parser = parse_globals};
 
-const struct argp_child cli_globals_children[] = {{&globals_parser, 0, NULL, 0}, {0}};
+const struct argp_child cli_globals_children[] = {
+    {&globals_parser, 0, NULL, 0}, {&json_parser, 0, NULL, 0}, {0}};
+const struct argp_child cli_text_children[] = {
+    {&globals_parser, 0, NULL, 0}, {&hidden_parser, 0, NULL, 0}, {0}};
 
 void cli_init_verb(struct argp_state *state, struct cli_globals *globals)
 {
     assert(state->child_inputs != NULL && globals != NULL);
     server_options_init(state);
-    state->child_inputs[0] = globals;
+    state->child_inputs[0] = state->child_inputs[1] = globals;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

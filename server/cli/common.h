@@ -33,7 +33,11 @@ struct cli_globals {
 /* The options of all verbs, which may stand before the verb or behind it. */
 extern const struct argp_child cli_globals_children[];
 
-/* Call it for ARGP_KEY_INIT, in a parser with cli_globals_children. */
+/* The same for a verb that has no JSON, and calls cli_refuse_json(): its help does not name --json.
+ */
+extern const struct argp_child cli_text_children[];
+
+/* Call it for ARGP_KEY_INIT, in a parser with either. */
 void cli_init_verb(struct argp_state *state, struct cli_globals *globals);
 
 /* The value of an option that is such a time, @least_ms at the least. */

@@ -78,7 +78,7 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv)
                "Install the guard once in each database, as the role that owns it. A second "
                "installation keeps its tokens. The check prints a line for the guard and one for "
                "each protected table.",
-        .children = cli_globals_children,
+        .children = cli_text_children,
     };
     struct guard_options options = {.globals = globals};
     const int wrong = cli_parse(&parser, argc, argv, &options);

@@ -289,7 +289,7 @@ int cli_key(struct cli_globals *globals, int argc, char **argv)
                "The key is printed once to stdout, and stored nowhere. The line for the key file "
                "goes to stderr, or with --file into the file. The line has no secret. pawld reads "
                "the file at its start and at SIGHUP.",
-        .children = cli_globals_children,
+        .children = cli_text_children,
     };
     struct key_options options = {.globals = globals};
     const int wrong = cli_parse(&parser, argc, argv, &options);

@@ -450,7 +450,7 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
                "Write '--' before a COMMAND that has a '--'. COMMAND finds its fencing token in "
                "PAWL_TOKEN, or all tokens in PAWL_TOKENS. pawl ends COMMAND before the lock's "
                "validity ends. " EXIT_CODES,
-        .children = cli_globals_children,
+        .children = cli_text_children,
     };
     return parse_and_run(globals, &parser, "lock", argc, argv);
 }
@@ -465,7 +465,7 @@ int cli_rwlock(struct cli_globals *globals, int argc, char **argv)
                "only writer.\v"
                "COMMAND finds its fencing token in PAWL_TOKEN, and a reader the index of its seat "
                "in PAWL_SEAT. pawl ends COMMAND before the lock's validity ends. " EXIT_CODES,
-        .children = cli_globals_children,
+        .children = cli_text_children,
     };
     return parse_and_run(globals, &parser, "rwlock", argc, argv);
 }
@@ -479,7 +479,7 @@ int cli_semaphore(struct cli_globals *globals, int argc, char **argv)
         .doc = "Runs COMMAND while it holds one of the N seats of the semaphore NAME.\v"
                "COMMAND finds the index of its seat in PAWL_SEAT, from 0 up, and its fencing token "
                "in PAWL_TOKEN. pawl ends COMMAND before the validity of its seat ends. " EXIT_CODES,
-        .children = cli_globals_children,
+        .children = cli_text_children,
     };
     return parse_and_run(globals, &parser, "semaphore", argc, argv);
 }

@@ -233,7 +233,7 @@ int cli_top(struct cli_globals *globals, int argc, char **argv)
                "  s            next order: most waiters, held longest, next to expire\n"
                "  e            all events, or only lost, broken and refused locks\n\n"
                "Without a terminal pawl top prints once. Exit code 1: no lock can be granted.",
-        .children = cli_globals_children,
+        .children = cli_text_children,
     };
     struct top_options options = {.globals = globals, .prefix = ""};
     const int wrong = cli_parse(&parser, argc, argv, &options);

@@ -293,6 +293,14 @@ static void json_is_refused_where_it_would_mean_nothing(void **state)
     expect_exit("[ ! -e ran ] && [ ! -s out ]", 0);
 }
 
+static void help_names_json_only_where_it_is_taken(void **state)
+{
+    expect_exit("for verb in guard key lock rwlock semaphore top; do"
+                "  \"$PAWL\" $verb --help >out && ! grep -e --json out || exit 1;"
+                "done; \"$PAWL\" list --help | grep -q -e --json",
+                0);
+}
+
 static void verb_that_is_not_there_is_guessed(void **state)
 {
     static const char *const rows[][2] = {
@@ -477,6 +485,7 @@ static const struct CMUnitTest cases[] = {
     CASE(finding_of_a_master_has_its_name),
     CASE(names_that_none_can_have_are_called_names),
     CASE(json_is_refused_where_it_would_mean_nothing),
+    CASE(help_names_json_only_where_it_is_taken),
     CASE(verb_that_is_not_there_is_guessed),
     CASE(wrong_option_names_the_help_of_its_verb),
     CASE(acquire_runs_no_command),
