@@ -13,14 +13,15 @@
 #include <string.h>
 
 enum {
+    MASTERS = 3,
     WAITERS = 20,
     CLIENTS = 8,
     LATE = CLIENTS / 2,      /* so many are late after the restart: those that came first */
-    SHORTEST_WAIT_MS = 1000, /* for the last to come; each before it waits longer */
+    SHORTEST_WAIT_MS = 2500, /* for the last to come; each before it waits longer */
     WAIT_STEP_MS = 50,
     LONG_WAIT_MS = 20000,
     APART_MS = 20,   /* from one client to the next, at least */
-    NOTICE_MS = 500, /* until all have noticed that pawld is gone, or that a waiter left */
+    NOTICE_MS = 500, /* until clients have noticed that pawld is gone */
     LINE_TIMEOUT_MS = 5000,
     END_TIMEOUT_MS = 20000,
     MOVES = 4,
@@ -29,13 +30,26 @@ enum {
 
 static struct pawl_service pawld, other;
 
+/* Each pawld listens to each master, so it hears the word of a place. */
+static bool both_listen(void *arg)
+{
+    for (unsigned i = 0; i < MASTERS; i++) {
+        redisReply *reply = redis_fleet_command(fleet, i, "PUBSUB NUMSUB pawl:freed");
+        const bool both = reply->elements == 2 && reply->element[1]->integer == 2;
+        freeReplyObject(reply);
+        if (!both)
+            return false;
+    }
+    return true;
+}
+
 static int start(void **state)
 {
-    fleet_start(3, REDIS_VOLATILE);
+    fleet_start(MASTERS, REDIS_VOLATILE);
     pawld = pawld_start_new(fleet);
     other = pawld_start(fleet, NULL);
     pawl_wait_ready(other);
-    return 0;
+    return wait_until(both_listen, NULL, LINE_TIMEOUT_MS) ? 0 : -1;
 }
 
 /* Waiter @i asks for @resource at the pawld on @port. */
@@ -121,15 +135,45 @@ static struct http *ask_in_line_at(uint16_t port, const char *resource, int i, i
     return http;
 }
 
+/* How often each master has published. */
+static void read_published(long long ret_calls[static MASTERS])
+{
+    static const char begin[] = "cmdstat_publish:calls=";
+    for (unsigned i = 0; i < MASTERS; i++) {
+        redisReply *reply = redis_fleet_command(fleet, i, "INFO commandstats");
+        const char *found = strstr(reply->str, begin);
+        ret_calls[i] = found ? strtoll(found + sizeof(begin) - 1, NULL, 10) : 0;
+        freeReplyObject(reply);
+    }
+}
+
+static bool all_published(void *arg)
+{
+    const long long *before = arg;
+    long long now[MASTERS];
+    read_published(now);
+    for (unsigned i = 0; i < MASTERS; i++)
+        if (now[i] == before[i])
+            return false;
+    return true;
+}
+
 /* Waiter @i leaves, and asks the other pawld: at once, which may be before the word of its place,
- * or after a moment. */
+ * or after it. Returns once the other pawld has heard the word: the masters have published it, and
+ * have answered that pawld since. */
 static struct http *move(struct http *http, const char *resource, int i, bool at_once,
                          int64_t length)
 {
+    long long published[MASTERS];
+    struct http *moved = NULL;
+    read_published(published);
     http_close(http);
-    if (!at_once)
-        wait_ms(NOTICE_MS);
-    return ask_in_line_at(other.port, resource, i, length);
+    if (at_once)
+        moved = ask_in_line_at(other.port, resource, i, length);
+    assert_true(line_becomes(pawld.port, resource, 0, LINE_TIMEOUT_MS));
+    assert_true(wait_until(all_published, published, LINE_TIMEOUT_MS));
+    (void)line_length(other.port, resource);
+    return moved ? moved : ask_in_line_at(other.port, resource, i, length);
 }
 
 /* @holder releases @resource, and waiter @i is next. */
@@ -148,8 +192,8 @@ static void waiter_that_asks_another_pawld_stands_before_those_that_came_later(v
         struct http *first = ask_in_line("moved", i, LONG_WAIT_MS, 1);
         struct http *second = ask_in_line_at(other.port, "moved", i + 1, 1);
         struct http *third = ask_in_line_at(other.port, "moved", i + 2, 2);
+        assert_int_equal(line_length(pawld.port, "moved"), 1); /* the masters answered the first */
         first = move(first, "moved", i, i % 2 == 0, 3);
-        wait_ms(NOTICE_MS);
         holder = hand_on("moved", &holder, first, i);
         holder = hand_on("moved", &holder, second, i + 1);
         holder = hand_on("moved", &holder, third, i + 2);
