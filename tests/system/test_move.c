@@ -19,7 +19,7 @@ enum {
 };
 
 static char *program;
-#define FAR (INT64_C(1) << 33) /* twice what a floor is above all tokens */
+#define FAR ((INT64_C(1) << 32) + (INT64_C(1) << 26)) /* a floor is 2^32 above all tokens */
 
 static int64_t tokens[NAMES];
 
@@ -115,14 +115,27 @@ static void fleet_that_was_moved_goes_on_above_its_tokens(void **state)
     expect_closed();
 }
 
+/* Counts in large steps until the value is @least or higher. Returns it. */
+static int64_t count_up(uint16_t port, int64_t least)
+{
+    struct http *http = http_connect(port);
+    int64_t value = 0;
+    while (value < least) {
+        struct http_response response;
+        http_request(http, "POST", "/v1/counters/orders", NULL, "{\"count\": 1000000}", &response);
+        value = call_value(&response);
+        http_response_fini(&response);
+    }
+    http_close(http);
+    return value;
+}
+
 /* The floor of the fleet that is made is far above all tokens, so the counter has to be above that.
  */
 static void named_counter_goes_on_above_its_values(void **state)
 {
     const struct pawl_service before = use_file();
-    int64_t value = 0;
-    while (value < FAR)
-        value = call_value(call_count(before.port, "orders", "{\"count\": 1000000}"));
+    const int64_t value = count_up(before.port, FAR);
     assert_int_equal(process_stop(before.process), 0);
     expect_moved();
     const struct pawl_service after = pawld_start(fleet, NULL);
