@@ -274,7 +274,8 @@ class ReadersAndWriters(unittest.TestCase):
     def test_writer_that_waits_in_steps_is_overtaken_by_nobody(self):
         path = "/v1/rwlocks/steps"
         writer = {"mode": "write", "lock_id": "w" * 24, "ttl_ms": 20000}
-        reader = self.ask("POST", path, {"mode": "read", "ttl_ms": 60000})
+        reader = self.ask("POST", path, {"mode": "read", "ttl_ms": 60000, "wait_ms": WAIT_MS})
+        self.assertEqual(reader.get("mode"), "read", reader)
         step = self.ask("POST", path, {**writer, "wait_ms": 300})
         self.assertEqual(step["type"], "urn:pawl:wait-timeout")
         others = [self.later("POST", path, {"mode": mode, "wait_ms": 1500, "ttl_ms": 60000})
