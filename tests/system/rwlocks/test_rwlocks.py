@@ -7,8 +7,6 @@ import collections
 import http.client
 import json
 import os
-import random
-import socket
 import sqlite3
 import sys
 import tempfile
@@ -18,6 +16,7 @@ import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 sys.path.insert(0, os.path.join(ROOT, "tests/system/client"))
+from python_load import Player, play, wipe  # noqa: E402
 from python_service import PATIENCE, Fleet, Service  # noqa: E402
 
 SECONDS = float(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].isdigit() else 8.0
@@ -74,25 +73,15 @@ class Database:
             return None
 
 
-class Holder:
+class Holder(Player):
     """One client: reads or writes under the lock, at either server."""
 
     def __init__(self, services, number, mode, path, guarded):
-        self.random = random.Random(number)
+        super().__init__(services, number)
         self.mode = mode
         self.database = Database(path, guarded)
-        self.connections = [http.client.HTTPConnection("127.0.0.1", each.port, timeout=PATIENCE)
-                            for each in services]
-        self.home = number % len(services)
         self.counts = collections.Counter()
         self.grants = []
-
-    def call(self, method, path, body=None, **fields):
-        fields = {name.replace("_", "-"): value for name, value in fields.items()}
-        connection = self.connections[self.home]
-        connection.request(method, path, json.dumps(body) if body else None, fields)
-        response = connection.getresponse()
-        return response.status, json.loads(response.read())
 
     def work(self):
         if self.random.random() < PAUSES[self.mode]:
@@ -125,7 +114,7 @@ class Holder:
 
     def turn(self):
         asked = time.monotonic()
-        status, grant = self.call("POST", "/v1/rwlocks/pair",
+        status, grant = self.call(self.home, "POST", "/v1/rwlocks/pair",
                                   {"mode": self.mode, "ttl_ms": TTL_MS, "wait_ms": WAIT_MS})
         granted = time.monotonic()
         if status not in (200, 201):
@@ -139,42 +128,11 @@ class Holder:
         end = min(time.monotonic(), until)
         self.grants.append(Grant(self.mode, grant["token"], asked, granted, end))
         seat = f"?seat={grant['seat']}" if self.mode == "read" else ""
-        self.call("DELETE", "/v1/rwlocks/pair" + seat, Lock_Id=grant["lock_id"])
+        self.call(self.home, "DELETE", "/v1/rwlocks/pair" + seat, Lock_Id=grant["lock_id"])
 
     def run(self, end):
-        while time.monotonic() < end:
-            self.turn()
-        for connection in self.connections:
-            connection.close()
+        super().run(end)
         self.database.connection.close()
-
-
-def run_all(holders, seconds, acts=()):
-    """Plays the holders, and each of @acts once in between."""
-    end = time.monotonic() + seconds
-    failures = []
-
-    def run(holder):
-        try:
-            holder.run(end)
-        except Exception as failure:  # a thread has nobody to raise it to
-            failures.append(repr(failure))
-
-    threads = [threading.Thread(target=run, args=(each,)) for each in holders]
-    for thread in threads:
-        thread.start()
-    for act in acts:
-        time.sleep(seconds / (len(acts) + 1))
-        act()
-    for thread in threads:
-        thread.join()
-    assert not failures, failures[0]
-
-
-def wipe(port):
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
-        connection.sendall(b"FLUSHALL\r\n")
-        assert connection.recv(100).startswith(b"+OK")
 
 
 def overlaps(grants):
@@ -227,7 +185,7 @@ class ReadersAndWriters(unittest.TestCase):
         database = Database(path, guarded).make()
         holders = [Holder(self.services, number, "write" if number < WRITERS else "read", path,
                           guarded) for number in range(WRITERS + READERS)]
-        run_all(holders, seconds, acts)
+        play(holders, seconds, acts)
         counts = {mode: sum((each.counts for each in holders if each.mode == mode),
                             collections.Counter()) for mode in ("read", "write")}
         lost = counts["write"]["written"] - database.row(0)

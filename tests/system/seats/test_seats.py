@@ -5,11 +5,7 @@ as a plain lock.
 usage: test_seats.py [SECONDS]    without it a short run, in seconds"""
 
 import collections
-import http.client
-import json
 import os
-import random
-import socket
 import sys
 import threading
 import time
@@ -18,6 +14,7 @@ import urllib.parse
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 sys.path.insert(0, os.path.join(ROOT, "tests/system/client"))
+from python_load import Player, play, wipe  # noqa: E402
 from python_service import PATIENCE, Fleet, Service, until  # noqa: E402
 
 SECONDS = float(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].isdigit() else 4.0
@@ -33,24 +30,14 @@ ROUNDING_MS = 2
 Grant = collections.namedtuple("Grant", "seat token asked granted released until")
 
 
-class Caller:
+class Caller(Player):
     """One client: acquires, works, and releases at either server, or dies."""
 
     def __init__(self, services, number, path, body):
-        self.random = random.Random(number)
+        super().__init__(services, number)
         self.path, self.body = path, body
-        self.connections = [http.client.HTTPConnection("127.0.0.1", each.port, timeout=PATIENCE)
-                            for each in services]
-        self.home = number % len(services)
         self.grants = []
         self.refused = collections.Counter()
-
-    def call(self, server, method, path, body=None, **fields):
-        fields = {name.replace("_", "-"): value for name, value in fields.items()}
-        connection = self.connections[server]
-        connection.request(method, path, json.dumps(body) if body else None, fields)
-        response = connection.getresponse()
-        return response.status, json.loads(response.read())
 
     def turn(self):
         body = {**self.body, "ttl_ms": TTL_MS, "wait_ms": 5000}
@@ -74,32 +61,8 @@ class Caller:
                   "/v1/locks/" + urllib.parse.quote(grant["resource"]), Lock_Id=grant["lock_id"])
         self.grants.append(Grant(seat, token, asked, granted, released, until_s))
 
-    def run(self, end):
-        while time.monotonic() < end:
-            self.turn()
-        for connection in self.connections:
-            connection.close()
 
-
-def run_all(callers, seconds, in_between=None):
-    end = time.monotonic() + seconds
-    failures = []
-
-    def run(caller):
-        try:
-            caller.run(end)
-        except Exception as failure:  # a thread has nobody to raise it to
-            failures.append(repr(failure))
-
-    threads = [threading.Thread(target=run, args=(each,)) for each in callers]
-    for thread in threads:
-        thread.start()
-    if in_between:
-        time.sleep(seconds / 3)
-        in_between()
-    for thread in threads:
-        thread.join()
-    assert not failures, failures[0]
+def grants_of(callers):
     return [grant for caller in callers for grant in caller.grants]
 
 
@@ -143,12 +106,6 @@ def hand_overs(grants):
     return sorted(spans)
 
 
-def wipe(port):
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
-        connection.sendall(b"FLUSHALL\r\n")
-        assert connection.recv(100).startswith(b"+OK")
-
-
 class Semaphore(unittest.TestCase):
     def setUp(self):
         self.fleet = Fleet()
@@ -161,9 +118,12 @@ class Semaphore(unittest.TestCase):
         return [Caller(self.services, number, path, body) for number in range(CLIENTS)]
 
     def test_lets_in_no_more_than_its_permits_and_hands_over_soon(self):
-        lock = hand_overs(run_all(self.callers("/v1/locks/stress"), SECONDS / 3))
+        plain = self.callers("/v1/locks/stress")
+        play(plain, SECONDS / 3)
+        lock = hand_overs(grants_of(plain))
         callers = self.callers("/v1/semaphores/stress", permits=PERMITS)
-        grants = run_all(callers, SECONDS, lambda: wipe(self.fleet.ports[0]))
+        play(callers, SECONDS, [lambda: wipe(self.fleet.ports[0])])
+        grants = grants_of(callers)
         seats = hand_overs(grants)
         refused = sum((caller.refused for caller in callers), collections.Counter())
         most, twice = overlaps(grants)
