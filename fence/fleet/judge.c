@@ -178,9 +178,19 @@ static bool is_led_elsewhere(const struct fence_master *master, uint64_t now_us)
            now_us < master->led_us + FENCE_REJOIN_SLACK_US;
 }
 
+/* Reports whether another master recorded a later life of it than its marker tells. Each record
+ * comes after the mark of that life: @i lost the mark at least, so @i did not keep all that it
+ * knew. */
+static bool lost_a_mark(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    const int64_t latest = facts->marked_active ? facts->view.incarnation[i] : facts->next;
+    return fence_fleet_claimed(fleet, i) > latest;
+}
+
 /* Its disk is trusted alone only if no majority of other masters can be asked, because many
  * restarted together. Then the masters that answer, and all servers, know if it lost a reported
- * write. */
+ * write, or the mark of a rejoin. A master that recorded the lost mark would refuse its vote. */
 static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i,
                                                   uint64_t now_us)
 {
@@ -190,7 +200,7 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
     if (active >= majority)
         return FENCE_MASTER_REJOIN;
     return active + others_unknown(fleet, i, now_us) >= majority ||
-                   !fence_fleet_is_told(fleet, i, now_us)
+                   !fence_fleet_is_told(fleet, i, now_us) || lost_a_mark(fleet, i)
                ? FENCE_MASTER_WAITING
                : FENCE_MASTER_RESTAMP;
 }

@@ -54,6 +54,15 @@ static void share(const struct sim_world *world, const struct sim_client *client
         call->set.resource[r] = r;
 }
 
+/* A client that asks again, under the lock id that it has, names as many seats as before. */
+static unsigned seats_for(const struct sim_world *world, struct sim_client *client)
+{
+    const unsigned drawn = sim_rng_chance(&client->rng, KNOWS_ALL) ? world->plan.resources : 1;
+    if (client->lock == SIM_NO_LOCK)
+        client->seats = drawn;
+    return client->seats;
+}
+
 /* NULL: the world has had enough. */
 static struct sim_call *send(struct sim_world *world, unsigned c, enum fence_call_kind kind)
 {
@@ -76,7 +85,7 @@ static struct sim_call *send(struct sim_world *world, unsigned c, enum fence_cal
     call->keep_ms = kind == FENCE_CALL_RELEASE ? sim_closed_keep_ms(world, call->lock) : 0;
     call->count = kind == FENCE_CALL_COUNT ? client->values : 0;
     if (kind == FENCE_CALL_ACQUIRE && world->plan.seats)
-        call->seats = sim_rng_chance(&client->rng, KNOWS_ALL) ? world->plan.resources : 1;
+        call->seats = seats_for(world, client);
     if (kind == FENCE_CALL_INSPECT && world->plan.seats && c % 2 == 0)
         call->seats = world->plan.resources;
     if (world->plan.shared)

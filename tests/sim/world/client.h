@@ -49,6 +49,7 @@ struct sim_client {
     bool own_id; /* its own, and may be asked with so often again */
     unsigned agains;
     uint32_t ttl_ms;
+    unsigned seats;  /* that it named with its lock id */
     uint32_t values; /* that it counts next */
     int64_t value;   /* read */
 };

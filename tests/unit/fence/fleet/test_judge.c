@@ -329,6 +329,24 @@ static void masters_that_all_restarted_do_not_wait_for_each_other(void **state)
     assert_int_equal(fence_fleet_in_state(&fleet, FENCE_MASTER_RESTAMP), CORE_FIRST(2));
 }
 
+/* A leader broke off after one record, and the member then lost the mark. If the member were
+ * trusted alone, that record would refuse each vote. The two others are trusted, and the member
+ * imports. */
+static void master_that_lost_a_recorded_mark_is_not_trusted_alone(void **state)
+{
+    const uint64_t told_us = FLEET_NOW_US + FENCE_ANSWER_US + FENCE_TELLING_US;
+    struct fence_fleet fleet = fleet_unmet(3);
+    struct fence_facts recorded = restarted(1);
+    recorded.view.incarnation[0]++;
+    fleet_learn(&fleet, 0, restarted(0));
+    fleet_learn(&fleet, 1, recorded);
+    assert_int_equal(fence_fleet_judge_all(&fleet, told_us), CORE_SET(1));
+    assert_master(&fleet, 0, FENCE_MASTER_WAITING, FENCE_REASON_RESTARTED);
+    fleet_learn_at(&fleet, 1, core_facts(1), told_us);
+    fleet_learn_at(&fleet, 2, core_facts(2), told_us);
+    assert_master(&fleet, 0, FENCE_MASTER_REJOIN, FENCE_REASON_RESTARTED);
+}
+
 static void taking_back_is_asked_for_once_a_handshake(void **state)
 {
     assert_int_equal(look_again(), CORE_SET(LAST));
@@ -424,6 +442,7 @@ static const struct CMUnitTest cases[] = {
     RESTARTED(intact_master_is_trusted_alone_where_no_majority_of_others_is_active),
     cmocka_unit_test(master_is_not_trusted_alone_before_all_others_were_looked_at),
     cmocka_unit_test(masters_that_all_restarted_do_not_wait_for_each_other),
+    cmocka_unit_test(master_that_lost_a_recorded_mark_is_not_trusted_alone),
     RESTARTED(taking_back_is_asked_for_once_a_handshake),
     JOINING(intact_master_half_way_is_trusted_alone_too),
     JOINING(own_mark_is_begun_anew_at_once),
