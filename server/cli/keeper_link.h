@@ -1,5 +1,4 @@
-/* The end of `pawl lock` of the socket to its keeper (keeper.h): starts the keeper, gives it orders,
- * reads its events. */
+/* What `pawl lock` does with its keeper (keeper.h): starts it, gives it orders, reads its events. */
 #ifndef SERVER_CLI_KEEPER_LINK_H
 #define SERVER_CLI_KEEPER_LINK_H
 
