@@ -1,4 +1,5 @@
-/* What `pawl lock` does with its keeper (keeper.h): starts it, gives it orders, reads its events. */
+/* The socket to the keeper, as `pawl lock` uses it: starts the keeper (keeper.h), sends it orders,
+ * reads its events. */
 #ifndef SERVER_CLI_KEEPER_LINK_H
 #define SERVER_CLI_KEEPER_LINK_H
 
