@@ -454,7 +454,7 @@ static char *render_table(void)
     char *text = malloc(size);
     assert_non_null(text);
     size_t len = (size_t)snprintf(text, size,
-                                  "| of | call | no key | `read` | `lock` | `admin` |\n"
+                                  "| program | call | no key | `read` | `lock` | `admin` |\n"
                                   "|---|---|---|---|---|---|\n");
     for (unsigned i = 0; i < routes_count; i++) {
         const struct route *route = &routes[i];
