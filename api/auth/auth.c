@@ -64,7 +64,8 @@ static bool refuse_right(struct api_request *request, const struct api_key *key,
     else if (name[0] == '\0')
         (void)snprintf(
             detail, sizeof(detail),
-            "The key %s does not cover all names. Add ?prefix= with one of its prefixes.", key->id);
+            "The key %s does not cover all names. Add ?prefix= with a prefix of this key.",
+            key->id);
     else
         (void)snprintf(detail, sizeof(detail),
                        "No prefix of the key %s covers '%.255s'. Use a key for this name.", key->id,

@@ -73,7 +73,7 @@ static int read_prefix(struct reading *reading, const char *value)
     const char *prefix = strcmp(value, "*") == 0 ? "" : value;
     if (!api_key_prefix_valid(prefix))
         return refuse_line(reading,
-                           "no name begins with the prefix '%.40s': it may have A-Z a-z 0-9 . _ ~ "
+                           "no name can begin with the prefix '%.40s': use only A-Z a-z 0-9 . _ ~ "
                            ": @ / - and no empty, \".\" or \"..\" segment",
                            value);
     assert(key->prefixes_count < API_KEY_PREFIXES_MAX);
@@ -179,7 +179,7 @@ static int check_whole(struct reading *reading)
     if (key->prefixes_count == 0)
         return refuse_line(reading, "prefix= is missing: the beginning of names, or * for all");
     if (key->burst != 0 && key->rate == 0)
-        return refuse_line(reading, "burst= needs rate=, the calls a second");
+        return refuse_line(reading, "burst= needs rate=: add the maximum number of calls a second");
     if (key->burst == 0)
         key->burst = key->rate;
     assert((key->burst == 0) == (key->rate == 0));

@@ -253,7 +253,7 @@ static int check_file(const char *path, const struct stat *file,
             "of this program, unless this program owns the file");
     if (file->st_size > API_KEYS_BYTES_MAX)
         return refuse_key_file(ret_why, path,
-                               "is too long for a key file, which has at most 4 MiB");
+                               "is larger than 4 MiB, the limit of a key file; remove unused keys");
     return 0;
 }
 

@@ -93,12 +93,13 @@ const char *api_headers_fault(const struct api_headers *headers, const char *ver
     if (!http_1_1 && strcmp(version, "HTTP/1.0") != 0)
         return "Speak HTTP/1.1 or HTTP/1.0.";
     if (http_1_1 && headers->value[API_HEADER_HOST] == NULL)
-        return "A request in HTTP/1.1 needs a Host header.";
+        return "The Host header is missing. HTTP/1.1 requires it.";
     if (headers->bad_name)
-        return "A header name has white space in it or before its colon.";
+        return "A header name contains white space, or white space follows it. Remove the white "
+               "space.";
     if (headers->repeated[API_HEADER_HOST] || headers->repeated[API_HEADER_CONTENT_LENGTH] ||
         headers->repeated[API_HEADER_TRANSFER_ENCODING])
-        return "Host, Content-Length and Transfer-Encoding may each come only once.";
+        return "Send each of Host, Content-Length and Transfer-Encoding at most once.";
     if (length != NULL && coding != NULL)
         return "Send either Content-Length or Transfer-Encoding, not both.";
     if (length != NULL && !is_number(length))

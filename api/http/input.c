@@ -83,8 +83,8 @@ int api_input_if_match(struct api_request *request, int64_t *ret_token)
     int result = quoted ? parse_token(text + 1, len - 2, ret_token) : FENCE_EINVAL;
     if (result != 0)
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "If-Match is one token in double quotes, such as \"34\", from "
-                                  "\"1\" to \"9007199254740991\".");
+                                  "If-Match must be one token in double quotes, such as \"34\", "
+                                  "from \"1\" to \"9007199254740991\".");
     return result;
 }
 

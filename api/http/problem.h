@@ -15,9 +15,10 @@
  *     problem                   error               status  name  title  detail */
 #define API_PROBLEMS(X)                                                                            \
     X(API_PROBLEM_HELD, FENCE_EHELD, 409, "held", "The lock is held",                              \
-      "Another holder has the lock; retry after retry_after_ms, or ask with wait_ms.")             \
+      "Another holder has the lock. Retry after retry_after_ms, or send wait_ms to wait for the "  \
+      "lock.")                                                                                     \
     X(API_PROBLEM_WAIT_TIMEOUT, FENCE_EWAITTIMEOUT, 409, "wait-timeout", "The wait timed out",     \
-      "The lock did not become free within wait_ms; retry, or wait longer.")                       \
+      "The lock did not become free within wait_ms. Retry, or send a longer wait_ms.")             \
     X(API_PROBLEM_CONTENDED, FENCE_ECONTENDED, 409, "contended", "No caller got a majority",       \
       "Several callers competed, and no caller got a majority. Retry after a short "               \
       "random delay.")                                                                             \
@@ -25,17 +26,22 @@
       "The lock is no longer held under this Lock-Id and Fencing-Token. Stop the work and "        \
       "acquire the lock again.")                                                                   \
     X(API_PROBLEM_LOCK_BROKEN, FENCE_EBROKEN, 409, "lock-broken", "The lock was broken",           \
-      "An operator force-released this lock. Stop the work. Writes under its token are kept.")     \
+      "An operator force-released this lock. Stop the work. Writes that were already made under "  \
+      "its token are kept.")                                                                       \
     X(API_PROBLEM_EXHAUSTED, FENCE_EEXHAUSTED, 409, "extensions-exhausted",                        \
       "The lock has reached its extension limit",                                                  \
-      "The lock cannot be extended again. Finish, release the lock, and acquire it again.")        \
+      "The lock cannot be extended again. Finish the work, release the lock, and acquire it "      \
+      "again.")                                                                                    \
     X(API_PROBLEM_NO_QUORUM, FENCE_ENOQUORUM, 503, "no-quorum", "No majority of masters",          \
-      "Too few masters took part. See masters, and GET /v1/fleet for the reasons. Retry later.")   \
+      "Too few masters answered or were able to vote. The field masters has the result of each "   \
+      "master; GET /v1/fleet has the reasons. Retry later.")                                       \
     X(API_PROBLEM_FOREIGN_LOCK, FENCE_EFOREIGN, 409, "foreign-lock",                               \
       "Another program wrote the key of the lock",                                                 \
-      "Delete the key of this lock on the masters that refused: Pawl did not write it.")           \
+      "On the masters that refused, Pawl did not write the key of this lock. Delete the key "      \
+      "there.")                                                                                    \
     X(API_PROBLEM_NO_EXPIRY, FENCE_EENDLESS, 409, "no-expiry", "The lock has no expiry",           \
-      "The key of this lock lost its expiry. Set an expiry, or delete the key.")                   \
+      "The key of this lock on the masters has no expiry. Set an expiry (PEXPIRE), or delete the " \
+      "key.")                                                                                      \
     X(API_PROBLEM_WRITERS_SEAT, FENCE_EWRITERS, 409, "writers-seat", "A writer holds this seat",   \
       "A writer holds all seats of this name, and releases them together: send DELETE to "         \
       "/v1/rwlocks/{name} without a seat.")                                                        \
@@ -43,41 +49,47 @@
       "The counter of this name has reached 2^53 - 1. Use another name.")                          \
     X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \
       "Another program wrote the counter",                                                         \
-      "Repair the counter of this name on the masters that refused: Pawl did not write it.")       \
+      "On the masters that refused, Pawl did not write the counter of this name. Repair the "      \
+      "counter there.")                                                                            \
     X(API_PROBLEM_COUNTERS, FENCE_ECOUNTERS, 409, "too-many-counters", "Too many named counters",  \
       "The limit --max-counters is reached. Restart each pawld with a higher limit, or use "       \
       "existing names.")                                                                           \
     X(API_PROBLEM_NO_COUNTER, 0, 404, "no-such-counter", "Unknown counter",                        \
-      "This name was never counted. Check its spelling, or count with POST.")                      \
+      "No counter has this name. Check the spelling of the name, or create the counter with "      \
+      "POST.")                                                                                     \
     X(API_PROBLEM_TOO_SLOW, FENCE_ETOOSLOW, 503, "too-slow", "The masters were too slow",          \
       "The lease ended before the masters had answered. Retry, or use a longer ttl_ms.")           \
     X(API_PROBLEM_NOT_READY, FENCE_ENOTREADY, 503, "not-ready", "The service is not ready",        \
-      "The service has not reached a majority of its masters. See GET /v1/fleet, and retry "       \
-      "later.")                                                                                    \
+      "The service has not reached a majority of its masters. GET /v1/fleet shows the reasons. "   \
+      "Retry later.")                                                                              \
     X(API_PROBLEM_STOPPING, 0, 503, "stopping", "The service is stopping",                         \
       "This pawld is shutting down. The outcome of the call is unknown. Retry at another pawld.")  \
     X(API_PROBLEM_LEFT, FENCE_ELEFT, 503, "client-left", "The client left",                        \
-      "The connection was closed before the answer, or more than 32768 bytes were sent behind "    \
-      "the call; the lock was not kept. Acquire it again, and wait for the answer.")               \
+      "The connection was closed before the answer, or more than 32768 bytes followed the "        \
+      "request. The lock was not kept. Acquire the lock again, and keep the connection open "      \
+      "until the answer.")                                                                         \
     X(API_PROBLEM_BUSY, FENCE_EBUSY, 429, "busy", "Too many calls in progress",                    \
-      "The service has reached its limit of calls. Retry after the Retry-After seconds.")          \
+      "The service has reached its limit of calls in progress. Retry after the time in the "       \
+      "Retry-After header.")                                                                       \
     X(API_PROBLEM_WAITERS, FENCE_EWAITERS, 429, "too-many-waiters", "Too many waiters",            \
       "The queue of waiters is full. Retry later, or call without wait_ms.")                       \
     X(API_PROBLEM_STALE_TOKEN, FENCE_ESTALE, 412, "stale-token", "The fencing token is stale",     \
-      "A newer token has already been used. Stop the work, acquire the lock again, read again.")   \
+      "A higher token has already been used. Stop the work, acquire the lock again, and read the " \
+      "data again.")                                                                               \
     X(API_PROBLEM_VERSION_MISMATCH, FENCE_ECONFLICT, 412, "version-mismatch",                      \
       "The version does not match",                                                                \
-      "The record changed since it was read. Read it again, then decide again.")                   \
+      "The record has changed since you read it. Read the record again, then decide whether to "   \
+      "write.")                                                                                    \
     X(API_PROBLEM_TOKEN_MISMATCH, FENCE_EMISMATCH, 412, "token-mismatch",                          \
       "Another grant has the lock",                                                                \
-      "The grant with the token in If-Match does not hold the lock. Nothing was changed. Look at " \
-      "the lock again, then decide again.")                                                        \
+      "The grant with the token in If-Match does not hold the lock. Nothing was changed. Show "    \
+      "the lock again, then decide whether to break it.")                                          \
     X(API_PROBLEM_TOKEN_REQUIRED, 0, 428, "token-required", "A fencing token is required",         \
       "Send the token of the lock's grant in the Fencing-Token header.")                           \
     X(API_PROBLEM_INVALID, FENCE_EINVAL, 400, "invalid", "The request is invalid",                 \
       "Correct the request; the same request will be refused again.")                              \
     X(API_PROBLEM_TTL, FENCE_ETTL, 400, "invalid", "The request is invalid",                       \
-      "ttl_ms is longer than the fleet allows; ask for at most ttl_max_ms.")                       \
+      "ttl_ms is longer than the fleet allows. Send at most ttl_max_ms.")                          \
     X(API_PROBLEM_NOT_FOUND, FENCE_ENOENT, 404, "not-found", "Unknown path",                       \
       "Nothing exists at this path. Check its spelling.")                                          \
     X(API_PROBLEM_METHOD, 0, 405, "method-not-allowed", "The method is not allowed",               \
@@ -90,22 +102,23 @@
       "Send at most 5632 bytes of request line and headers. Each header, cookie and query "        \
       "parameter counts 64 bytes more.")                                                           \
     X(API_PROBLEM_REQUEST_TIMEOUT, 0, 408, "request-timeout", "The request came too slowly",       \
-      "The head, or the body, did not arrive in time; send the whole request without pauses.")     \
+      "The head or the body of the request did not arrive in time. Send the whole request "        \
+      "without pauses.")                                                                           \
     X(API_PROBLEM_KEY_REQUIRED, 0, 401, "key-required", "A key is required",                       \
       "Send the key that the operator gave you: Authorization: Bearer pawl_...")                   \
     X(API_PROBLEM_NOT_ALLOWED, 0, 403, "not-allowed", "The key does not allow this",               \
-      "Use a key with the right and the prefix that are named here, or ask the operator for it.")  \
+      "Use a key with the missing right or prefix, or ask the operator for such a key.")           \
     X(API_PROBLEM_RATE, 0, 429, "rate-limited", "The key calls too often",                         \
-      "The key has used up the calls that its rate allows; retry after the Retry-After seconds.")  \
+      "The key has used up its rate of calls. Retry after the time in the Retry-After header.")    \
     X(API_PROBLEM_TOO_MANY_HELD, 0, 409, "too-many-held", "The key holds too many locks",          \
-      "The key holds, or asks for, as many locks as its cap allows; release one first.")           \
+      "With this call, the key would hold more locks than its cap allows. Release a lock first.")  \
     X(API_PROBLEM_CROSS_SITE, 0, 403, "cross-site", "The request comes from another site",         \
-      "Pages of other sites may not change anything. Send only this service's own Origin and "     \
-      "Sec-Fetch-Site, or neither.")                                                               \
+      "A web page of another site must not change anything. Start the service with --cors-origin " \
+      "and the origin of the page, or send neither Origin nor Sec-Fetch-Site.")                    \
     X(API_PROBLEM_UNKNOWN_HOST, 0, 403, "cross-site", "Unknown Host header",                       \
       "Send an IP address or localhost as Host, or start the service with --host and this name.")  \
     X(API_PROBLEM_INTERNAL, FENCE_EIO, 500, "internal", "The service failed",                      \
-      "The storage of the service failed; the log has the reason.")                                \
+      "The storage of the service failed. The log of the service has the reason.")                 \
     X(API_PROBLEM_NO_MEMORY, FENCE_ENOMEM, 503, "no-memory", "The service is out of memory",       \
       "Retry later.")
 

@@ -95,7 +95,7 @@ static int read_json_array(const struct api_json_member *member, const json_t *v
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);
         if (!is_item(member->type, item))
-            return refuse_json(error, "%s must have %s only; item %zu is of another type.",
+            return refuse_json(error, "%s must contain %s only; item %zu has another type.",
                                member->name, plural, i + 1);
         const int result = take_item(member, item, error);
         if (result != 0)
@@ -149,14 +149,14 @@ static int read_object(const json_t *object, const struct api_json_member *membe
     {
         const struct api_json_member *member = find_member(members, count, name);
         if (member == NULL)
-            return refuse_json(error, "The body has an unknown member \"" NAME_SHOWN "\".", name);
+            return refuse_json(error, "The body has an unknown field \"" NAME_SHOWN "\".", name);
         int result = read_member(member, value, error);
         if (result != 0)
             return result;
     }
     for (size_t i = 0; i < count; i++)
         if (members[i].required && json_object_get(object, members[i].name) == NULL)
-            return refuse_json(error, "The body lacks the member %s.", members[i].name);
+            return refuse_json(error, "The body lacks the field %s.", members[i].name);
     return 0;
 }
 
@@ -231,7 +231,7 @@ static int refuse_text(const char *text, size_t len, const json_error_t *why, ch
     case json_error_numeric_overflow:
         return refuse_huge(text, len, why, error);
     case json_error_duplicate_key:
-        return refuse_json(error, "The body has a duplicate member, at byte %d: %s.", why->position,
+        return refuse_json(error, "The body has a duplicate field, at byte %d: %s.", why->position,
                            why->text);
     default:
         return refuse_json(error, "The body is not valid JSON, at byte %d: %s.", why->position,

@@ -221,7 +221,7 @@ static void log_tls_failure(const struct api_connection *connection)
 static void note_failure(struct api_connection *connection)
 {
     static const struct api_fault plain = {API_FAULT_SYNTAX,
-                                           "This port speaks TLS only. Ask with https://."};
+                                           "This port accepts only TLS. Use https://."};
     static const struct api_fault failed = {API_FAULT_SYNTAX, NULL};
     const bool is_plain = api_tls_session_state(connection->session) == API_TLS_PLAIN;
     assert(connection->fault == NULL);

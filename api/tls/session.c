@@ -127,7 +127,7 @@ static ssize_t fail_with(struct api_tls_session *session, int error)
     if (session->state != API_TLS_PLAIN)
         session->state = API_TLS_FAILED;
     if (error == GNUTLS_E_AGAIN)
-        note_why(session, "a client does not read what the handshake sends");
+        note_why(session, "a client does not read the data of the TLS handshake");
     else if (error != GNUTLS_E_PREMATURE_TERMINATION && error != GNUTLS_E_PULL_ERROR &&
              error != GNUTLS_E_PUSH_ERROR)
         note_why(session, gnutls_strerror(error));

@@ -30,10 +30,9 @@ static void follow(struct api_request *request, void *context)
     if (api_input_query(request, params, sizeof(params) / sizeof(params[0])) != 0)
         return;
     if (!api_key_prefix_valid(prefix)) {
-        api_problem_answer_detail(
-            request, API_PROBLEM_INVALID,
-            "No resource begins with this prefix: it may have A-Z a-z 0-9 . _ "
-            "~ : @ / - and no empty, \".\" or \"..\" segment.");
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "No resource can begin with this prefix: use only A-Z a-z 0-9 . "
+                                  "_ ~ : @ / - and no empty, \".\" or \"..\" segment.");
         return;
     }
     if (api_auth_require(request, API_RIGHT_READ, prefix) != 0)

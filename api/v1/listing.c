@@ -24,10 +24,10 @@ static const struct {
     const char *member;  /* the member of a page with the entries */
     const char *refused; /* the detail if a master refused to be read */
 } kinds[] = {
-    [FENCE_LISTING_LOCKS] = {"resource", "locks",
-                             "A master refused the read, or has a foreign key under pawl:lock: "
-                             "(not written by Pawl); see "
-                             "masters. An access control list must allow SCAN and MGET."},
+    [FENCE_LISTING_LOCKS] =
+        {"resource", "locks",
+         "A master refused the read, or has a foreign key under pawl:lock: (not written by Pawl). "
+         "The field masters shows which master. Its access control list must allow SCAN and MGET."},
     [FENCE_LISTING_COUNTERS] = {"counter", "counters",
                                 "A master refused the read, or has a foreign field n: in "
                                 "pawl:fleet (not written by Pawl); "
@@ -52,8 +52,8 @@ static void list(struct api_request *request, const struct api_backend *backend,
         return;
     if (!api_key_prefix_valid(prefix)) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "No %s begins with this prefix: it may have A-Z a-z 0-9 . _ ~ "
-                                  ": @ / - and no empty, \".\" or \"..\" segment.",
+                                  "No %s can begin with this prefix: use only A-Z a-z 0-9 . _ ~ : "
+                                  "@ / - and no empty, \".\" or \"..\" segment.",
                                   kinds[kind].what);
         return;
     }
@@ -163,8 +163,8 @@ static const char *no_quorum_detail(const struct fence_listing_answer *listing)
     for (unsigned i = 0; i < listing->total; i++)
         if (listing->parts[i] == FENCE_PART_REFUSED)
             return kinds[listing->kind].refused;
-    return "Too few masters answered. See masters, and retry later, or restart the listing without "
-           "a cursor.";
+    return "Too few masters answered: the field masters shows which. Retry later, or restart the "
+           "listing without a cursor.";
 }
 
 /* With one word for each master, in the order of the fleet. */

@@ -50,13 +50,12 @@ static void explain_obstacle(const struct fence_answer *answer,
                        name);
         break;
     case FENCE_ESPENT:
-        (void)snprintf(
-            ret_detail, API_DETAIL_MAX,
-            "The field %u of " FENCE_FLEET_KEY
-            " counts the tokens of this name. On the masters that refused it has "
-            "its greatest value. Use another name. If another program set the field, set it "
-            "to the highest token that a guard has seen.",
-            slot);
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The field %u of " FENCE_FLEET_KEY
+                       "counts the tokens of this name. On the masters that refused, it has "
+                       "reached its maximum. Use another name. If another program set the field, "
+                       "set it to the highest token that a guard has seen.",
+                       slot);
         break;
     default:
         (void)snprintf(

@@ -82,8 +82,8 @@ static void write_times(const struct api_worker_metrics *sum, struct api_metrics
                        "Time from an acquire to its grant, for acquires that did not wait.");
     api_metrics_histogram(text, NULL, &sum->acquire, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_wait_duration_seconds",
-                       "Time from an acquire to its answer, for acquires that waited for a call, a "
-                       "holder or after a conflict.");
+                       "Time from an acquire to its answer, for acquires that waited for a holder, "
+                       "for another call, or after a conflict.");
     api_metrics_histogram(text, NULL, &sum->wait, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_hold_duration_seconds",
                        "Time from a grant to its release, if one worker handled both.");
@@ -93,7 +93,7 @@ static void write_times(const struct api_worker_metrics *sum, struct api_metrics
 static void write_attempts(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
     api_metrics_counter(text, "pawl_attempts_total",
-                        "Attempts to acquire a lock, or several together, on the masters.",
+                        "Attempts on the masters to acquire a lock, or several locks of one call.",
                         api_counter_get(&sum->attempts));
     api_metrics_counter(text, "pawl_attempts_contended_total",
                         "Attempts that failed because callers split the masters between them.",
@@ -105,7 +105,8 @@ static void write_attempts(const struct api_worker_metrics *sum, struct api_metr
     api_metrics_counter(text, "pawl_hedges_total",
                         "Extra masters asked because another master was late.",
                         api_counter_get(&sum->hedges));
-    api_metrics_gauge(text, "pawl_cleanups_pending", "Clean-ups that a master has not confirmed.",
+    api_metrics_gauge(text, "pawl_cleanups_pending",
+                      "Removals of leftover locks that a master has not confirmed yet.",
                       api_counter_get(&sum->cleanups));
 }
 
@@ -121,7 +122,8 @@ static void write_load(const struct api_worker_metrics *sum, struct api_metrics_
                       api_counter_get(&sum->waiting));
     api_metrics_gauge(text, "pawl_waiters_max", "Maximum number of waiting and watching calls.",
                       api_counter_get(&sum->waiting_max));
-    api_metrics_gauge(text, "pawl_requests_parked", "Requests that wait for an answer.",
+    api_metrics_gauge(text, "pawl_requests_parked",
+                      "HTTP requests that wait for a lock or for the masters.",
                       api_counter_get(&sum->parked));
 }
 
@@ -164,7 +166,7 @@ static void write_fleet(const struct api_backend *backend, struct api_metrics_te
     api_metrics_gauge(text, "pawl_masters_active", "Number of masters that vote.",
                       fence_fleet_active_count(fleet));
     api_metrics_gauge(text, "pawl_masters_full",
-                      "Number of voting masters without memory for another lock.",
+                      "Number of voting masters that have no memory for another lock.",
                       api_count_full(backend));
 }
 

@@ -47,8 +47,8 @@ static void log_master(struct server_audit *audit, unsigned i, const char *addre
             server_log_few(SERVER_LOG_WARNING, key, "audit: master %u (%s): %s%s: %s", i + 1,
                            address, words->name, measured, words->text);
         else if (!is)
-            server_log_few(SERVER_LOG_INFO, key, "audit: master %u (%s): %s has ended", i + 1,
-                           address, words->name);
+            server_log_few(SERVER_LOG_INFO, key, "audit: master %u (%s): the problem %s has ended",
+                           i + 1, address, words->name);
     }
     audit->logged[i] = master->findings;
 }
@@ -60,7 +60,7 @@ static void log_same_host(struct server_audit *audit)
     if (is && !audit->same_host_logged)
         server_log(SERVER_LOG_WARNING, "audit: %s: %s", words->name, words->text);
     else if (audit->same_host_logged && !is)
-        server_log(SERVER_LOG_INFO, "audit: %s has ended", words->name);
+        server_log(SERVER_LOG_INFO, "audit: the problem %s has ended", words->name);
     audit->same_host_logged = is;
 }
 

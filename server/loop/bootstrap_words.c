@@ -32,9 +32,9 @@ static void say_forgotten(const struct fence_bootstrap *bootstrap, char *why)
                   count, n);
     else
         add_words(why,
-                  "%u of %u masters know of the earlier move that closed the fleet %s. Give the "
-                  "--master addresses of that move. If these are the addresses, the masters may "
-                  "have voted since, and lost their data",
+                  "%u of %u masters know the earlier move that closed the fleet %s. Give the "
+                  "--master addresses of that move. If you gave these addresses, the masters may "
+                  "have voted since then, and lost their data",
                   count, n, bootstrap->params.from);
     add_words(why, "; or give --token-floor T, the highest token that any guard has seen");
 }
@@ -45,30 +45,28 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
     const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
     switch (outcome->failure) {
     case FENCE_BOOTSTRAP_BAD_COUNT:
-        add_words(
-            why,
-            "a fleet has 1, 3, 5, 7 or 9 masters, not %u: with an even number, one master more "
-            "tolerates no further failure",
-            bootstrap->params.n);
+        add_words(why,
+                  "a fleet has 1, 3, 5, 7 or 9 masters, not %u: an even number tolerates no more "
+                  "failures than one master fewer",
+                  bootstrap->params.n);
         return true;
     case FENCE_BOOTSTRAP_BAD_TTL:
         add_words(why, "the maximum TTL must be %d to %d ms", FENCE_TTL_MIN_MS,
                   FENCE_TTL_CEILING_MS);
         return true;
     case FENCE_BOOTSTRAP_NOTHING_LOST:
-        add_words(
-            why,
-            "%s: %u of %u masters remember all they voted for, and that is a "
-            "majority. Run pawld as usual; the others rejoin, and GET /v1/fleet shows the progress",
-            bootstrap->params.from[0]
-                ? "the masters already are a fleet, but not the fleet of this move"
-                : "nothing was lost",
-            outcome->count, bootstrap->params.n);
+        add_words(why,
+                  "%s: %u of %u masters, a majority, still have all their data. Start pawld as "
+                  "usual: the other masters rejoin, and GET /v1/fleet shows the progress",
+                  bootstrap->params.from[0]
+                      ? "the masters already are a fleet, but not the fleet of this move"
+                      : "nothing was lost",
+                  outcome->count, bootstrap->params.n);
         return true;
     case FENCE_BOOTSTRAP_INCARNATION:
         add_words(why,
                   "a marker names the incarnation %" PRId64
-                  " of master %u, which leaves no room for higher ones. Pawl did not write that "
+                  "of master %u, which is the highest possible number. Pawl did not write that "
                   "marker: find the program that did",
                   bootstrap->known.incarnation[outcome->master], outcome->master + 1);
         return true;
@@ -123,7 +121,9 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
                   facts->closed_fleet_id);
         break;
     case FENCE_BOOTSTRAP_OTHER_MOVE:
-        add_words(why, "another pawld move has closed its fleet, %s. Check that move first",
+        add_words(why,
+                  "another run of pawld move has closed the fleet of this master, %s. Complete "
+                  "that move first",
                   facts->closed_fleet_id);
         break;
     case FENCE_BOOTSTRAP_OTHER_SIZE:
@@ -134,9 +134,9 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
         break;
     case FENCE_BOOTSTRAP_OTHER_FLEET:
         add_words(why,
-                  "it belongs to the fleet %s, and a master before it to %s. Check the --master "
-                  "addresses. If you no longer need any token of one of the two fleets, delete the "
-                  "key " SERVER_MASTERS_MARKER " on its masters",
+                  "it belongs to the fleet %s, but a master earlier in the list belongs to %s. "
+                  "Check the --master addresses. If you no longer need any token of one of the two "
+                  "fleets, delete the key " SERVER_MASTERS_MARKER " on its masters",
                   facts->fleet_id, bootstrap->fleet_id);
         break;
     default:
@@ -164,8 +164,8 @@ static void say_of_master(const struct fence_bootstrap *bootstrap, const char *d
                                              "master, or another pawld init was faster");
         break;
     case FENCE_BOOTSTRAP_TAKEN_OVER:
-        add_words(why, "it is no longer claimed for this run of init: it was wiped, or another run "
-                       "claimed it");
+        add_words(why, "this run of init has lost its claim on the master: the master was wiped, "
+                       "or another run of init claimed it");
         break;
     default:
         say_of_marker(bootstrap, why);
@@ -184,15 +184,15 @@ static void advise_new(const struct fence_bootstrap *bootstrap, char *why)
                   ". The other masters are a majority: the fleet exists, and pawld admits this "
                   "master later. Do not run init again");
     else
-        add_words(why, ". Other masters may be active already, and may have granted tokens: repair "
+        add_words(why, ". Other masters may already be active, and may have granted tokens: repair "
                        "the master, then run pawld init --token-floor 0");
 }
 
 static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
 {
     if (bootstrap->outcome.state != FENCE_BOOTSTRAP_ADMITTING)
-        add_words(why, ". No lock is granted until then. Repair the master, then run this command "
-                       "again with the same T");
+        add_words(why, ". No lock is granted until this command succeeds. Repair the master, then "
+                       "run this command again with the same T");
     else if (bootstrap->outcome.admitted >= fence_majority(bootstrap->params.n))
         add_words(why,
                   ". The other masters are a majority and continue above %" PRId64
@@ -208,7 +208,7 @@ static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
 static void advise_move(const struct fence_bootstrap *bootstrap, char *why)
 {
     if (bootstrap->outcome.state == FENCE_BOOTSTRAP_ADMITTING && !bootstrap->params.closes)
-        add_words(why, ". Other masters vote already, with tokens above %" PRId64,
+        add_words(why, ". Other masters already vote, with tokens above %" PRId64,
                   bootstrap->floor);
     add_words(why, ". Repair the master, then run pawld move again with the same options");
 }

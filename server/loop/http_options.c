@@ -35,7 +35,7 @@ static error_t read_wait(const char *option, const char *text, uint32_t *ret_ms)
 static error_t add_host(struct server_http_options *options, const char *text)
 {
     if (options->hosts_count == SERVER_HOSTS_MAX)
-        return server_options_error("a service has at most %d names: --host", SERVER_HOSTS_MAX);
+        return server_options_error("--host can be given at most %d times", SERVER_HOSTS_MAX);
     if (!api_site_is_name(text))
         return server_options_error("--host takes a name such as locks.example.com, without scheme "
                                     "or port, not '%s'",
@@ -52,8 +52,7 @@ static error_t add_listen(struct server_http_options *options, const char *text)
         listens->address_count = 0;
     options->listens_given = true;
     if (listens->address_count == SERVER_LISTENS_MAX)
-        return server_options_error("too many addresses to listen on: the limit is %d",
-                                    SERVER_LISTENS_MAX);
+        return server_options_error("--listen can be given at most %d times", SERVER_LISTENS_MAX);
     listens->address[listens->address_count++] = text;
     return 0;
 }
@@ -61,7 +60,7 @@ static error_t add_listen(struct server_http_options *options, const char *text)
 static error_t add_origin(struct server_http_options *options, const char *text)
 {
     if (options->origins_count == API_ORIGINS_MAX)
-        return server_options_error("too many --cors-origin: the limit is %d", API_ORIGINS_MAX);
+        return server_options_error("--cors-origin can be given at most %d times", API_ORIGINS_MAX);
     if (!api_cors_is_origin(text))
         return server_options_error("--cors-origin takes " SERVER_CORS_MUST ", not '%s'", text);
     options->origins[options->origins_count++] = text;
@@ -72,9 +71,8 @@ static error_t add_metrics_listen(struct server_http_options *options, const cha
 {
     struct server_listens *listens = &options->listens;
     if (listens->metrics_count == SERVER_LISTENS_MAX)
-        return server_options_error(
-            "metrics are served at no more than %d addresses: --metrics-listen",
-            SERVER_LISTENS_MAX);
+        return server_options_error("--metrics-listen can be given at most %d times",
+                                    SERVER_LISTENS_MAX);
     listens->metrics[listens->metrics_count++] = text;
     return 0;
 }
@@ -147,23 +145,22 @@ static error_t parse_http_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_option list[] = {
     {"listen", OPTION_LISTEN, "ADDRESS", 0,
-     "Address to serve HTTP on, up to 8 times: HOST:PORT with an IP address, localhost or a name "
-     "(all addresses that the name has at the start); :PORT for all addresses of the machine; or "
-     "unix:/PATH. Port 0 picks a free port (default 127.0.0.1, port 7380 for pawld, "
-     "7381 "
-     "for pawl-ledger)",
+     "Address to listen on for HTTP: HOST:PORT, where HOST is an IP address or a name (resolved "
+     "once, at the start); :PORT for all addresses of the machine; or unix:/PATH. Port 0 picks a "
+     "free port. Can be given up to 8 times (default 127.0.0.1, port 7380 for pawld, 7381 for "
+     "pawl-ledger)",
      0},
     {"metrics-listen", OPTION_METRICS_LISTEN, "ADDRESS", 0,
-     "Address to serve only /metrics, /livez and /readyz on, up to 8 times. --listen serves them "
-     "too",
+     "Address to listen on for /metrics, /livez and /readyz only. Can be given up to 8 times. The "
+     "--listen addresses serve these paths, too",
      0},
     {"host", OPTION_HOST, "NAME", 0,
-     "A name of this service in the Host header, without port; up to 16 times. The service always "
-     "serves requests with an IP address or localhost as Host, and refuses other names",
+     "A name, without port, that the service accepts in the Host header. Can be given up to 16 "
+     "times. The service always accepts IP addresses and localhost, and refuses other names",
      0},
     {"keys", OPTION_KEYS, "FILE", 0,
-     "Key file: one line for each key that clients may use, as pawl key new prints it. Without "
-     "this setting every caller that reaches the service has all rights",
+     "Key file with one line for each key of a client, as printed by pawl key new. Without this "
+     "setting, every caller that reaches the service has all rights",
      0},
     {"open", OPTION_OPEN, NULL, 0,
      "Without --keys: also listen on addresses that other machines can reach. Every caller then "

@@ -27,7 +27,7 @@ int server_http_tls_open(const struct server_tls_options *options, struct api_tl
     };
     *ret_tls = NULL;
     if ((options->cert == NULL) != (options->key == NULL)) {
-        (void)server_options_error("--tls-cert and --tls-key go together: give both");
+        (void)server_options_error("TLS needs both --tls-cert and --tls-key: give both");
         return SERVER_EXIT_USAGE;
     }
     if (options->cert == NULL && (options->client_ca != NULL || options->priorities != NULL)) {

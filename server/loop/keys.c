@@ -9,9 +9,9 @@
 static int refuse_public(const char *address)
 {
     (void)server_options_error(
-        "--listen %s: every caller that reaches this address may make every call, because there "
-        "are no keys. Name a key file with --keys, or listen on "
-        "127.0.0.1, or use --open to allow every caller",
+        "--listen %s: every caller that reaches this address could make every call, because there "
+        "is no key file. Give a key file with --keys, or listen on 127.0.0.1, or use --open to "
+        "allow every caller",
         address);
     return SERVER_EXIT_USAGE;
 }
@@ -49,7 +49,7 @@ int server_keys_open(const struct server_http_options *options, struct api_keyri
         return SERVER_EXIT_DONE;
     }
     if (sodium_init() < 0) {
-        (void)server_options_error("the system gives no random numbers");
+        (void)server_options_error("the operating system returned no random numbers");
         return SERVER_EXIT_FAILED;
     }
     if (api_keys_load(options->keys, why, &keys) != 0) {
@@ -64,7 +64,7 @@ int server_keys_open(const struct server_http_options *options, struct api_keyri
     }
     if (count == 0)
         server_log(SERVER_LOG_WARNING,
-                   "the key file %s has no keys: no caller may make a call; add the line that pawl "
+                   "the key file %s has no keys, so every call is refused; add the line that pawl "
                    "key new prints",
                    options->keys);
     *ret_ring = ring;

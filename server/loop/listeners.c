@@ -66,11 +66,10 @@ bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_
 
 static int tell_usage(const char *address)
 {
-    (void)server_options_error("--listen takes an IP address, localhost or a name, with a port, "
-                               "such as 127.0.0.1:7380; or only :7380 for all addresses; "
-                               "https:// or http:// may stand before these; or unix:/path; not "
-                               "'%s'",
-                               address);
+    (void)server_options_error(
+        "--listen takes an IP address or a name with a port, such as 127.0.0.1:7380; or :7380 for "
+        "all addresses; both optionally after https:// or http://; or unix:/path; not '%s'",
+        address);
     return SERVER_EXIT_USAGE;
 }
 
@@ -81,8 +80,8 @@ static int tell_why(const char *address, int error)
     if (error == FENCE_EINVAL)
         return tell_usage(address);
     if (error == FENCE_EBUSY) {
-        server_log(SERVER_LOG_ERROR, "cannot listen on %s: there are %d addresses already", address,
-                   API_DOORS_MAX);
+        server_log(SERVER_LOG_ERROR, "cannot listen on %s: the limit of %d addresses is reached",
+                   address, API_DOORS_MAX);
         return SERVER_EXIT_FAILED;
     }
     server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s; choose another with --listen", address,

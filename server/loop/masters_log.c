@@ -182,8 +182,8 @@ static void log_term(const struct server_masters_log *log, const char *option, u
 {
     if (said != 0 && said != has)
         server_log_few(SERVER_LOG_WARNING, log_key(log, 0),
-                       "%s %u is ignored: the fleet was created with %u. Remove the option, or "
-                       "move the fleet to the new value: pawld move %s",
+                       "%s %u is ignored: the fleet was created with the value %u. Remove the "
+                       "option, or move the fleet to the new value: pawld move %s",
                        option, (unsigned)said, (unsigned)has, option);
 }
 

@@ -85,7 +85,9 @@ static int take_line_of_config(void *context, const char *section, const char *n
     const struct pawld_setting *setting = pawld_setting_find(name, reader->command);
     char label[PAWLD_LABEL_MAX];
     if (section[0] != '\0') {
-        tell_mistake(reader, name, "the file has no sections; remove the line in brackets before");
+        tell_mistake(
+            reader, name,
+            "a configuration file has no sections; remove the line in brackets before this line");
         return TAKEN;
     }
     if ((!setting || setting->only_option) && is_of_another_command(name))
@@ -137,7 +139,8 @@ error_t pawld_settings_of_file(const char *path, enum pawld_command command,
         return server_options_error("cannot read %s: %s", path, strerror(EIO));
     if (result > 0 && reader.mistakes == 0) {
         reader.line = result;
-        tell_mistake(&reader, "", "neither name = value nor a comment, which begins with #");
+        tell_mistake(&reader, "",
+                     "the line is neither name = value nor a comment; a comment begins with #");
     }
     if (reader.mistakes > PAWLD_MISTAKES_MAX)
         return server_options_error("%s: %d more mistakes", path,

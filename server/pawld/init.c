@@ -22,7 +22,7 @@ static void print_wait(void *context, const struct fence_bootstrap *run, uint64_
 {
     (void)context;
     (void)run;
-    printf("all masters are claimed and their locks removed; waiting %" PRIu64 ".%03" PRIu64
+    printf("all masters are claimed, and their locks are removed; waiting %" PRIu64 ".%03" PRIu64
            " s (the longest lease and its drift), because a holder may still use its lock. If this "
            "command is interrupted, pawld grants no lock until you run it again\n",
            wait_ms / 1000, wait_ms % 1000);

@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     server_options_streams();
     server_options_signals();
     if (sodium_init() < 0) {
-        (void)server_options_error("the system gives no random numbers");
+        (void)server_options_error("the operating system returned no random numbers");
         return SERVER_EXIT_FAILED;
     }
     key_lock_ids();

@@ -104,8 +104,8 @@ static int make_target(struct move *move)
     if (made.outcome.failure == FENCE_BOOTSTRAP_FORGOTTEN)
         (void)server_options_error(
             "move: the fleet in %s was moved before, and %u of these %u masters know that move. "
-            "Give the --master addresses of that move. If these are the addresses, and the masters "
-            "lost their data, run pawld init --token-floor on them",
+            "Give the --master addresses of that move. If you gave these addresses, and the "
+            "masters lost their data, run pawld init --token-floor with them",
             options->data, made.outcome.count, options->masters_count);
     else if (error)
         (void)server_options_error("move: %s", why[0] ? why : fence_strerror(error));

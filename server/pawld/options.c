@@ -96,7 +96,8 @@ static error_t check_move(const struct pawld_options *options)
                                     "of them, in the order of pawld init",
                                     options->from_count);
     if (options->data && options->token_floor >= 0)
-        return server_options_error("--token-floor is for --from: a file has its highest token");
+        return server_options_error(
+            "--token-floor needs --from: with --data, the file has its highest token");
     return 0;
 }
 
@@ -115,8 +116,8 @@ static error_t check(const struct pawld_options *options)
                                     "redis://HOST:PORT for each of 1, 3, 5, 7 or 9 masters, or "
                                     "--data FOLDER for a fleet in a file");
     if (options->masters_count % 2 == 0 && (!options->data || options->moves))
-        return server_options_error("a fleet has 1, 3, 5, 7 or 9 masters, not %u: with an even "
-                                    "number, one master more tolerates no further failure",
+        return server_options_error("a fleet has 1, 3, 5, 7 or 9 masters, not %u: an even number "
+                                    "tolerates no more failures than one master fewer",
                                     options->masters_count);
     return 0;
 }
@@ -154,7 +155,7 @@ static error_t note_option(struct command_line *line, const struct pawld_setting
                            char *text)
 {
     if (line->count == ARGUMENTS_MAX)
-        return server_options_error("there are more than %d options", ARGUMENTS_MAX);
+        return server_options_error("more than %d options are given", ARGUMENTS_MAX);
     line->said[line->count].setting = setting;
     line->said[line->count++].text = text;
     return 0;
@@ -186,7 +187,7 @@ static error_t apply_all(const struct command_line *line)
     if (!error)
         error = apply_options(line);
     if (!error && line->stray)
-        error = server_options_error("does not know '%s'; see pawld --help", line->stray);
+        error = server_options_error("unknown argument '%s'; see pawld --help", line->stray);
     if (!error && line->command == PAWLD_SERVE && options->masters_count == 0 && !options->data)
         options->data = default_data();
     if (options->deadline_ms == 0)
@@ -260,7 +261,7 @@ static const struct argp_option *options_of(enum pawld_command command)
             OPTION_CHECK,
             NULL,
             0,
-            "Check the settings, print the ones in use without passwords, and exit",
+            "Check the settings, print the settings in use (without passwords), and exit",
             0};
         list[count++] = (struct argp_option){
             "sample",
@@ -344,15 +345,16 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
 {
     static const char doc[] =
         "Marks the masters as one fleet, so that pawld recognizes a master that lost its data. All "
-        "must be reachable. With --new, none may be marked.\v"
-        "With --token-floor, each master is empty or still a member of the fleet. Find T at every "
-        "guard: SELECT max(max(highest_token, reader_token)) FROM pawl_guard. Where no guard has "
-        "seen a token, T is 0. The command removes all locks and waits for the longest "
-        "lease. Then tokens continue 2^32 above T and above every counter that survived. The "
-        "order holds if fewer than 2^32 granted tokens are unknown to the guards. "
-        "Guards need no change. First shut down every old machine of this fleet that is not "
-        "named here: it may still have its data, and grant locks beside the new fleet. If the "
-        "command is interrupted, nothing is granted, and it can be run again.";
+        "masters must be reachable. With --new, no master must be marked yet.\vWith --token-floor, "
+        "each master must be empty, or must still belong to the fleet. First shut down every old "
+        "machine of this fleet that is not in the --master list: it may still have its data, and "
+        "could grant locks beside the new fleet. T is the highest token that any guard has seen. "
+        "For a guard in SQLite: SELECT max(max(highest_token, reader_token)) FROM pawl_guard. If "
+        "no guard has seen a token, T is 0. The command removes all locks and waits for the "
+        "longest lease. Then tokens continue 2^32 above T, and above every counter that survived. "
+        "Tokens stay in order if fewer than 2^32 granted tokens never reached a guard. Guards need "
+        "no change. If the command is interrupted, pawld grants nothing until you run the command "
+        "again.";
     *ret_options = (struct pawld_options){.token_floor = -1};
     int status = read_command(argc, argv, doc, PAWLD_INIT, ret_options);
     return status == 0 && check_way(ret_options) != 0 ? SERVER_EXIT_USAGE : status;
@@ -361,15 +363,14 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
 int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_options)
 {
     static const char doc[] =
-        "Moves a fleet to other Redis masters. Each is empty or already a master of the fleet. "
-        "Tokens "
-        "continue above all tokens of the old fleet.\v"
-        "The fleet is a file (--data), or has Redis masters (--from). The command claims "
-        "the masters, closes the old fleet for ever, waits until its leases have ended, and "
-        "lets the masters vote. Nothing is granted during that time, and no lock is held at "
-        "the end. Until the file is closed, pawld can serve from it again. If the command is "
-        "interrupted, run it again with the same options. Once the old fleet is closed, "
-        "nothing is granted until the move is done.";
+        "Moves a fleet to other Redis masters. Each new master must be empty, or must already be a "
+        "master of the fleet. Tokens continue above all tokens of the old fleet.\vThe old fleet is "
+        "a file (--data) or has Redis masters (--from). The command claims the new masters, closes "
+        "the old fleet permanently, waits until the leases of the old fleet have ended, and lets "
+        "the new masters vote. Nothing is granted during that time, and no lock is held at the "
+        "end. If the command is interrupted, run it again with the same options. Before the old "
+        "fleet is closed, you can still return to it. After that, nothing is granted until the "
+        "move is complete.";
     *ret_options = (struct pawld_options){.token_floor = -1, .moves = true};
     return read_command(argc, argv, doc, PAWLD_MOVE, ret_options);
 }

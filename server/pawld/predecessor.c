@@ -127,7 +127,7 @@ static const char *words_of(int error)
     case FENCE_ENOENT:
         return "it has ended, or another pawld already replaces it";
     case FENCE_EINVAL:
-        return "its version of the hand-over differs: stop it, then start this pawld";
+        return "its version of the hand-over differs: stop the old pawld, then start this pawld";
     case FENCE_ECONFLICT:
         return "it uses TLS: start this pawld with --tls-cert and --tls-key";
     case FENCE_EBUSY:
@@ -174,7 +174,8 @@ bool pawld_predecessor_dismiss(const struct pawld_predecessor *predecessor)
 {
     if (send_text(predecessor->fd, PAWLD_HANDOVER_LEAVE) == 0)
         return true;
-    server_log(SERVER_LOG_WARNING, "the pawld to replace does not listen: %s", strerror(errno));
+    server_log(SERVER_LOG_WARNING, "the pawld to replace (--hand-over) does not listen: %s",
+               strerror(errno));
     return false;
 }
 
@@ -183,7 +184,7 @@ bool pawld_predecessor_wait(const struct pawld_predecessor *predecessor)
     struct pollfd ends = {.fd = predecessor->fd, .events = POLLIN};
     if (poll(&ends, 1, (int)predecessor->most_ms + PAWLD_PREDECESSOR_MS) > 0)
         return true;
-    server_log(SERVER_LOG_ERROR, "the pawld to replace has not ended within %u ms",
+    server_log(SERVER_LOG_ERROR, "the pawld to replace (--hand-over) has not ended within %u ms",
                predecessor->most_ms + PAWLD_PREDECESSOR_MS);
     return false;
 }

@@ -154,7 +154,7 @@ static bool on_serving_look(void *context, bool ready)
     if (server_clock_us() < service->ready_till_us)
         return false;
     server_log(SERVER_LOG_ERROR,
-               "not ready after %d ms: this pawld exits, and the pawld to replace continues",
+               "not ready after %d ms: this pawld exits, and the old pawld continues",
                PAWLD_READY_MS);
     pawld_predecessor_close(&service->predecessor);
     service->status = SERVER_EXIT_FAILED;
@@ -408,7 +408,7 @@ static int open_addresses(struct service *service)
     int status = pawld_addresses_open(service->options, false, addresses);
     if (status || !addresses->store)
         return status;
-    server_log(SERVER_LOG_INFO, "serving from %s, without other masters",
+    server_log(SERVER_LOG_INFO, "serving from %s, without Redis masters",
                storage_sqlite_store_file(addresses->store)->path);
     if (storage_sqlite_store_file(addresses->store)->is_new)
         return pawld_make_fleet(addresses, service->options);

@@ -142,7 +142,7 @@ static error_t add_item(const struct pawld_setting *setting, struct pawld_option
     if (error)
         return error;
     if (*count == setting->max)
-        return server_options_error("%s may be given at most %" PRId64 " times", label,
+        return server_options_error("%s can be given at most %" PRId64 " times", label,
                                     setting->max);
     texts[(*count)++] = text;
     return 0;

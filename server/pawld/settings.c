@@ -35,19 +35,18 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      COUNTED(http.listens.address, SERVER_LISTENS_MAX),
      .usual = "127.0.0.1:7380",
-     .help = "Address to serve HTTP on, up to 8 times: HOST:PORT with an IP address, "
-             "localhost or a name (all addresses that the name has at the start); :PORT "
-             "for all addresses of the machine; or unix:/PATH. Port 0 picks a free port. "
-             "With --tls-cert a port speaks TLS unless it begins with http://. By default "
-             "pawld also serves at unix:$RUNTIME_DIRECTORY/pawld.sock, if systemd sets "
-             "that variable"},
+     .help = "Address to listen on for HTTP: HOST:PORT, where HOST is an IP address or a name "
+             "(resolved once, at the start); :PORT for all addresses of the machine; or "
+             "unix:/PATH. Port 0 picks a free port. Can be given up to 8 times. With --tls-cert "
+             "every address uses TLS, except addresses written with http://. By default pawld "
+             "listens on unix:$RUNTIME_DIRECTORY/pawld.sock, too, if systemd sets that variable"},
     {.name = "metrics-listen",
      .argument = "ADDRESS",
      .kind = PAWLD_TEXTS,
      .commands = PAWLD_SERVE,
      COUNTED(http.listens.metrics, SERVER_LISTENS_MAX),
-     .help = "Address to serve only /metrics, /livez and /readyz on, up to 8 times. "
-             "--listen serves them too"},
+     .help = "Address to listen on for /metrics, /livez and /readyz only. Can be given up to 8 "
+             "times. The --listen addresses serve these paths, too"},
     {.name = "tls-cert",
      .argument = "FILE",
      .kind = PAWLD_TEXT,
@@ -87,9 +86,8 @@ const struct pawld_setting pawld_settings[] = {
      COUNTED(http.hosts, SERVER_HOSTS_MAX),
      .fits = api_site_is_name,
      .must = "a name such as locks.example.com, without scheme or port",
-     .help = "A name of this service in the Host header, without port; up to 16 times. "
-             "pawld always serves requests with an IP address or localhost as Host, and "
-             "refuses other names"},
+     .help = "A name, without port, that pawld accepts in the Host header. Can be given up to 16 "
+             "times. pawld always accepts IP addresses and localhost, and refuses other names"},
     {.name = "cors-origin",
      .argument = "ORIGIN",
      .kind = PAWLD_TEXTS,
@@ -105,9 +103,9 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(http.keys),
      .must = "a key file",
-     .help = "Key file: one line for each key that clients may use, as pawl key new prints "
-             "it. A restart resets the counts of rate= and held=. Without this setting "
-             "every caller that reaches the service has all rights"},
+     .help = "Key file with one line for each key of a client, as printed by pawl key new. A "
+             "restart resets the counts of rate= and held=. Without this setting, every caller "
+             "that reaches the service has all rights"},
     {.name = "open",
      .kind = PAWLD_FLAG,
      .commands = PAWLD_SERVE,
@@ -139,7 +137,7 @@ const struct pawld_setting pawld_settings[] = {
      .only_option = true,
      AT(data),
      .must = "a folder",
-     .help = "Folder of the fleet to move. No pawld may serve from it"},
+     .help = "Folder of the fleet to move. First stop every pawld that serves from this folder"},
     {.name = "from",
      .argument = "URL",
      .kind = PAWLD_URLS,
@@ -197,7 +195,7 @@ const struct pawld_setting pawld_settings[] = {
      .only_option = true,
      AT(token_floor),
      FROM_TO(0, FENCE_FLOOR_SEEN_MAX),
-     .help = "A majority of this fleet lost its data: tokens continue above T, the highest "
+     .help = "For a fleet of which a majority lost its data: tokens continue above T, the highest "
              "token that any guard has seen"},
     {.name = "token-floor",
      .argument = "T",
@@ -222,15 +220,15 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_INIT,
      AT(ttl_max_ms),
      FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
-     .help = "The longest lease of the fleet (default 300000). With --token-floor: the "
-             "longest lease that the fleet had, if no master has it"},
+     .help = "The longest lease of the fleet (default 300000). With --token-floor, give the old "
+             "value if no master still has it"},
     {.name = "max-ttl-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_MOVE,
      AT(ttl_max_ms),
      FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
-     .help = "The longest lease of the new fleet. With --data: at least the one of the "
+     .help = "The longest lease of the new fleet. With --data: at least the longest lease of the "
              "file (default: unchanged)"},
     {.name = "max-extensions",
      .argument = "N",
@@ -248,15 +246,15 @@ const struct pawld_setting pawld_settings[] = {
      AT(extensions_max),
      FROM_TO(1, FENCE_EXTENSIONS_CEILING),
      .help = "How often a lock can be extended, 1 to 1000000000 (default 1000000). With "
-             "--token-floor: unchanged, if a master has the value"},
+             "--token-floor, the old value is kept if a master still has it"},
     {.name = "readers",
      .argument = "K",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_INIT,
      AT(readers),
      FROM_TO(1, FENCE_READERS_MAX),
-     .help = "Maximum readers of a read-write lock at a time, 1 to 63 (default 32). With "
-             "--token-floor: unchanged, if a master has the value"},
+     .help = "Maximum number of readers that hold a read-write lock at the same time, 1 to 63 "
+             "(default 32). With --token-floor, the old value is kept if a master still has it"},
     {.name = "max-extensions",
      .argument = "N",
      .kind = PAWLD_NUMBER,
@@ -272,8 +270,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(counters_max),
      FROM_TO(1, FENCE_COUNTERS_CEILING),
      .usual = "100000",
-     .help = "Maximum number of named counters of the fleet, up to 10000000; pawld refuses "
-             "another new name with 409. Give every pawld the same value"},
+     .help = "Maximum number of named counters of the fleet, up to 10000000; pawld answers 409 to "
+             "a new name above this limit. Give every pawld the same value"},
 
     {.name = "ask",
      .argument = "MASTERS",
@@ -282,19 +280,19 @@ const struct pawld_setting pawld_settings[] = {
      AT(ask),
      .words = ask_words,
      .usual = "majority",
-     .help = "Masters that a call asks first: majority (the same majority for all names), "
-             "spread (a majority by the slot of the name) or all. With the first two, a "
-             "call asks other masters if one is slow or silent"},
+     .help = "Masters that a call asks first: majority (the same majority for all names), spread "
+             "(a majority that depends on the name) or all. With majority and spread, a call asks "
+             "other masters if one is slow or silent"},
     {.name = "master-deadline-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_SERVE,
      AT(deadline_ms),
      FROM_TO(FENCE_MASTER_DEADLINE_MIN_US / 1000, FENCE_MASTER_DEADLINE_MAX_US / 1000),
-     .help = "Time after which a master that owes an answer counts as silent, 5 to 5000. "
-             "Masters in distant regions need several round trips. A call waits for at "
-             "most a tenth of its TTL (default: 50; for a file 2000, because no other "
-             "master can be asked)"},
+     .help = "Time after which a master that has not answered counts as silent, 5 to 5000. For "
+             "masters in distant regions, set several times the round trip. A call waits for a "
+             "master for at most a tenth of its TTL (default: 50; with --data 2000, because there "
+             "is no other master to ask)"},
     {.name = "probe-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -302,14 +300,14 @@ const struct pawld_setting pawld_settings[] = {
      AT(probe_ms),
      FROM_TO(STORAGE_PROBE_MIN_MS, STORAGE_PROBE_MAX_MS),
      .usual = "500",
-     .help = "Time between two probes of a master, 10 to 10000. A master that is silent "
-             "for four probes and two seconds has no vote"},
+     .help = "Time between two probes of a master, 10 to 10000. A master has no vote after it was "
+             "silent for four probes and for two seconds"},
     {.name = "no-module",
      .kind = PAWLD_FLAG,
      .commands = PAWLD_SERVE,
      AT(refuses_module),
      .usual = "no",
-     .help = "Use Lua scripts only, also with masters that have the module pawl-master"},
+     .help = "Use only Lua scripts, even at masters that have the module pawl-master"},
     {.name = "workers",
      .argument = "K",
      .kind = PAWLD_NUMBER,
@@ -326,8 +324,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(waiters_max),
      FROM_TO(0, SERVER_CALLS),
      .usual = "12288",
-     .help = "Maximum number of calls that wait for locks; pawld refuses one more with "
-             "429. Each worker has an equal share, rounded up"},
+     .help = "Maximum number of calls that wait for locks; pawld answers 429 to further calls that "
+             "would wait. Each worker has an equal share, rounded up"},
     {.name = "max-connections",
      .argument = "N",
      .kind = PAWLD_NUMBER,
@@ -345,8 +343,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(http.idle_s),
      FROM_TO(1, API_HTTP_IDLE_MAX_S),
      .usual = "75",
-     .help = "Maximum time between two requests of a connection, 1 to 3600 seconds. A "
-             "connection whose request waits is not idle"},
+     .help = "Maximum time between two requests of a connection, 1 to 3600 seconds. A connection "
+             "with a request that waits for a lock is not idle"},
     {.name = "head-timeout-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -371,8 +369,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(log_form),
      .words = form_words,
      .usual = "plain",
-     .help = "Format of log lines on stderr: plain, or json (an object with time, level, "
-             "program, message and, if the line is about one, worker and master)"},
+     .help = "Format of log lines on stderr: plain, or json: an object with time, level, program "
+             "and message, and with worker or master if the line is about one"},
     {.name = "log-level",
      .argument = "LEVEL",
      .kind = PAWLD_WORD,
@@ -388,7 +386,7 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(trace_lock),
      .must = "the name of a lock",
-     .help = "With --log-level trace: log the decisions about this lock only"},
+     .help = "With --log-level trace: log only the decisions about this lock"},
 
     {.name = "audit-log",
      .argument = "FILE",
@@ -396,9 +394,9 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(audit_log),
      .must = "a file, or - for stderr",
-     .help = "Write one line of JSON for each grant, release, loss and refused key: "
-             "caller, lock and token. - is stderr. SIGHUP reopens the file (default: no "
-             "audit log)"},
+     .help =
+         "Write one line of JSON for each grant, release, loss and refused key, with the caller, "
+         "the lock and the token. - means stderr. SIGHUP reopens the file (default: no audit log)"},
 
     {.name = "hand-over",
      .argument = "PATH",
@@ -406,10 +404,10 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(hand_over),
      .must = "the path of a socket",
-     .help = "Replace the pawld that runs with the same PATH, if there is one: it passes "
-             "its listening sockets on, and no connection is refused. pawld creates a "
-             "socket at PATH for this user only. Start the new pawld while the old one "
-             "runs"},
+     .help =
+         "Replace the pawld that runs with the same PATH, if there is one: the old pawld passes "
+         "its listening sockets to the new one, and no connection is refused. pawld creates a "
+         "socket at PATH for this user only. Start the new pawld while the old one runs"},
     {.name = "drain",
      .argument = "TIME",
      .kind = PAWLD_DURATION,
@@ -427,8 +425,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(ends.lead_ms),
      FROM_TO(0, SERVER_ENDS_MAX_MS),
      .usual = "0ms",
-     .help = "Time before the drain in which pawld serves all calls while /readyz is 503, "
-             "so that a load balancer notices before calls are refused"},
+     .help = "Time before the drain, when pawld stops. During this time pawld still serves all "
+             "calls, but /readyz returns 503, so that a load balancer stops sending calls"},
 };
 
 const size_t pawld_settings_count = sizeof(pawld_settings) / sizeof(pawld_settings[0]);
@@ -486,12 +484,11 @@ static void print_comment(const char *text)
 
 void pawld_settings_sample(void)
 {
-    print_comment(
-        "The configuration of pawld: pawld --config FILE. A line is: name = value. PAWL_NAME "
-        "of the environment and --name of the command line override this file. If a setting may be "
-        "given several times, write one line for each value. A line has at most 198 bytes; what "
-        "follows \" ;\" is a comment. pawld --check --config FILE reports errors, and the settings "
-        "in use.");
+    print_comment("The configuration of pawld: pawld --config FILE. A line is: name = value. "
+                  "PAWL_NAME of the environment and --name of the command line override this file. "
+                  "If a setting can be given several times, write one line for each value. A line "
+                  "has at most 198 bytes; what follows \" ;\" is a comment. pawld --check --config "
+                  "FILE reports errors, and the settings in use.");
     for (size_t i = 0; i < pawld_settings_count; i++) {
         const struct pawld_setting *setting = &pawld_settings[i];
         if (!(setting->commands & PAWLD_SERVE) || setting->only_option)

@@ -161,7 +161,7 @@ static void changes_at_runtime_are_found_and_so_is_their_end(void **state)
     call_give_back(port, "audited", &held);
     assert_int_equal(masters_active(port), MASTERS);
     assert_logged("): fsync: ", 1);
-    assert_logged("): fsync has ended", 1);
+    assert_logged("): the problem fsync has ended", 1);
     assert_logged("votes", MASTERS); /* the looks disturbed no master */
 }
 

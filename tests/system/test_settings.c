@@ -113,7 +113,7 @@ static void each_mistake_of_a_file_is_told_with_its_line(void **state)
     assert_printed("pawld.conf:3: nonsense: no such setting");
     assert_printed("pawld.conf:4: workers takes a number from 1 to 64, not '65'");
     assert_printed("pawld.conf:6: max-counters is given twice");
-    assert_printed("pawld.conf:8: host: the file has no sections");
+    assert_printed("pawld.conf:8: host: a configuration file has no sections");
     assert_not_printed(" = "); /* the present settings */
 }
 
@@ -155,7 +155,7 @@ static void what_keeps_it_from_starting_is_told(void **state)
         {"--listen", "https://127.0.0.1:7380", "needs --tls-cert and --tls-key"},
         {"--metrics-listen", "nowhere", "takes an IP address"},
         {"--trace-lock", "orders/1", "give both"},
-        {"--tls-cert", "no-such-file", "--tls-cert and --tls-key go together"},
+        {"--tls-cert", "no-such-file", "TLS needs both --tls-cert and --tls-key"},
         {"--tls-priorities", "NORMAL", "give --tls-cert and --tls-key"},
     };
     workdir_write(conf, "data = x\n");

@@ -333,7 +333,7 @@ static void acquire_runs_no_command(void **state)
 /* The server's words are there where pawl has none of its own. */
 static void refusal_that_pawl_does_not_know_is_told_as_it_is(void **state)
 {
-    expect_refused("list 'a b'", "pawl: No resource begins with this prefix: ");
+    expect_refused("list 'a b'", "pawl: No resource can begin with this prefix: ");
 }
 
 /* Has "pawl" speak to @service, and not to the pawld of the case. */

@@ -59,7 +59,7 @@ static void member_that_is_unknown_is_refused(void **state)
 {
     expect_invalid(acquire("{\"ttl\": 100}"), "\"ttl\"");
     expect_invalid(acquire("{\"TTL_MS\": 100}"), "\"TTL_MS\"");
-    expect_invalid(acquire("{\"ttl_ms\": 1000, \"\": 1}"), "unknown member");
+    expect_invalid(acquire("{\"ttl_ms\": 1000, \"\": 1}"), "unknown field");
     expect_invalid(acquire("{\"ttl_ms\": 1000, \"resource\": \"free\"}"), "\"resource\"");
 }
 

@@ -31,8 +31,8 @@ static void without_keys_no_public_address_is_served(void **state)
     static const char *const addresses[] = {":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0"};
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
         expect_refusal((const char *const[]){"--listen", addresses[i], NULL},
-                       "every caller that reaches this address may make every call, because there "
-                       "are no keys");
+                       "every caller that reaches this address could make every call, because "
+                       "there is no key file");
 }
 
 static void serve_publicly(const char *const options[])

@@ -113,9 +113,9 @@ static void strings_keep_to_their_length_in_bytes(void **state)
 
 static void unknown_members_are_refused_by_name(void **state)
 {
-    assert_refused("{\"ttl\": 1000}", "unknown member \"ttl\"");
-    assert_refused("{\"TTL_MS\": 1000}", "unknown member");
-    assert_refused("{\"\": 1000}", "unknown member");
+    assert_refused("{\"ttl\": 1000}", "unknown field \"ttl\"");
+    assert_refused("{\"TTL_MS\": 1000}", "unknown field");
+    assert_refused("{\"\": 1000}", "unknown field");
 }
 
 static void a_long_member_name_is_cut(void **state)
@@ -125,13 +125,13 @@ static void a_long_member_name_is_cut(void **state)
     memset(name, 'n', LONG);
     name[LONG] = '\0';
     (void)snprintf(text, sizeof(text), "{\"%s\":1}", name);
-    assert_refused(text, "unknown member \"nnnn");
+    assert_refused(text, "unknown field \"nnnn");
 }
 
 static void duplicate_members_are_refused(void **state)
 {
     assert_refused("{\"ttl_ms\": 1000, \"ttl_ms\": 1000}",
-                   "a duplicate member, at byte 25: duplicate");
+                   "a duplicate field, at byte 25: duplicate");
 }
 
 static void required_members_are_missed(void **state)
@@ -143,7 +143,7 @@ static void required_members_are_missed(void **state)
                                            .max = 9,
                                            .integer = &balance};
     assert_int_equal(api_json_read("{}", 2, &needed, 1, error), FENCE_EINVAL);
-    assert_string_equal(error, "The body lacks the member balance.");
+    assert_string_equal(error, "The body lacks the field balance.");
     assert_int_equal(api_json_read("{\"balance\":4}", 13, &needed, 1, error), 0);
     assert_int_equal(balance, 4);
 }

@@ -92,7 +92,7 @@ static void counters_are_asked_for_by_the_same_query(void **state)
     assert_int_equal(seen.limit, 7);
     assert_int_equal(ask_counters("?limit=1001"), 400);
     assert_int_equal(ask_counters("?prefix=a//"), 400);
-    assert_said("No counter begins with this prefix");
+    assert_said("No counter can begin with this prefix");
     assert_int_equal(ask_counters("?offset=1"), 400);
     assert_int_equal(calls, 1);
 }
@@ -117,7 +117,7 @@ static void prefix_is_one_that_a_resource_can_have(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char query[64];
         (void)snprintf(query, sizeof(query), "?prefix=%s", bad[i]);
-        assert_refused(query, "No resource begins with this prefix");
+        assert_refused(query, "No resource can begin with this prefix");
     }
     static const char *const good[] = {"a/", "a/.", "a/..", ".", "..", "A:@~_-.9"};
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
