@@ -1,6 +1,6 @@
 (* Executions of Model.v: grants that happen, and for each rule an execution without that rule that breaks a promise. *)
 
-From Pawl Require Import Base Views Model Floor.
+From Pawl Require Import Base Views Model Floor Disks.
 
 (* All resources share one slot. At first each member is incarnation 0. *)
 Definition slot_of (r : resource) : slot := 0.
@@ -73,7 +73,7 @@ Ltac confirms a_ F_ m_ v_ := eapply next; [eapply Confirm with (a := a_) (F := F
 Ltac granted_by_confirming a_ Q_ := eapply next; [eapply Grant_confirmed with (a := a_) (Q := Q_);
   [find_in | is_majority | let m := fresh in let H := fresh in intros m H; cases H; eexists; find_in] |].
 Ltac falls m_ x_ := eapply next; [eapply Fall with (m := m_) (k := 0) (x := x_); cbn; auto |]; written_out.
-Ltac marks I_ := eapply next; [eapply Mark with (m := 0) (k := 0) (I := I_); [discriminate | intros; first [congruence | new_event]] |];
+Ltac marks I_ := eapply next; [eapply Mark with (m := 0) (k := 0) (I := I_); [discriminate | intros; first [congruence | unfold first_or_copy; new_event]] |];
   written_out.
 Ltac records j_ L_ := eapply next; [eapply Record_view with (j := j_) (k := 0) (L := L_); accepted |]; written_out.
 Ltac page j_ L_ v_ := eapply next; [eapply Read_page with (j := j_) (k := 0) (L := L_) (p := [(0, v_)]);
@@ -258,6 +258,33 @@ Proof.
          (split; [reflexivity | split; [reflexivity | split; [intros; congruence | split; reflexivity]]])
        | intros [| ?]; cbn; lia | intros; discriminate] |]; written_out.
     freezes B1 [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted B1 [0; 1]. ends.
+  - same_token A B1.
+Qed.
+
+(* The disk of member 0 goes back to what it was before A's lock, and its position is not compared. *)
+Theorem broken_where_positions_are_not_compared : exists s,
+  reachable_with_disks slot_of slots (majority 3) false s /\ ~ P1 (history s).
+Proof.
+  eexists. split.
+  - exists (fleet [0; 0; 0]). split; [apply fleet_is_initial |].
+    eapply leads_by_steps; [| eapply comes_back with (s1 := fleet [0; 0; 0]) (m := 0) (k := 0);
+      [apply stays | eapply leads_by_steps; [| apply stays] | discriminate]].
+    2: { starts A. starts B. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+         granted A [0; 1]. ends. }
+    cbn [machines history fleet]. written_out.
+    takes B 0 1. takes B 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B [0; 2]. ends.
+  - same_token A B.
+Qed.
+
+(* Member 0 lost its data, and imported nothing yet, when it is trusted alone. *)
+Theorem broken_where_a_master_is_trusted_half_way : exists s, runs 3 half_way_trusted s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - starts A. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
+    falls 0 blank. marks 1.
+    eapply next; [eapply Trust_half_way with (m := 0) (k := 0) (I := 1); reflexivity |]; written_out.
+    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B1 [0; 2]. ends.
   - same_token A B1.
 Qed.
 

@@ -88,7 +88,8 @@ Record tables := Tables {
   tries : list try_;
   polls : list poll;
   endings : list ending;
-  marks : list (nat * nat);
+  marks : list (nat * nat * nat);       (* member, machine, incarnation *)
+  admits : list (nat * nat);            (* member, incarnation *)
   records : list (nat * leader);
   reads : list (nat * leader * page);
   installs : list (nat * nat * nat * leader * page) }.
@@ -97,20 +98,28 @@ Definition machine_at (c : tables) (m k : nat) : cells := nth k (nth m (rows c) 
 
 Definition with_machine (c : tables) (m k : nat) (x : cells) : tables :=
   Tables (put_at (rows c) m (put_at (nth m (rows c) [first_machine]) k x no_machine) [first_machine])
-         (tries c) (polls c) (endings c) (marks c) (records c) (reads c) (installs c).
+         (tries c) (polls c) (endings c) (marks c) (admits c) (records c) (reads c) (installs c).
 
 Definition with_tries (c : tables) (l : list try_) : tables :=
-  Tables (rows c) l (polls c) (endings c) (marks c) (records c) (reads c) (installs c).
+  Tables (rows c) l (polls c) (endings c) (marks c) (admits c) (records c) (reads c) (installs c).
 Definition with_polls (c : tables) (l : list poll) : tables :=
-  Tables (rows c) (tries c) l (endings c) (marks c) (records c) (reads c) (installs c).
+  Tables (rows c) (tries c) l (endings c) (marks c) (admits c) (records c) (reads c) (installs c).
 Definition with_endings (c : tables) (l : list ending) : tables :=
-  Tables (rows c) (tries c) (polls c) l (marks c) (records c) (reads c) (installs c).
+  Tables (rows c) (tries c) (polls c) l (marks c) (admits c) (records c) (reads c) (installs c).
 
-Definition with_imports (c : tables) (m : list (nat * nat)) (r : list (nat * leader)) (p : list (nat * leader * page))
-    (i : list (nat * nat * nat * leader * page)) : tables :=
-  Tables (rows c) (tries c) (polls c) (endings c) m r p i.
+Definition with_mark (c : tables) (m k inc : nat) : tables :=
+  Tables (rows c) (tries c) (polls c) (endings c) ((m, k, inc) :: marks c) (admits c) (records c) (reads c) (installs c).
+Definition with_admission (c : tables) (m inc : nat) : tables :=
+  Tables (rows c) (tries c) (polls c) (endings c) (marks c) ((m, inc) :: admits c) (records c) (reads c) (installs c).
+Definition with_record (c : tables) (j : nat) (L : leader) : tables :=
+  Tables (rows c) (tries c) (polls c) (endings c) (marks c) (admits c) ((j, L) :: records c) (reads c) (installs c).
+Definition with_read (c : tables) (j : nat) (L : leader) (p : page) : tables :=
+  Tables (rows c) (tries c) (polls c) (endings c) (marks c) (admits c) (records c) ((j, L, p) :: reads c) (installs c).
+Definition with_install (c : tables) (m inc j : nat) (L : leader) (p : page) : tables :=
+  Tables (rows c) (tries c) (polls c) (endings c) (marks c) (admits c) (records c) (reads c)
+         ((m, inc, j, L, p) :: installs c).
 
-Definition first_tables : tables := Tables [] [] [] [] [] [] [] [].
+Definition first_tables : tables := Tables [] [] [] [] [] [] [] [] [].
 
 (* ---- What the code did --------------------------------------------------------------------------------- *)
 
@@ -277,6 +286,16 @@ Section Checker.
   Definition was_installed (c : tables) (m I j : nat) (L : leader) (sl : nat) : bool :=
     existsb (fun q => match q with (m', I', j', L', p) =>
       (m' =? m) && (I' =? I) && (j' =? j) && same_leader L' L && existsb (fun e => fst e =? sl) p end) (installs c).
+
+  (* A page was installed at the member as I, or it was admitted so. *)
+  Definition done_as (c : tables) (m I : nat) : bool :=
+    existsb (fun q => match q with (m', I', _, _, _) => (m' =? m) && (I' =? I) end) (installs c) ||
+    existsb (fun q => (fst q =? m) && (snd q =? I)) (admits c).
+
+  (* The mark is the first one with I, or a copy. *)
+  Definition may_mark (c : tables) (m k I : nat) : bool :=
+    forallb (fun q => match q with (m', k', I') => negb ((m' =? m) && (I' =? I)) || ((k' =? k) && negb (done_as c m I)) end)
+            (marks c).
 
   (* ---- all --------------------------------------------------------------------------------------------- *)
 
@@ -450,15 +469,13 @@ Section Checker.
           (allowed (with_machine c m k (Cells (c_state x) kept (c_knows x) (c_counter x) (c_locks x))))
     | Do_mark m k inc =>
         let x := machine_at c m k in
-        need (negb (inc =? 0) && negb (existsb (fun q => (fst q =? m) && (snd q =? inc)) (marks c))) incarnation_given_before
-          (allowed (with_imports (with_machine c m k (Cells (joining inc) kept (c_knows x) (c_counter x) []))
-             ((m, inc) :: marks c) (records c) (reads c) (installs c)))
+        need (negb (inc =? 0) && may_mark c m k inc) incarnation_given_before
+          (allowed (with_mark (with_machine c m k (Cells (joining inc) kept (c_knows x) (c_counter x) [])) m k inc))
     | Do_record j k L =>
         let x := machine_at c j k in
         if_accepted j x (l_view L)
-          (allowed (with_imports
-             (with_machine c j k (Cells (c_state x) (c_lineage x) (l_view L) (c_counter x) (c_locks x)))
-             (marks c) ((j, L) :: records c) (reads c) (installs c)))
+          (allowed (with_record
+             (with_machine c j k (Cells (c_state x) (c_lineage x) (l_view L) (c_counter x) (c_locks x))) j L))
     | Do_read j k L p =>
         let x := machine_at c j k in
         need (was_recorded c j L) not_recorded
@@ -466,7 +483,7 @@ Section Checker.
             (need (is_kept x) strayed
               (need (get (c_knows x) j =? get (l_view L) j) other_incarnation
                 (need (forallb (fun e => get (c_counter x) (fst e) =? snd e) p) not_the_counter
-                  (allowed (with_imports c (marks c) (records c) ((j, L, p) :: reads c) (installs c)))))))
+                  (allowed (with_read c j L p))))))
     | Do_install m k j L p =>
         let x := machine_at c m k in
         need (was_read c j L p) not_read
@@ -475,9 +492,9 @@ Section Checker.
            | Some inc =>
                need (is_kept x) strayed
                  (need (get (l_view L) m =? inc) not_of_this_rejoin
-                   (allowed (with_imports
+                   (allowed (with_install
                       (with_machine c m k (Cells (joining inc) kept (c_knows x) (merged_list p (c_counter x)) (c_locks x)))
-                      (marks c) (records c) (reads c) ((m, inc, j, L, p) :: installs c))))
+                      m inc j L p)))
            end)
     | Do_install_lock m k r l =>
         let x := machine_at c m k in
@@ -499,7 +516,8 @@ Section Checker.
                   (need (forallb (fun j => was_recorded c j L) R) not_recorded
                     (need (forallb (fun j => forallb (was_installed c m inc j L) all_slots) R) not_installed
                       (need ((get W m =? inc) && all_below (l_view L) W) view_lost
-                        (allowed (with_machine c m k (Cells active kept W (c_counter x) (c_locks x)))))))))
+                        (allowed (with_admission (with_machine c m k (Cells active kept W (c_counter x) (c_locks x)))
+                                                 m inc)))))))
         end
     | Do_has m k r l => need (same_lock (lock_at (machine_at c m k) r) l) not_what_the_machine_has (allowed c)
     end.

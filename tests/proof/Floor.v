@@ -182,6 +182,7 @@ Section Floor.
         destruct (f_read _ _ _ (proj1 F) m I j L p Hp) as [_ Hrd].
         pose proof (proj2 (proj2 A) j L p r n Hrd Hin). pose proof (JI j L p Hp _ _ Hin). lia.
       + intros l Hl Hf. destruct Hf. eapply JL. eassumption.
+    - (* Trust_half_way *) discriminate.
   Qed.
 
   Lemma above_at_first : forall s, initial_above floor s -> above s.

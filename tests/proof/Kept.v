@@ -415,7 +415,7 @@ Section Kept.
   (* ---- An event keeps the history fine if it fits ------------------------------------------------------ *)
 
   Record fits (e : event) (h : list event) : Prop := {
-    e_marked : forall m k I, e = Marked m k I -> I <> 0 /\ forall k', ~ In (Marked m k' I) h;
+    e_marked : forall m k I, e = Marked m k I -> I <> 0 /\ forall k', In (Marked m k' I) h -> k' = k;
     e_visit : forall m V, visit_of e = Some (m, V) ->
       (exists k, given h m k (V m)) /\
       (forall t W, visit h t m W -> W m = V m -> below W V) /\
@@ -487,8 +487,8 @@ Section Kept.
     - (* no_incarnation_twice *)
       intros m k k' I [H | H] [H' | H'].
       + rewrite H in H'. injection H' as ->. destruct (EM m k' I H). auto.
-      + destruct (EM m k I H) as [_ X]. destruct (X k' H').
-      + destruct (EM m k' I H') as [_ X]. destruct (X k H).
+      + destruct (EM m k I H) as [Y X]. split; [assumption | symmetry; auto].
+      + destruct (EM m k' I H') as [Y X]. auto.
       + now apply (f_once h F m).
     - (* all_were_given *)
       destruct (f_given h F) as (G1 & G2 & G3). split; [| split].

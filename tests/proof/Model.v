@@ -96,7 +96,8 @@ Inductive variant :=
 | join_ungranted          (* an extension names a token that was not granted *)
 | older_disk_trusted      (* a master is trusted alone after it lost writes *)
 | counts_may_differ       (* a round takes the greatest answer, where the masters differ *)
-| broken_by_fewer.        (* a break is over before a majority broke the grant *)
+| broken_by_fewer         (* a break is over before a majority broke the grant *)
+| half_way_trusted.       (* a master that stopped half-way through an import is trusted alone *)
 
 Fixpoint mem (r : resource) (l : list resource) : bool :=
   match l with
@@ -193,6 +194,12 @@ Section Protocol.
     | [] => c
     | (sl, n) :: p' => fun sl' => if sl' =? sl then max n (merged p' c sl') else merged p' c sl'
     end.
+
+  (* The mark of machine k of member m as I is the first one with I; or a copy of it, for the same machine, before a page
+     was installed or the member was admitted as I. *)
+  Definition first_or_copy (h : list event) (m : member) (k : nat) (I : incarnation) : Prop :=
+    forall k', In (Marked m k' I) h -> k' = k /\
+      (forall j L p, ~ In (Installed m I j L p) h) /\ (forall L c, In (Activated m L c) h -> L m <> I).
 
   Inductive step : state -> state -> Prop :=
 
@@ -346,10 +353,11 @@ Section Protocol.
   (* ---- rejoin by import -------------------------------------------------------------------------- *)
 
   (* A leader marks any machine at any time: one that is blank, joining, or active. Rule: the incarnation was never
-     given to this member. The master removes its locks. Its counters and its view may stay. *)
+     given to this member; or the mark is a copy of the one that gave it, and nothing was done under it since. The master
+     removes its locks. Its counters and its view may stay. *)
   | Mark : forall M h m k I,
       I <> 0 ->
-      (rules <> incarnation_reused -> forall k', ~ In (Marked m k' I) h) ->
+      (rules <> incarnation_reused -> first_or_copy h m k I) ->
       step (State M h)
            (State (put M m k (Machine (joining I) kept (knows (M m k)) (counter (M m k)) (fun _ => None)))
                   (Marked m k I :: h))
@@ -400,7 +408,16 @@ Section Protocol.
       W m = I -> below L W ->
       step (State M h)
            (State (put M m k (Machine active kept W (counter (M m k)) (locks (M m k))))
-                  (Activated m L (counter (M m k)) :: h)).
+                  (Activated m L (counter (M m k)) :: h))
+
+  (* A machine that stopped half-way through an import is trusted alone. Rule: none is. (The code trusts one that lost
+     nothing. That is left out.) *)
+  | Trust_half_way : forall M h m k I,
+      rules = half_way_trusted ->
+      state_of (M m k) = joining I ->
+      lineage_of (M m k) = kept ->
+      step (State M h)
+           (State (put M m k (Machine active kept (set (knows (M m k)) m I) (counter (M m k)) (locks (M m k)))) h).
 
   Inductive steps : state -> state -> Prop :=
   | done : forall s, steps s s

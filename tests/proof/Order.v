@@ -398,25 +398,31 @@ Section Order.
   Qed.
 
   Lemma kept_by_mark : forall M h m k I,
-    fine (State M h) -> I <> 0 -> (forall k', ~ In (Marked m k' I) h) ->
+    fine (State M h) -> I <> 0 -> first_or_copy h m k I ->
     fine (State (put M m k (Machine (joining I) kept (knows (M m k)) (counter (M m k)) (fun _ => None)))
                 (Marked m k I :: h)).
   Proof.
     intros M h m k I F H0 Hn. pose proof (proj1 F) as FH. simpl in FH.
-    assert (forall k', ~ given h m k' I) as New.
+    assert (forall k', given h m k' I -> k' = k /\ (forall j L p, ~ In (Installed m I j L p) h) /\
+              (forall L c, In (Activated m L c) h -> L m <> I)) as New.
     { intros k' [[E _] | H]; [contradiction | exact (Hn k' H)]. }
     destruct (f_given _ _ _ FH) as (G1 & G2 & G3).
+    assert (forall t L c, admission h t m L c -> L m <> I) as NoAdmission.
+    { intros t L c H E. destruct (G2 t m L c H) as (k' & G). rewrite E in G. destruct (New k' G) as (_ & _ & X).
+      apply happened_in in H. exact (X L c H E). }
     apply fine_by_move; [assumption | | |].
     - apply fine_by_event; [assumption |]. split; try (intros; discriminate); try (simpl; contradiction);
         try (intros ? ? ? ? X; now inversion X).
-      intros m' k' I' E. injection E as <- <- <-. now split.
+      intros m' k' I' E. injection E as <- <- <-. split; [assumption |]. intros k' H. apply (Hn k' H).
     - intros m' I' H. destruct (concerns_nobody (Marked m k I)) with (m := m') (I := I'); auto; discriminate.
     - intros _. simpl. split; [right; now left |]. split; simpl; try discriminate.
       + intros t V H E. apply visit_now in H. destruct H as [H | [H _]]; [| discriminate].
-        destruct (G1 t m V H) as (k' & G). rewrite E in G. exact (New k' G).
+        destruct (f_before _ _ _ FH t m V H) as [X | (t' & L & c & _ & HL & EL & _)]; [congruence |].
+        apply (NoAdmission t' L c HL). congruence.
       + intros t L c H E. apply admission_now in H. destruct H as [H | [H _]]; [| discriminate].
-        destruct (G2 t m L c H) as (k' & G). rewrite E in G. exact (New k' G).
-      + intros j L p [H | H]; [discriminate |]. destruct (G3 m I j L p H) as (k' & G). destruct (New k' G).
+        exact (NoAdmission t L c H E).
+      + intros j L p [H | H]; [discriminate |]. destruct (G3 m I j L p H) as (k' & G).
+        destruct (New k' G) as (_ & X & _). destruct (X j L p H).
   Qed.
 
   Lemma kept_by_reading : forall M h j k L p,
@@ -606,6 +612,7 @@ Proof. reflexivity. Qed.
       + rewrite set_other in Hl by assumption. eauto.
     - (* Admit *)
       apply (kept_by_admission M h m k I L R W); try assumption; [apply H1 | apply H2]; discriminate.
+    - (* Trust_half_way *) discriminate.
   Qed.
 
   Lemma fine_at_first : forall floor s, initial_above floor s -> fine s.

@@ -125,7 +125,9 @@ Record shown (c : tables) (s : state) : Prop := {
     exists e, In e (polls c) /\ p_name e = round_name r /\ p_agreed e <> None;
   sh_endings : forall e, In e (endings c) -> ending_holds (history s) e;
   sh_breaking : forall b, In (Breaking b) (history s) -> exists e, In e (endings c) /\ b_name e = break_name b;
-  sh_marks : forall m k I, In (Marked m k I) (history s) -> In (m, I) (marks c);
+  sh_marks : forall m k I, In (Marked m k I) (history s) -> In (m, k, I) (marks c);
+  sh_admits : forall m L n, In (Activated m L n) (history s) -> In (m, L m) (admits c);
+  sh_installed : forall m I j V p, In (Installed m I j V p) (history s) -> exists L, In (m, I, j, L, p) (installs c);
   sh_records : forall j L, In (j, L) (records c) -> In (Recorded j (view_of L)) (history s);
   sh_reads : forall j L p, In (j, L, p) (reads c) -> In (Read j (view_of L) p) (history s);
   sh_installs : forall m I j L p, In (m, I, j, L, p) (installs c) -> In (Installed m I j (view_of L) p) (history s) }.
@@ -314,14 +316,15 @@ Section Sound.
   Lemma shown_machine : forall c M h m k x y, shown c (State M h) -> shows x y ->
     shown (with_machine c m k x) (State (put M m k y) h).
   Proof.
-    intros c M h m k x y [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13] Hx. constructor; try assumption.
+    intros c M h m k x y [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hx. constructor; try assumption.
     exact (shows_after_put c M m k x y S1 Hx).
   Qed.
 
   (* Events that may happen more than once. *)
   Definition silent (e : event) : Prop :=
     match e with
-    | Started _ | Frozen _ _ _ | Counting _ | Agreed _ _ | Breaking _ | Marked _ _ _ => False
+    | Started _ | Frozen _ _ _ | Counting _ | Agreed _ _ | Breaking _ | Marked _ _ _ | Activated _ _ _
+    | Installed _ _ _ _ _ => False
     | _ => True
     end.
 
@@ -331,7 +334,7 @@ Section Sound.
 
   Lemma shown_silent : forall c M h e, shown c (State M h) -> silent e -> shown c (State M (e :: h)).
   Proof.
-    intros c M h e [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13] Se. cbn [machines history] in *.
+    intros c M h e [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Se. cbn [machines history] in *.
     constructor; cbn [machines history]; try assumption; intros;
       try older; auto using try_still_holds, poll_still_holds, ending_still_holds; try (right; now auto).
   Qed.
@@ -348,7 +351,7 @@ Section Sound.
   Lemma shown_try : forall c s e e', shown c s -> find_try c (t_name e') = Some e -> try_holds (history s) e' ->
     (t_frozen e <> None -> t_frozen e' <> None) -> shown (with_try c e') s.
   Proof.
-    intros c s e e' [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13] Hf Ht Hz.
+    intros c s e e' [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht Hz.
     destruct (found_try _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
     constructor; try assumption; cbn.
     - intros x Hx. apply replace_in in Hx. destruct Hx as [-> | Hx]; auto.
@@ -362,9 +365,9 @@ Section Sound.
     try_holds (Frozen (attempt_of e') F t :: h) e' -> t_frozen e' <> None ->
     shown (with_try c e') (State M (Frozen (attempt_of e') F t :: h)).
   Proof.
-    intros c M h e e' F t [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13] Hf Ht Hz. cbn [machines history] in *.
+    intros c M h e e' F t [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht Hz. cbn [machines history] in *.
     destruct (found_try _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
-    constructor; cbn [machines history tries polls endings marks records reads installs with_try with_tries]; intros;
+    constructor; cbn [machines history tries polls endings marks admits records reads installs with_try with_tries]; intros;
       try older; auto using poll_still_holds, ending_still_holds; try (right; now auto).
     - apply S1.
     - apply replace_in in H. destruct H as [-> | H]; auto using try_still_holds.
@@ -379,7 +382,7 @@ Section Sound.
   Lemma shown_poll : forall c s e e', shown c s -> find_poll c (p_name e') = Some e -> poll_holds (history s) e' ->
     (p_agreed e <> None -> p_agreed e' <> None) -> shown (with_poll c e') s.
   Proof.
-    intros c s e e' [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13] Hf Ht Hz.
+    intros c s e e' [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht Hz.
     destruct (found_poll _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
     constructor; try assumption; cbn.
     - intros x Hx. apply replace_in in Hx. destruct Hx as [-> | Hx]; auto.
@@ -393,9 +396,9 @@ Section Sound.
     poll_holds (Agreed (round_of e') n :: h) e' -> p_agreed e' <> None ->
     shown (with_poll c e') (State M (Agreed (round_of e') n :: h)).
   Proof.
-    intros c M h e e' n [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13] Hf Ht Hz. cbn [machines history] in *.
+    intros c M h e e' n [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht Hz. cbn [machines history] in *.
     destruct (found_poll _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
-    constructor; cbn [machines history tries polls endings marks records reads installs with_poll with_polls]; intros;
+    constructor; cbn [machines history tries polls endings marks admits records reads installs with_poll with_polls]; intros;
       try older; auto using try_still_holds, ending_still_holds; try (right; now auto).
     - apply S1.
     - apply replace_in in H. destruct H as [-> | H]; auto using poll_still_holds.
@@ -410,7 +413,7 @@ Section Sound.
   Lemma shown_ending : forall c s e e', shown c s -> find_ending c (b_name e') = Some e -> ending_holds (history s) e' ->
     shown (with_ending c e') s.
   Proof.
-    intros c s e e' [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13] Hf Ht.
+    intros c s e e' [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht.
     destruct (found_ending _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
     constructor; try assumption; cbn.
     - intros x Hx. apply replace_in in Hx. destruct Hx as [-> | Hx]; auto.
@@ -418,14 +421,54 @@ Section Sound.
       exists e'. split; [assumption | congruence].
   Qed.
 
-  Lemma shown_imports : forall c s m r p i, shown c s ->
-    (forall q k I, In (Marked q k I) (history s) -> In (q, I) m) ->
-    (forall j L, In (j, L) r -> In (Recorded j (view_of L)) (history s)) ->
-    (forall j L q, In (j, L, q) p -> In (Read j (view_of L) q) (history s)) ->
-    (forall q I j L g, In (q, I, j, L, g) i -> In (Installed q I j (view_of L) g) (history s)) ->
-    shown (with_imports c m r p i) s.
+  (* What imports add: an event, and its place in the lists. *)
+  Ltac adds := let H := fresh in intros c M h; intros;
+    match goal with S : shown _ _ |- _ => destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] end;
+    cbn [machines history] in *;
+    constructor;
+    cbn [machines history tries polls endings marks admits records reads installs with_mark with_admission with_record
+         with_read with_install];
+    [assumption | ..]; intros;
+    repeat match goal with X : In _ (_ :: _) |- _ => destruct X as [X | X] end; try discriminate;
+    try (match goal with X : _ = _ |- _ => injection X as; subst end);
+    try (left; reflexivity); try (right; now eauto); auto using try_still_holds, poll_still_holds, ending_still_holds; eauto.
+
+  Lemma shown_marked : forall c M h m k I, shown c (State M h) ->
+    shown (with_mark c m k I) (State M (Marked m k I :: h)).
+  Proof. adds. Qed.
+
+  Lemma shown_admitted : forall c M h m I L n, shown c (State M h) -> L m = I ->
+    shown (with_admission c m I) (State M (Activated m L n :: h)).
+  Proof. adds. Qed.
+
+  Lemma shown_recorded : forall c M h j L, shown c (State M h) ->
+    shown (with_record c j L) (State M (Recorded j (view_of L) :: h)).
+  Proof. adds. Qed.
+
+  Lemma shown_read : forall c M h j L p, shown c (State M h) ->
+    shown (with_read c j L p) (State M (Read j (view_of L) p :: h)).
+  Proof. adds. Qed.
+
+  Lemma shown_installed : forall c M h m I j L p, shown c (State M h) ->
+    shown (with_install c m I j L p) (State M (Installed m I j (view_of L) p :: h)).
   Proof.
-    intros c s m r p i [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13] H1 H2 H3 H4. constructor; try assumption.
+    adds. all: try (eexists; left; reflexivity).
+    destruct (S12 _ _ _ _ _ H) as (L' & X). exists L'. now right.
+  Qed.
+
+  Lemma may_mark_is : forall c s m k I, shown c s -> may_mark c m k I = true -> first_or_copy (history s) m k I.
+  Proof.
+    intros c s m k I S H k' Hin. apply (sh_marks c s S) in Hin. unfold may_mark in H. rewrite forallb_forall in H.
+    specialize (H _ Hin). cbn in H. rewrite !Nat.eqb_refl in H. cbn [andb negb orb] in H.
+    apply andb_prop in H. destruct H as [H1 H2]. apply Nat.eqb_eq in H1. apply negb_true_iff in H2.
+    unfold done_as in H2. apply orb_false_iff in H2. destruct H2 as [H2 H3]. split; [assumption | split].
+    - intros j L p Hi. destruct (sh_installed c s S _ _ _ _ _ Hi) as (L' & HL).
+      assert (existsb (fun q => match q with (m', I', _, _, _) => (m' =? m) && (I' =? I) end) (installs c) = true) as X;
+        [| congruence].
+      apply existsb_exists. exists (m, I, j, L', p). now rewrite !Nat.eqb_refl.
+    - intros L n Ha E. apply (sh_admits c s S) in Ha. rewrite E in Ha.
+      assert (existsb (fun q => (fst q =? m) && (snd q =? I)) (admits c) = true) as X; [| congruence].
+      apply existsb_exists. exists (m, I). cbn. now rewrite !Nat.eqb_refl.
   Qed.
 
   (* ---- Each action ------------------------------------------------------------------------------------------- *)
@@ -477,8 +520,8 @@ Section Sound.
       exists (State M (Started (attempt_of e) :: h)). split.
       + apply one_step, Start. intro Hin. destruct (sh_started c _ S _ Hin) as (x & Hx & Ex).
         rewrite forallb_forall in H1. specialize (H1 x Hx). cbn in Ex. rewrite Ex, Nat.eqb_refl in H1. discriminate.
-      + destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13]. cbn [machines history] in *.
-        constructor; cbn [machines history tries polls endings marks records reads installs with_tries]; intros;
+      + destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15]. cbn [machines history] in *.
+        constructor; cbn [machines history tries polls endings marks admits records reads installs with_tries]; intros;
           try older; auto using poll_still_holds, ending_still_holds; try (right; now auto).
         * apply S1.
         * destruct H as [<- | H]; [| auto using try_still_holds].
@@ -584,8 +627,8 @@ Section Sound.
       exists (State M (Counting (round_of e) :: h)). split.
       + apply one_step, Start_counting. intro Hin. destruct (sh_counting c _ S _ Hin) as (x & Hx & Ex).
         rewrite forallb_forall in H1. specialize (H1 x Hx). cbn in Ex. rewrite Ex, Nat.eqb_refl in H1. discriminate.
-      + destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13]. cbn [machines history] in *.
-        constructor; cbn [machines history tries polls endings marks records reads installs with_polls]; intros;
+      + destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15]. cbn [machines history] in *.
+        constructor; cbn [machines history tries polls endings marks admits records reads installs with_polls]; intros;
           try older; auto using try_still_holds, ending_still_holds; try (right; now auto).
         * apply S1.
         * destruct H as [<- | H]; [| auto using poll_still_holds].
@@ -635,8 +678,8 @@ Section Sound.
       exists (State M (Breaking (break_of e) :: h)). split.
       + apply one_step, Start_breaking. intro Hin. destruct (sh_breaking c _ S _ Hin) as (x & Hx & Ex).
         rewrite forallb_forall in H1. specialize (H1 x Hx). cbn in Ex. rewrite Ex, Nat.eqb_refl in H1. discriminate.
-      + destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13]. cbn [machines history] in *.
-        constructor; cbn [machines history tries polls endings marks records reads installs with_endings]; intros;
+      + destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15]. cbn [machines history] in *.
+        constructor; cbn [machines history tries polls endings marks admits records reads installs with_endings]; intros;
           try older; auto using try_still_holds, poll_still_holds; try (right; now auto).
         * apply S1.
         * destruct H as [<- | H]; [| auto using ending_still_holds].
@@ -723,31 +766,15 @@ Section Sound.
     - (* mark *)
       apply needed in H. destruct H as [H1 H]. injection H as <-. pose proof (SM m k) as (M1 & M2 & M3 & M4 & M5).
       apply andb_prop in H1. destruct H1 as [H1 H2].
-      assert (forall k', ~ In (Marked m k' inc) h) as New.
-      { intros k' Hin. apply (sh_marks c _ S) in Hin. apply negb_true_iff in H2.
-        assert (existsb (fun q => (fst q =? m) && (snd q =? inc)) (marks c) = true) as X; [| congruence].
-        apply existsb_exists. exists (m, inc). cbn. rewrite !Nat.eqb_refl. auto. }
       exists (State (put M m k (Machine (joining inc) kept (knows (M m k)) (counter (M m k)) (fun _ => None)))
                     (Marked m k inc :: h)). split.
-      + apply one_step, Mark; auto. intros ->. discriminate.
-      + assert (shown (with_machine c m k (Cells (joining inc) kept (c_knows (machine_at c m k)) (c_counter (machine_at c m k)) []))
-                      (State (put M m k (Machine (joining inc) kept (knows (M m k)) (counter (M m k)) (fun _ => None))) h)) as S'.
-        { apply shown_machine; [assumption |]. repeat split; cbn; auto. intros [| r]; reflexivity. }
-        destruct S' as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13]. cbn [machines history] in *.
-        constructor; cbn [machines history tries polls endings marks records reads installs with_imports]; intros;
-          try older; auto using try_still_holds, poll_still_holds, ending_still_holds; try (right; now auto).
-        * exact (S1 m0 k0).
-        * destruct H as [H | H]; [injection H as <- _ <-; now left | right; now apply S10 in H].
+      + apply one_step, Mark; [intros -> ; discriminate | intros _; now apply (may_mark_is c (State M h))].
+      + apply shown_marked, shown_machine; [assumption |]. repeat split; cbn; auto. intros [| r]; reflexivity.
     - (* record *)
       apply (accepted j _ (M j k)) in H; [| apply SM]. destruct H as [Ha H]. injection H as <-.
       pose proof (SM j k) as (M1 & M2 & M3 & M4 & M5).
       eexists. split; [apply one_step, Record_view; exact Ha |].
-      apply shown_imports.
-      + apply shown_silent; [| exact I]. apply shown_machine; [assumption |]. repeat split; cbn; auto.
-      + cbn. intros q k' I' [E | Hq]; [discriminate | now apply (sh_marks c _ S) in Hq].
-      + cbn. intros j' L' [E | Hq]; [injection E as <- <-; now left | right; now apply (sh_records c _ S)].
-      + cbn. intros j' L' q Hq. right. now apply (sh_reads c _ S).
-      + cbn. intros q I' j' L' g Hq. right. now apply (sh_installs c _ S).
+      apply shown_recorded, shown_machine; [assumption |]. repeat split; cbn; auto.
     - (* read *)
       apply needed in H. destruct H as [H1 H]. apply needed in H. destruct H as [H2 H]. apply needed in H. destruct H as [H3 H].
       apply needed in H. destruct H as [H4 H]. apply needed in H. destruct H as [H5 H]. injection H as <-.
@@ -759,12 +786,7 @@ Section Sound.
         * rewrite M2. unfold is_kept in H3. now destruct (c_lineage (machine_at c j k)).
         * rewrite M3. now apply Nat.eqb_eq.
         * intros sl n Hp. rewrite M4. apply Nat.eqb_eq. rewrite forallb_forall in H5. now apply (H5 (sl, n)).
-      + apply shown_imports.
-        * apply shown_silent; [assumption | exact I].
-        * cbn. intros q k' I' [E | Hq]; [discriminate | now apply (sh_marks c _ S) in Hq].
-        * cbn. intros j' L' Hq. right. now apply (sh_records c _ S).
-        * cbn. intros j' L' q [E | Hq]; [injection E as <- <- <-; now left | right; now apply (sh_reads c _ S)].
-        * cbn. intros q I' j' L' g Hq. right. now apply (sh_installs c _ S).
+      + now apply shown_read.
     - (* install *)
       apply needed in H. destruct H as [H1 H]. pose proof (SM m k) as (M1 & M2 & M3 & M4 & M5).
       unfold joins_as in H. destruct (c_state (machine_at c m k)) as [| inc |] eqn:Es; try discriminate.
@@ -775,13 +797,7 @@ Section Sound.
         * apply (was_read_is c _ _ _ _ S H1).
         * rewrite M2. unfold is_kept in H2. now destruct (c_lineage (machine_at c m k)).
         * intros _. now apply Nat.eqb_eq.
-      + apply shown_imports.
-        * apply shown_silent; [| exact I]. apply shown_machine; [assumption |]. repeat split; cbn; auto;
-          intro sl; symmetry; now apply merged_list_is.
-        * cbn. intros q k' I' [E | Hq]; [discriminate | now apply (sh_marks c _ S) in Hq].
-        * cbn. intros j' L' Hq. right. now apply (sh_records c _ S).
-        * cbn. intros j' L' q Hq. right. now apply (sh_reads c _ S).
-        * cbn. intros q I' j' L' g [E | Hq]; [injection E as <- <- <- <- <-; now left | right; now apply (sh_installs c _ S)].
+      + apply shown_installed, shown_machine; [assumption |]. repeat split; cbn; auto; intro sl; symmetry; now apply merged_list_is.
     - (* install a lock *)
       pose proof (SM m k) as (M1 & M2 & M3 & M4 & M5).
       unfold joins_as in H. destruct (c_state (machine_at c m k)) as [| inc |] eqn:Es; try discriminate.
@@ -809,7 +825,7 @@ Section Sound.
           now apply (was_installed_is c (State M h)), H5.
         * now apply Nat.eqb_eq.
         * intro i. now apply all_below_le.
-      + apply shown_silent; [| exact I]. apply shown_machine; [assumption |]. repeat split; cbn; auto.
+      + apply shown_admitted; [| now apply Nat.eqb_eq]. apply shown_machine; [assumption |]. repeat split; cbn; auto.
     - (* the machine has *)
       apply needed in H. destruct H as [H1 H]. injection H as <-. exists (State M h). split; [apply done | assumption].
   Qed.

@@ -21,8 +21,7 @@ struct sim_world;
 #define SIM_LEFT_OUT(X)                                                                            \
     X(operator, "an operator makes the fleet, or sets a floor")                                    \
     X(named_alone, "what counts was asked under several views: one master alone was named more")   \
-    X(marked_twice,                                                                                \
-      "a copy of a mark is executed after its machine lost the first, and has pages")              \
+    X(marked_twice, "a copy of a mark is executed on another machine, and has pages")              \
     X(half_way, "a master is trusted half-way through an import")                                  \
     X(disk, "a disk is trusted that lacks writes for which no server counted")                     \
     X(full, "the history is too long for the tables of this program")
@@ -144,6 +143,7 @@ struct sim_actions {
     unsigned marks_count;
     struct sim_shown_mark {
         unsigned member;
+        unsigned index; /* of the machine */
         int64_t incarnation;
     } marks[SIM_ACTIONS_READS_MAX];
     unsigned installs_count;

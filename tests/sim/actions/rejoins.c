@@ -278,19 +278,26 @@ static void note_admitted(struct sim_world *world, unsigned machine, struct sim_
     shown->state = SIM_SHOWN_ACTIVE;
 }
 
-/* A copy of a mark may be executed when the machine has lost what the first one made. No page that
- * was read for the first one counts for the second: steps are numbered. So the model is told of
- * another incarnation. 0: it is the first mark. */
-static int64_t marked_again(struct sim_world *world, unsigned member, int64_t incarnation)
+/* A copy of a mark may be executed when the machine has lost what the first one made. If a page was
+ * installed before, no page that was read for the first mark counts for the second: steps are
+ * numbered. So the model is told of another incarnation. 0: it is the first mark, or a copy before
+ * the first page. */
+static int64_t marked_again(struct sim_world *world, const struct sim_shown *shown,
+                            int64_t incarnation)
 {
     struct sim_actions *actions = world->actions;
-    for (unsigned k = 0; k < actions->marks_count; k++)
-        if (actions->marks[k].member == member && actions->marks[k].incarnation == incarnation)
-            return FENCE_TOKEN_MAX + 1 + (int64_t)actions->lines;
+    for (unsigned k = 0; k < actions->marks_count; k++) {
+        const struct sim_shown_mark *mark = &actions->marks[k];
+        if (mark->member != shown->member || mark->incarnation != incarnation)
+            continue;
+        const bool copy = mark->index == shown->index && !has_pages(actions, shown, incarnation);
+        return copy ? 0 : FENCE_TOKEN_MAX + 1 + (int64_t)actions->lines;
+    }
     if (actions->marks_count == SIM_ACTIONS_READS_MAX)
         sim_actions_leave_out(world, SIM_LEFT_OUT_full);
     else
-        actions->marks[actions->marks_count++] = (struct sim_shown_mark){member, incarnation};
+        actions->marks[actions->marks_count++] =
+            (struct sim_shown_mark){shown->member, shown->index, incarnation};
     return 0;
 }
 
@@ -299,7 +306,7 @@ static void note_marked(struct sim_world *world, struct sim_shown *shown,
 {
     struct sim_actions *actions = world->actions;
     const int64_t incarnation = request->rejoin.incarnation;
-    shown->again = marked_again(world, shown->member, incarnation);
+    shown->again = marked_again(world, shown, incarnation);
     if (actions->over)
         return;
     sim_line_begin(actions, "mark");
