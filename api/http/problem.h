@@ -43,8 +43,9 @@
       "The key of this lock on the masters has no expiry. Set an expiry (PEXPIRE), or delete the " \
       "key.")                                                                                      \
     X(API_PROBLEM_WRITERS_SEAT, FENCE_EWRITERS, 409, "writers-seat", "A writer holds this seat",   \
-      "A writer holds all seats of this name, and releases them together: send DELETE to "         \
-      "/v1/rwlocks/{name} without a seat.")                                                        \
+      "A writer holds all seats of this name, and loses them together. Send DELETE to "            \
+      "/v1/rwlocks/{name} without a seat: with Lock-Id to release the writer, with ?force=true "   \
+      "and If-Match to break it.")                                                                 \
     X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up", "The counter is used up", \
       "The counter of this name has reached 2^53 - 1. Use another name.")                          \
     X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \

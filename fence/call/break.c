@@ -13,9 +13,16 @@
 
 static int break_error(const struct fence_breaking *breaking, enum fence_break_verdict verdict)
 {
-    if (verdict == FENCE_BREAK_MISMATCH)
+    switch (verdict) {
+    case FENCE_BREAK_MISMATCH:
         return FENCE_EMISMATCH;
-    return verdict == FENCE_BREAK_UNKNOWN ? fence_breaking_error(breaking) : 0;
+    case FENCE_BREAK_WRITERS:
+        return FENCE_EWRITERS;
+    case FENCE_BREAK_UNKNOWN:
+        return fence_breaking_error(breaking);
+    default:
+        return 0;
+    }
 }
 
 /* No answer contains the lock id. */

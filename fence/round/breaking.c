@@ -3,6 +3,7 @@
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/lock_id.h"
+#include "fence/protocol/owner.h"
 
 #include <assert.h>
 #include <string.h>
@@ -13,6 +14,7 @@ void fence_breaking_begin(struct fence_breaking *breaking, int64_t token, bool c
     assert(token > 0);
     breaking->token = token;
     breaking->covers = covers;
+    breaking->writes = false;
     breaking->breaks = false;
     breaking->named = 0;
     breaking->later = 0;
@@ -61,6 +63,7 @@ static void see(struct fence_breaking *breaking, unsigned i, const struct fence_
     assert(len <= FENCE_LOCK_ID_MAX);
     memcpy(breaking->lock_id, reply->holder, len + 1);
     breaking->named = naming;
+    breaking->writes = fence_owner_writes(reply->owner);
 }
 
 static void count(struct fence_breaking *breaking, unsigned i, const struct fence_reply *reply)
@@ -137,6 +140,13 @@ static bool may_be_the_grants(const struct fence_breaking *breaking, enum fence_
            having(breaking) + n - heard(breaking) >= fence_majority(n);
 }
 
+/* Masters that are fewer than a majority may have the rest of a writer's seat. It is no seat then
+ * that the writer holds. */
+static bool is_one_of_a_writers(const struct fence_breaking *breaking, enum fence_verdict reading)
+{
+    return breaking->writes && !breaking->covers && reading != FENCE_VERDICT_NO;
+}
+
 static enum fence_break_verdict seeing(const struct fence_breaking *breaking)
 {
     enum fence_verdict reading = fence_quorum_call_verdict(&breaking->seen);
@@ -145,7 +155,7 @@ static enum fence_break_verdict seeing(const struct fence_breaking *breaking)
     if (heard(breaking) < fence_majority(breaking->seen.tally.n))
         return FENCE_BREAK_UNKNOWN;
     if (may_be_the_grants(breaking, reading))
-        return FENCE_BREAK_FOUND;
+        return is_one_of_a_writers(breaking, reading) ? FENCE_BREAK_WRITERS : FENCE_BREAK_FOUND;
     if (reading == FENCE_VERDICT_UNKNOWN)
         return FENCE_BREAK_UNKNOWN;
     return reading == FENCE_VERDICT_YES ? FENCE_BREAK_MISMATCH : FENCE_BREAK_FREE;

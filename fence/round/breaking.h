@@ -18,6 +18,10 @@
  * master broke the grant before it recorded the new incarnation. So fewer than a majority have a
  * copy that counts. Thus no extension that is sent later has a majority under this token.
  *
+ * A writer of a read-write lock holds all seats of a name, and loses them together. So a break of
+ * one seat that a writer holds is refused before the second round. A break of the writer is a break
+ * of each of its locks, which covers.
+ *
  * The number alone says less. An attempt under way may have been given the same number by a master
  * whose counter is behind. If the first round takes its lock id for the grant's, the lock of the
  * grant is left where it is, and that master does not count. */
@@ -34,12 +38,14 @@ enum fence_break_verdict {
     FENCE_BREAK_DONE,     /* a majority broke the grant */
     FENCE_BREAK_FREE,     /* no majority holds the lock, and no master names the token */
     FENCE_BREAK_MISMATCH, /* another grant has the lock */
+    FENCE_BREAK_WRITERS,  /* a writer holds the lock, with all other seats: nothing was done */
     FENCE_BREAK_UNKNOWN,  /* neither is certain. Another try is safe */
 };
 
 struct fence_breaking {
     int64_t token;
     bool covers;    /* the grant of any number up to the token: it is one of a writer's locks */
+    bool writes;    /* the grant that was named is a writer's */
     bool breaks;    /* the second round is under way */
     unsigned named; /* masters that name @lock_id with the token */
     unsigned later; /* second round: masters where the lock id has a number above the token */

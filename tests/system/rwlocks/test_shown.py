@@ -211,6 +211,21 @@ class Shown(Served):
         released = [answer.get("released") for _, answer in answers]
         self.assertEqual(released, [True] * len(names) + [False])
 
+    def test_seat_of_a_writer_is_not_broken_alone(self):
+        grant = self.take("whole", "write", owner="w")
+        token = self.ask("GET", "/v1/locks/whole%233")[1]["token"]
+        status, answer = self.break_it("/v1/locks/whole%233", token)
+        self.assertEqual((status, answer["type"]), (409, "urn:pawl:writers-seat"), answer)
+        self.assertIn("/v1/rwlocks/{name}", answer["detail"])
+        code, text = self.pawl("break", "--yes", "whole#3")
+        self.assertEqual((code != 0, "/v1/rwlocks/{name}" in text), (True, True), text)
+        self.expect_one_writer("whole")
+        self.break_it("/v1/rwlocks/whole", grant["token"])
+        self.expect_free("whole")
+        reader = self.take("whole", "read")
+        status, answer = self.break_it(f"/v1/locks/whole%23{reader['seat']}", reader["token"])
+        self.assertEqual((status, answer["released"]), (200, True), answer)
+
     def each(self, batch):
         status, answer = batch
         self.assertEqual(status, 200, answer)

@@ -1,3 +1,4 @@
+#include "fence/protocol/owner.h"
 #include "fence/round/breaking.h"
 #include "tests/lib/case.h"
 
@@ -8,17 +9,21 @@ enum {
 };
 
 /* Replies as letters, one for each master in order. Of the first round: a and b, that holder with
- * the token; A and B, with a higher number; o, a with a lower one; ~ a tombstone with the token.
+ * the token; A and B, with a higher number; o, a with a lower one; w, a as a writer; ~ a tombstone
+ * with the token.
  * Of the second: y done; A as above; b another holder with the token; s spent. Of both: n no such
  * lock, r refused, l lost, '-' not asked, '.' no answer yet. */
 static struct fence_reply reply_of(char letter)
 {
+    static const char writer[] = {FENCE_WRITER_MARK, '\0'};
     struct fence_reply held = {.kind = FENCE_REPLY_HELD, .number = TOKEN, .owner = ""};
     switch (letter) {
     case 'a':
     case 'A':
     case 'o':
+    case 'w':
         held.holder = "a";
+        held.owner = letter == 'w' ? writer : "";
         held.number += letter == 'A' ? 2 : letter == 'o' ? -2 : 0;
         return held;
     case 'b':
@@ -131,6 +136,14 @@ static void token_that_covers_is_of_any_number_up_to_it(void **state)
     assert_string_equal(seen_of("oon", true).lock_id, "a");
 }
 
+static void seat_of_a_writer_is_broken_with_all_others_only(void **state)
+{
+    SEEN_IS("ww.", WRITERS);
+    SEEN_IS("wln", WRITERS); /* the silent one may have it */
+    SEEN_IS("wnn", FOUND);   /* no majority has it */
+    assert_int_equal(verdict(seen_of("wwn", true)), FENCE_BREAK_FOUND);
+}
+
 /* It was given the number by a master whose counter is behind. */
 static void attempt_that_was_given_the_number_is_no_holder(void **state)
 {
@@ -232,6 +245,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(few_may_have_what_is_left_of_it),
     cmocka_unit_test(another_token_is_a_mismatch),
     cmocka_unit_test(token_that_covers_is_of_any_number_up_to_it),
+    cmocka_unit_test(seat_of_a_writer_is_broken_with_all_others_only),
     cmocka_unit_test(attempt_that_was_given_the_number_is_no_holder),
     cmocka_unit_test(lock_that_nobody_holds_is_free),
     cmocka_unit_test(too_few_answers_say_nothing),
