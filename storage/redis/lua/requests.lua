@@ -44,7 +44,11 @@ while i <= COUNT do
     local locks, arguments, ok, reply = 1, ARGUMENTS[letter], nil, nil
     index = 0
     if arguments then
-        local handler = usual[letter] or rare().handlers[letter]
+        local handler = usual[letter]
+        if not handler then
+            handler = rare().handlers[letter]
+            usual[letter] = handler
+        end
         ok, reply = pcall(handler, KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4],
                           ARGV[at + 5], ARGV[at + 6], ARGV[at + 7])
     else

@@ -40,9 +40,10 @@ end
 
 -- Never shortens a lease. An extended lock is the holder's, of any attempt. The late clean-up of an
 -- attempt that failed must not take it any more. What was imported proves something only where a
--- majority had it. A call may extend many locks, so this converts no number that it need not.
+-- majority had it. A call may extend many locks, so this converts and formats no number that it need not.
+-- TTL is the text, and as a number.
 local match, LOCK_BEHIND_ID = string.match, '^[^:]*:(%d+):(%d+):(%d*):(.*)$'
-local function lengthen(key, value, id, ttl_ms, cap, token)
+local function lengthen(key, value, id, ttl, ttl_ms, cap, token)
     local number, extensions, from, owner = match(value, LOCK_BEHIND_ID, #id + 2)
     if not number then
         error(FOREIGN, 0)
@@ -60,8 +61,8 @@ local function lengthen(key, value, id, ttl_ms, cap, token)
     if left < 0 then
         error(ENDLESS, 0)
     end
-    put(key, format('%s.*:%s:%d:%s:%s', id, number, extensions, from, owner),
-        left > lasts and left or lasts)
+    put(key, id .. '.*:' .. number .. ':' .. extensions .. ':' .. from .. ':' .. owner,
+        left > lasts and left or lasts == ttl_ms and ttl or lasts)
     return labelled(same and extensions or BELOW, owner)
 end
 
@@ -81,27 +82,23 @@ local function lacks(value, slot, token)
     return value and TAKEN or FREE
 end
 
--- Never brings back a lock that is gone. TTL and cap are numbers.
-local function extend_one(key, id, ttl_ms, cap, token, slot)
+-- A holder may extend many locks in one call. What their extensions share is said once. Never brings back
+-- a lock that is gone.
+local shared_id, shared_ttl, shared_ttl_ms, shared_cap
+local function extend_also(key, token, slot)
     local value = lock_at(key)
     local reply
-    if begins(value, id, ID) then
-        reply = lengthen(key, value, id, ttl_ms, cap, token)
+    if begins(value, shared_id, ID) then
+        reply = lengthen(key, value, shared_id, shared_ttl, shared_ttl_ms, shared_cap, token)
     else
         reply = lacks(value, slot, token)
     end
-    return unless_broken(reply, key, id, token)
+    return unless_broken(reply, key, shared_id, token)
 end
 
--- A holder may extend many locks in one call. What their extensions share is said once.
-local shared_id, shared_ttl_ms, shared_cap
-local function extend(key, id, ttl_ms, cap, token, slot)
-    shared_id, shared_ttl_ms, shared_cap = id, tonumber(ttl_ms), tonumber(cap)
-    return extend_one(key, id, shared_ttl_ms, shared_cap, token, slot)
-end
-
-local function extend_also(key, token, slot)
-    return extend_one(key, shared_id, shared_ttl_ms, shared_cap, token, slot)
+local function extend(key, id, ttl, cap, token, slot)
+    shared_id, shared_ttl, shared_ttl_ms, shared_cap = id, ttl, tonumber(ttl), tonumber(cap)
+    return extend_also(key, token, slot)
 end
 
 -- The same for a master that lacks the lock, in a round that found it elsewhere. Where nothing was
@@ -110,7 +107,7 @@ end
 local function join(key, tag, ttl_ms, cap, token, slot, extensions, owner)
     local value, id = lock_at(key), id_of(tag)
     if begins(value, id, ID) then
-        local reply = lengthen(key, value, id, tonumber(ttl_ms), tonumber(cap), token)
+        local reply = lengthen(key, value, id, ttl_ms, tonumber(ttl_ms), tonumber(cap), token)
         return unless_broken(reply, key, id, token)
     end
     local reply = lacks(value, slot, token)
