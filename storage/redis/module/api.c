@@ -29,6 +29,7 @@ static const struct {
     FUNCTION(ValueLength, key_len),
     FUNCTION(DeleteKey, key_delete),
     FUNCTION(StringDMA, key_bytes),
+    FUNCTION(StringTruncate, key_resize),
     FUNCTION(StringSet, key_set),
     FUNCTION(GetAbsExpire, key_expiry),
     FUNCTION(SetAbsExpire, key_set_expiry),

@@ -111,6 +111,7 @@ struct redis_api {
     size_t (*key_len)(struct redis_key *key);
     int (*key_delete)(struct redis_key *key);
     char *(*key_bytes)(struct redis_key *key, size_t *ret_len, int mode);
+    int (*key_resize)(struct redis_key *key, size_t len);
     int (*key_set)(struct redis_key *key, struct redis_string *value);
     long long (*key_expiry)(struct redis_key *key);
     int (*key_set_expiry)(struct redis_key *key, long long expires_ms);

@@ -55,19 +55,44 @@ void storage_module_text_free(struct storage_module_store *store, struct redis_s
     redis.string_free(store->ctx, text);
 }
 
+/* Writes over the string at @key. That spares the server from deleting the key and adding it again.
+ * False: the key has no string, or has an expiry, which would stay. */
+static bool overwrite(struct redis_key *key, const char *bytes, size_t len)
+{
+    size_t room = 0;
+    if (redis.key_type(key) != REDIS_KEY_STRING || redis.key_expiry(key) != REDIS_NO_EXPIRY ||
+        redis.key_resize(key, len) != REDIS_OK)
+        return false;
+    char *to = redis.key_bytes(key, &room, REDIS_READ | REDIS_WRITE);
+    assert(room == len);
+    memcpy(to, bytes, len);
+    return true;
+}
+
+static void write_without_expiry(struct storage_module_store *store, struct redis_key *key,
+                                 struct redis_string *name, const char *bytes, size_t len)
+{
+    if (!overwrite(key, bytes, len)) {
+        struct redis_string *value = storage_module_text_new(store, bytes, len);
+        redis.key_set(key, value);
+        storage_module_text_free(store, value);
+    }
+    redis.replicate(store->ctx, "SET", "sb", name, bytes, len);
+}
+
 /* Writes a string with an expiry; REDIS_NO_EXPIRY: with none. */
 void storage_module_write(struct storage_module_store *store, struct redis_key *key,
                           struct redis_string *name, const char *bytes, size_t len,
                           long long expires_ms)
 {
+    if (expires_ms == REDIS_NO_EXPIRY) {
+        write_without_expiry(store, key, name, bytes, len);
+        return;
+    }
     struct redis_string *value = storage_module_text_new(store, bytes, len);
     redis.key_set(key, value);
-    if (expires_ms == REDIS_NO_EXPIRY) {
-        redis.replicate(store->ctx, "SET", "ss", name, value);
-    } else {
-        redis.key_set_expiry(key, expires_ms);
-        redis.replicate(store->ctx, "SET", "sscl", name, value, "PXAT", expires_ms);
-    }
+    redis.key_set_expiry(key, expires_ms);
+    redis.replicate(store->ctx, "SET", "sscl", name, value, "PXAT", expires_ms);
     storage_module_text_free(store, value);
 }
 
