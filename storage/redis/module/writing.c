@@ -72,12 +72,14 @@ static bool overwrite(struct redis_key *key, const char *bytes, size_t len)
 static void write_without_expiry(struct storage_module_store *store, struct redis_key *key,
                                  struct redis_string *name, const char *bytes, size_t len)
 {
-    if (!overwrite(key, bytes, len)) {
-        struct redis_string *value = storage_module_text_new(store, bytes, len);
-        redis.key_set(key, value);
-        storage_module_text_free(store, value);
+    if (overwrite(key, bytes, len)) {
+        redis.replicate(store->ctx, "SET", "sb", name, bytes, len);
+        return;
     }
-    redis.replicate(store->ctx, "SET", "sb", name, bytes, len);
+    struct redis_string *value = storage_module_text_new(store, bytes, len);
+    redis.key_set(key, value);
+    redis.replicate(store->ctx, "SET", "ss", name, value);
+    storage_module_text_free(store, value);
 }
 
 /* Writes a string with an expiry; REDIS_NO_EXPIRY: with none. */
