@@ -128,7 +128,7 @@ size_t small_check(const struct small *small, uint64_t healed_us)
     assert_int_equal(history_read(&history, small->history), 0);
     history_check_order(&history, &findings);
     history_check_exclusion(&history, NULL, 0, &findings);
-    history_check_asking(&history, &(struct history_times){0}, &findings);
+    history_check_asking(&history, &small->times, &findings);
     history_check_counters(&history, &findings);
     record_read(small->database, &entries, &count);
     history_check_fencing(entries, count, &findings);

@@ -3,6 +3,7 @@
 #ifndef TESTS_CHAOS_SMALL_H
 #define TESTS_CHAOS_SMALL_H
 
+#include "tests/chaos/history.h"
 #include "tests/lib/pawl.h"
 
 #include <stddef.h>
@@ -24,6 +25,7 @@ struct small {
     uint16_t port;                   /* where pawld has to listen */
     struct pawl_service ledger;
     struct process *client[SMALL_CLIENTS];
+    struct history_times times; /* empty, unless the caller fills it in */
 };
 
 /* Fills @ret_path with the path of @name in the folder @in. */
