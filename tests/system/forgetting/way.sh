@@ -48,9 +48,14 @@ used_memory() {
     redis INFO memory | tr -d '\r' | sed -n 's/^used_memory://p'
 }
 
-# evict POLICY: another user's keys fill the memory, until the lock has gone. Then the limit is lifted.
+# evict POLICY: another user's keys fill the memory, until the lock has gone. Then the limit is lifted. The
+# module's locks have no expiry in Redis, so no policy of these chooses them.
 evict() {
     local value tries
+    if [ "$(redis PTTL "$held")" = -1 ]; then
+        echo "the lock has no expiry, so $1 does not choose it" >&2
+        return 1
+    fi
     value=$(head -c 16384 /dev/zero | tr '\0' x)
     redis CONFIG SET maxmemory $(($(used_memory) + 524288)) maxmemory-policy "$1" >/dev/null
     for ((tries = 0; tries < 40; tries++)); do
