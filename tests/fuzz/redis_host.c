@@ -275,9 +275,11 @@ static long long key_expiry(struct redis_key *key)
     return key->entry ? key->entry->expires_ms : REDIS_NO_EXPIRY;
 }
 
+/* An expiry in the past removes a lock whose lease has ended. Each call may do that. */
 static int key_set_expiry(struct redis_key *key, long long expires_ms)
 {
-    note_write(key);
+    if (expires_ms > wall_ms())
+        note_write(key);
     if (key->entry)
         key->entry->expires_ms = expires_ms;
     return REDIS_OK;

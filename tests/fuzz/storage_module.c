@@ -11,7 +11,7 @@
  *     m                memory is full, or no more
  *     x                FLUSHALL, and the master is admitted again
  *
- * KEYS is a letter for each key. A batch that is malformed writes nothing. Each command is answered
+ * KEYS is a letter for each key. A batch that is refused writes nothing. Each command is answered
  * exactly once, and leaves no key open: the host holds that. */
 #include "fence/protocol/decimal.h"
 #include "storage/redis/keys.h"
