@@ -106,14 +106,16 @@ static bool has_other_attributes(const struct storage_evidence *evidence)
 }
 
 /* chown -R and its like change the ctimes of both files, also where the owner was the same before.
- * Right after the last note that does not show in the witness alone.
+ * Right after the last note the witness alone has a ctime that its note can have. But a note sets
+ * the mtime of the witness too, and chown does not.
  * Precondition: the record agrees, so that the witness is the newest one. */
 static bool both_were_touched(const struct storage_evidence *evidence)
 {
     assert(record_agrees(evidence));
     const int64_t apart_ns = evidence->witness.changed_ns - evidence->file.look.changed_ns;
     const int64_t slack_ns = witness_is_off(evidence) ? EARLY_SLACK_NS : SECOND_NS / 10;
-    return apart_ns >= -slack_ns && apart_ns <= slack_ns;
+    return evidence->witness.changed_ns != evidence->witness.written_ns && apart_ns >= -slack_ns &&
+           apart_ns <= slack_ns;
 }
 
 /* A machine that crashed may have lost the last time, but not made a later one. */

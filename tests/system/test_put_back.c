@@ -295,6 +295,30 @@ static void database_that_is_put_back_while_it_serves_grants_nothing_more(void *
     expect_refused("another program than pawld");
 }
 
+/* The last note of pawld then has the ctime that the database gets. */
+static void expect_refused_after_a_write_before(enum ending ending)
+{
+    serve();
+    (void)take_tokens();
+    end_it(STOPPED);
+    run_script(COPY);
+    serve();
+    (void)take_tokens();
+    run_script(IN_PLACE("pawl.db"));
+    end_it(ending);
+    expect_refused("another program than pawld");
+}
+
+static void database_that_is_put_back_right_before_a_kill_is_refused(void **state)
+{
+    expect_refused_after_a_write_before(KILLED);
+}
+
+static void database_that_is_put_back_right_before_a_stop_is_refused(void **state)
+{
+    expect_refused_after_a_write_before(STOPPED);
+}
+
 /* The original files, inodes and all, moved aside by a rename before the floor. */
 static void file_from_before_a_floor_is_refused(void **state)
 {
@@ -483,6 +507,8 @@ static const struct CMUnitTest cases[] = {
     PUT_BACK_CASE(snapshot_of_a_file_system_is_refused_until_the_machine_restarts),
     PUT_BACK_CASE(snapshot_of_a_file_system_is_refused_after_a_clean_stop),
     PUT_BACK_CASE(database_that_is_put_back_while_it_serves_grants_nothing_more),
+    PUT_BACK_CASE(database_that_is_put_back_right_before_a_kill_is_refused),
+    PUT_BACK_CASE(database_that_is_put_back_right_before_a_stop_is_refused),
     PUT_BACK_CASE(file_from_before_a_floor_is_refused),
     PUT_BACK_CASE(owner_and_mode_may_change_while_it_is_stopped),
     PUT_BACK_CASE(backup_by_hard_links_is_no_write),

@@ -52,7 +52,7 @@ static const struct storage_evidence usual = {
             .changed_ns = MADE + 5,
             .base_commits = 20,
         },
-    .witness = {.changed_ns = NOTED},
+    .witness = {.written_ns = NOTED, .changed_ns = NOTED},
     .has_record = true,
     .record = {.openings = 3, .commits = 40},
     .boot_id = SAME_BOOT,
@@ -189,6 +189,15 @@ static void chown_to_the_same_owner_is_forgiven_by_the_record(void **state)
     now.file.look.changed_ns = now.witness.changed_ns = NOTED + SECOND / 5; /* at once */
     EXPECT(KEPT);
     forget_record();
+    EXPECT(WRITTEN);
+}
+
+/* pawld wrote its note at that moment too: the note has its two times, and chown sets one alone. */
+static void write_at_the_moment_of_a_note_is_not_forgiven(void **state)
+{
+    now.file.look.changed_ns = NOTED - SECOND / 20;
+    EXPECT(WRITTEN);
+    now.file.look.changed_ns = NOTED + SECOND / 20;
     EXPECT(WRITTEN);
 }
 
@@ -419,6 +428,7 @@ static const struct CMUnitTest cases[] = {
     TRUST_CASE(crash_may_lose_the_last_times_of_the_database),
     TRUST_CASE(change_of_attributes_is_forgiven_by_the_record),
     TRUST_CASE(chown_to_the_same_owner_is_forgiven_by_the_record),
+    TRUST_CASE(write_at_the_moment_of_a_note_is_not_forgiven),
     TRUST_CASE(ctime_of_the_database_alone_is_not_forgiven),
     TRUST_CASE(file_without_a_record_is_forgiven_nothing),
     TRUST_CASE(ctime_of_a_foreign_clock_is_not_judged),
