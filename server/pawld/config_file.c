@@ -14,7 +14,10 @@ enum {
     TAKEN = 1, /* the result of a handler of libinih */
     REFUSED = 0,
     NAME_SHOWN_MAX = 64, /* bytes of an unknown name that are told */
+    LINES_MAX = 10000,   /* of a file. Parts of a longer line count, too: a device has no end */
 };
+
+#define TOO_MANY_LINES "the file is no settings file: it goes on for more than 10000 lines"
 
 static char kept_texts[PAWLD_KEPT_MAX];
 static size_t kept_used;
@@ -48,6 +51,8 @@ struct config_reader {
     int line;      /* the one that was read last; libinih tells handlers of no number */
     int mistakes;  /* that were told */
     bool too_long; /* the line before went on */
+    int reads;     /* of lines and parts of lines */
+    int error;     /* of the last one; 0: there was none */
 };
 
 static void print_place(const struct config_reader *reader, const char *name,
@@ -110,8 +115,14 @@ static int take_line_of_config(void *context, const char *section, const char *n
 static char *read_line_of_config(char *line, int size, void *context)
 {
     struct config_reader *reader = context;
-    if (!fgets(line, size, reader->file))
+    if (reader->reads++ == LINES_MAX) {
+        tell_mistake(reader, "", TOO_MANY_LINES);
         return NULL;
+    }
+    if (!fgets(line, size, reader->file)) {
+        reader->error = ferror(reader->file) != 0 ? errno : 0;
+        return NULL;
+    }
     const size_t len = strlen(line);
     const bool whole = len > 0 && line[len - 1] == '\n';
     reader->line += !reader->too_long;
@@ -133,10 +144,9 @@ error_t pawld_settings_of_file(const char *path, enum pawld_command command,
     if (!reader.file)
         return server_options_error("cannot read %s: %s", path, strerror(errno));
     const int result = ini_parse_stream(read_line_of_config, &reader, take_line_of_config, &reader);
-    const bool failed = ferror(reader.file) != 0;
     (void)fclose(reader.file);
-    if (failed)
-        return server_options_error("cannot read %s: %s", path, strerror(EIO));
+    if (reader.error != 0)
+        return server_options_error("cannot read %s: %s", path, strerror(reader.error));
     if (result > 0 && reader.mistakes == 0) {
         reader.line = result;
         tell_mistake(&reader, "",

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -134,6 +135,22 @@ static void line_that_is_too_long_is_told_and_its_rest_is_no_setting(void **stat
     assert_printed("pawld.conf:1: a line has at most 198 bytes");
     assert_printed("pawld.conf:3: workers takes");
     assert_not_printed("no such setting");
+}
+
+/* A device, say */
+static void file_without_an_end_is_told(void **state)
+{
+    assert_int_equal(symlink("/dev/zero", conf), 0);
+    assert_int_equal(RUN("--check"), 2);
+    assert_printed("pawld.conf:1: the file is no settings file: it goes on for more than");
+}
+
+static void folder_in_the_place_of_the_file_is_told(void **state)
+{
+    assert_int_equal(mkdir(conf, 0700), 0);
+    assert_int_equal(RUN("--check"), 2);
+    assert_printed("pawld.conf: Is a directory");
+    assert_int_equal(rmdir(conf), 0);
 }
 
 static void wrong_variable_is_told_by_its_name(void **state)
@@ -272,6 +289,8 @@ static const struct CMUnitTest cases[] = {
     SETTINGS_CASE(each_mistake_of_a_file_is_told_with_its_line),
     SETTINGS_CASE(line_that_is_no_setting_is_told),
     SETTINGS_CASE(line_that_is_too_long_is_told_and_its_rest_is_no_setting),
+    SETTINGS_CASE(file_without_an_end_is_told),
+    SETTINGS_CASE(folder_in_the_place_of_the_file_is_told),
     SETTINGS_CASE(wrong_variable_is_told_by_its_name),
     SETTINGS_CASE(what_keeps_it_from_starting_is_told),
     SETTINGS_CASE(file_that_is_not_there_is_told),
