@@ -94,17 +94,16 @@ int64_t client_ttl(const json_t *json, int64_t asked_ms)
     return ttl_ms >= 1 && ttl_ms <= (asked_ms > 0 ? asked_ms : CLIENT_TTL_MOST_MS) ? ttl_ms : 0;
 }
 
-/* Reports whether @member of @json is missing, or @text. */
-static bool is_missing_or(const json_t *json, const char *member, const char *text)
+bool client_is_named(const json_t *json, const char *member, const char *name)
 {
     const char *value = client_text(json, member);
-    return value != NULL ? strcmp(value, text) == 0 : json_object_get(json, member) == NULL;
+    return value != NULL ? strcmp(value, name) == 0 : json_object_get(json, member) == NULL;
 }
 
 bool client_is_about(const struct client_answer *answer, const char *lock_id, const char *name)
 {
-    return is_missing_or(answer->json, "lock_id", lock_id) &&
-           is_missing_or(answer->json, "resource", name);
+    return client_is_named(answer->json, "lock_id", lock_id) &&
+           client_is_named(answer->json, "resource", name);
 }
 
 int client_say_other(pawl_client *client)

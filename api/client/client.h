@@ -161,6 +161,9 @@ int64_t client_ttl(const json_t *json, int64_t asked_ms);
  * a gateway can mix up its callers. */
 bool client_is_about(const struct client_answer *answer, const char *lock_id, const char *name);
 
+/* Reports whether @member of @json, a name, is missing, or @name. */
+bool client_is_named(const json_t *json, const char *member, const char *name);
+
 /* PAWL_EPROTOCOL: the answer is about another lock. */
 int client_say_other(pawl_client *client);
 

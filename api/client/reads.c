@@ -21,7 +21,10 @@ int pawl_counter_next(pawl_client *client, const char *name, int64_t count, int6
         return error;
     }
     const int64_t last = client_token(answer.json, "value");
+    const bool is_named = client_is_named(answer.json, "name", name);
     client_answer_free(&answer);
+    if (!is_named)
+        return client_say_other(client);
     if (last < count) {
         client_say(client, "%s returned no valid value of the counter",
                    client->server[client->current]);
@@ -50,7 +53,12 @@ int pawl_get(pawl_client *client, const char *path, const char *name, char **ret
     if (error < 0)
         return error;
     char *text = answer.json != NULL ? json_dumps(answer.json, JSON_COMPACT) : NULL;
-    if (text == NULL) {
+    const bool is_named = name == NULL || (client_is_named(answer.json, "resource", name) &&
+                                           client_is_named(answer.json, "name", name));
+    if (text != NULL && !is_named) {
+        error = client_say_other(client);
+        free(text);
+    } else if (text == NULL) {
         client_say(client, "%s returned invalid JSON", client->server[client->current]);
         error = PAWL_EPROTOCOL;
     }

@@ -11,6 +11,7 @@ enum {
 };
 
 struct watching {
+    const char *name;
     const char *path;
     struct client_wait wait;
     bool told; /* the next look waits: which server answers is known */
@@ -34,9 +35,10 @@ static int write_path(pawl_client *client, const struct watching *watching,
     return 0;
 }
 
-/* The lock as @json tells it. Not known where the masters differ on the holder's token: a grant is
- * on its way, or ended halfway. PAWL_EPROTOCOL. */
-static int read_state(pawl_client *client, const json_t *json, struct pawl_state *ret_state)
+/* The lock @name as @json tells it. Not known where the masters differ on the holder's token: a
+ * grant is on its way, or ended halfway. PAWL_EPROTOCOL. */
+static int read_state(pawl_client *client, const char *name, const json_t *json,
+                      struct pawl_state *ret_state)
 {
     const json_t *held = json_object_get(json, "held");
     const json_t *token = json_object_get(json, "token");
@@ -51,6 +53,8 @@ static int read_state(pawl_client *client, const json_t *json, struct pawl_state
                    client->server[client->current]);
         return PAWL_EPROTOCOL;
     }
+    if (!client_is_named(json, "resource", name))
+        return client_say_other(client);
     if (state.held && owner != NULL)
         (void)client_plain(owner, strlen(owner), state.owner, sizeof(state.owner));
     *ret_state = state;
@@ -73,7 +77,7 @@ static int look_once(pawl_client *client, struct watching *watching, struct pawl
     if (error < 0)
         return error;
     if (answer.status == 200 && !client_is_foreign(&answer))
-        error = read_state(client, answer.json, &seen);
+        error = read_state(client, watching->name, answer.json, &seen);
     else
         error = client_wait_problem(client, &watching->wait, &answer);
     client_answer_free(&answer);
@@ -123,6 +127,7 @@ int pawl_watch(pawl_client *client, const char *name, int64_t wait_ms, struct pa
         return PAWL_EINVAL;
     }
     struct watching watching = {
+        .name = name,
         .path = path,
         .wait = client_wait(client, wait_ms),
         .told = client->server_count == 1,

@@ -78,9 +78,10 @@ def grant(after=0.0, status=201, **members):
                            **members}, after)
 
 
-def state(token, owner="worker-7", after=0.0):
+def state(token, owner="worker-7", after=0.0, **members):
     """A lock that is held under @token; None: it is free."""
-    return Answer(200, {"held": False} if token is None else {"held": True, "token": token, "owner": owner}, after)
+    held = {"held": False} if token is None else {"held": True, "token": token, "owner": owner}
+    return Answer(200, {**held, **members}, after)
 
 
 # ---- forms of answers that HTTP allows, and that proxies make ----
@@ -121,7 +122,8 @@ def ordinary(request: Request) -> Answer:
     """The answer of a pawld whose locks are free."""
     body, path, method = request.body, request.path, request.method
     if path.startswith("/v1/counters/"):
-        return Answer(200, {"name": "a", "value": 100 + body.get("count", 1), "count": body.get("count", 1)})
+        count = body.get("count", 1)
+        return Answer(200, {"name": path.rsplit("/", 1)[1], "value": 100 + count, "count": count})
     if path == "/v1/locks" and method == "POST":
         grants = [{"resource": name, "token": TOKEN + at} for at, name in enumerate(body["resources"])]
         return Answer(201, {**_grant_of(body), "grants": grants})

@@ -344,6 +344,8 @@ WATCHING = [
     Row("watch_that_was_answered_outlives_failures",
         {"GET": [state(7), NO_QUORUM, page(504, WAITED), lost(), NO_QUORUM, state(None)]}, [
             Step("watch", "-", 2, NAME, value="held 7 worker-7, free")], call_ms=300),
+    Row("watch_refuses_a_state_of_another_lock", {"GET": [state(7, resource=NAME), state(None, resource="orders/43")]}, [
+        Step("watch", "-", 2, NAME, kind="protocol")]),
     Row("watch_of_a_dead_server_ends", "dead", [
         Step("watch", "-", 1, NAME, kind="unavailable", said=(f"cannot watch {NAME}",), within=3)]),
     Row("watch_that_is_refused_ends", {"GET": [problem(403, "not-allowed")]}, [
@@ -361,6 +363,10 @@ COUNTING = [
         Step("counter", 1, "invoices", kind="refused")], lambda s: len(s.requests) == 1),
     Row("lock_is_inspected", {"GET": [state(7), state(None)]}, [
         Step("inspect", NAME, value="held 7 worker-7"), Step("inspect", NAME, value="free")]),
+    Row("state_of_another_lock_is_refused", {"GET": [state(7, resource=NAME), state(None, resource="orders/43")]}, [
+        Step("inspect", NAME, value="held 7 worker-7"), Step("inspect", NAME, kind="protocol")]),
+    Row("value_of_another_counter_is_refused", {"POST": [Answer(200, {"name": "orders", "value": 7, "count": 1})]}, [
+        Step("counter", 1, "invoices", kind="protocol")]),
 ]
 
 READING = [

@@ -352,21 +352,24 @@ func (a *answer) integer(member string, least, most int64) (int64, *Error) {
 
 // check reports an answer that is not about one of names under lockID: a gateway can mix up its callers.
 func (a *answer) check(lockID string, names []string) *Error {
-	_, hasID := a.json["lock_id"]
-	_, hasResource := a.json["resource"]
-	isOther := hasID && a.text("lock_id") != lockID
-	if hasResource {
-		isNamed := false
-		for _, name := range names {
-			isNamed = isNamed || a.text("resource") == name
+	if err := a.checkMember("lock_id", []string{lockID}); err != nil {
+		return err
+	}
+	return a.checkMember("resource", names)
+}
+
+// checkMember reports a member that is there, and is none of texts.
+func (a *answer) checkMember(member string, texts []string) *Error {
+	if _, isThere := a.json[member]; !isThere {
+		return nil
+	}
+	for _, text := range texts {
+		if a.text(member) == text {
+			return nil
 		}
-		isOther = isOther || !isNamed
 	}
-	if isOther {
-		return failure(ErrProtocol, "%s answers about another lock: a gateway between may have mixed up the answers of its callers",
-			a.server)
-	}
-	return nil
+	return failure(ErrProtocol, "%s answers about another lock: a gateway between may have mixed up the answers of its callers",
+		a.server)
 }
 
 // until returns the end of the validity that it grants, of a lease of ttl.
@@ -1708,12 +1711,15 @@ type State struct {
 	Owner string
 }
 
-// stateOf returns the lock as an answer tells it. Held with the token 0: the masters differ on the token, as a grant
+// stateOf returns the lock name as an answer tells it. Held with the token 0: the masters differ on the token, as a grant
 // is on its way, or ended halfway.
-func stateOf(got *answer) (State, *Error) {
+func stateOf(got *answer, name string) (State, *Error) {
 	held, isBool := got.json["held"].(bool)
 	if got.status != 200 || !isBool {
 		return State{}, failure(ErrProtocol, "%s reported a lock without a valid holder", got.server)
+	}
+	if err := got.checkMember("resource", []string{name}); err != nil {
+		return State{}, err
 	}
 	if !held {
 		return State{}, nil
@@ -1733,7 +1739,7 @@ func (c *Client) Inspect(ctx context.Context, name string) (State, error) {
 	got, err := c.askUntil(ctx, &call{"GET", pathOf("locks", name), nil, nil}, now()+c.callTimeout)
 	var state State
 	if err == nil {
-		state, err = stateOf(got)
+		state, err = stateOf(got, name)
 	}
 	if err != nil {
 		return State{}, about(err, "inspect", []string{name})
@@ -1802,7 +1808,7 @@ func (w *Watch) look(ctx context.Context) (*State, *Error) {
 		}
 		got, err := waiting.ask(&call{"GET", w.path(wait), nil, nil}, wait)
 		if err == nil {
-			state, wrong := stateOf(got)
+			state, wrong := stateOf(got, w.name)
 			if wrong != nil {
 				return nil, wrong
 			}
@@ -1854,6 +1860,9 @@ func (c *Client) count(ctx context.Context, request *call, verb, counter string,
 	var value int64
 	if err == nil {
 		value, err = got.integer("value", least, tokenMax)
+	}
+	if err == nil {
+		err = got.checkMember("name", []string{counter})
 	}
 	if err != nil {
 		return 0, about(err, verb, []string{counter})

@@ -551,11 +551,17 @@ public final class Pawl implements AutoCloseable {
 
         /** That it is about one of names under lockId: a gateway can mix up its callers. */
         void check(String lockId, List<String> names) {
-            String resource = text("resource");
-            boolean isOther = json.containsKey("lock_id") && !lockId.equals(text("lock_id"));
-            if (isOther || json.containsKey("resource") && (resource == null || !names.contains(resource)))
+            checkMember("lock_id", List.of(lockId));
+            checkMember("resource", names);
+        }
+
+        /** That the member is missing, or one of texts. */
+        Answer checkMember(String member, List<String> texts) {
+            String text = text(member);
+            if (json.containsKey(member) && (text == null || !texts.contains(text)))
                 throw new Protocol(server + " answers about another lock: a gateway between may have mixed up the answers "
                         + "of its callers");
+            return this;
         }
 
         /** The end of the validity that it grants, of a lease of ttlMs. */
@@ -2161,10 +2167,11 @@ public final class Pawl implements AutoCloseable {
         }
 
         /** Held with the token 0: the masters differ on the token, as a grant is on its way, or ended halfway. */
-        static State of(Answer answer) {
+        static State of(Answer answer, String name) {
             Object held = answer.json.get("held");
             if (answer.status != 200 || !(held instanceof Boolean))
                 throw new Protocol(answer.server + " reported a lock without a valid holder");
+            answer.checkMember("resource", List.of(name));
             if (!(Boolean) held)
                 return new State(false, 0, "");
             if (answer.json.get("token") == Json.NULL)
@@ -2178,7 +2185,7 @@ public final class Pawl implements AutoCloseable {
     public State inspect(String name) {
         checkName(name);
         return about("inspect", name, () -> State.of(askUntil(new Call("GET", pathOf("locks", name), null),
-                steadyMs() + callTimeoutMs)));
+                steadyMs() + callTimeoutMs), name));
     }
 
     private static <T> T about(String verb, String name, Work<T> work) {
@@ -2253,7 +2260,7 @@ public final class Pawl implements AutoCloseable {
                 long waitMs = known == null ? 0 : waiting.leftMs(WATCH_STEP_MS);
                 Unavailable failure = null;
                 try {
-                    State state = State.of(waiting.ask(call(waitMs), waitMs));
+                    State state = State.of(waiting.ask(call(waitMs), waitMs), name);
                     waiting.isTold = true;
                     boolean isClear = !state.isHeld || state.token > 0;
                     if (isClear && (known == null || state.token != known.token))
@@ -2283,13 +2290,13 @@ public final class Pawl implements AutoCloseable {
     public long nextValue(String counter, long count) {
         checkName(counter);
         return about("count", counter, () -> askUntil(new Call("POST", pathOf("counters", counter), body("count", count)),
-                steadyMs() + callTimeoutMs).integer("value", count, TOKEN_MAX));
+                steadyMs() + callTimeoutMs).checkMember("name", List.of(counter)).integer("value", count, TOKEN_MAX));
     }
 
     /** The last value of a named counter; takes none. Throws Refused where it was never counted. */
     public long lastValue(String counter) {
         checkName(counter);
         return about("read", counter, () -> askUntil(new Call("GET", pathOf("counters", counter), null),
-                steadyMs() + callTimeoutMs).integer("value", 0, TOKEN_MAX));
+                steadyMs() + callTimeoutMs).checkMember("name", List.of(counter)).integer("value", 0, TOKEN_MAX));
     }
 }

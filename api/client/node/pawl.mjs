@@ -1561,10 +1561,11 @@ function defaultServer() {
  */
 
 /**
- * The lock as an answer tells it. Undefined: the masters differ on the holder's token, as a grant is
+ * The lock `name` as an answer tells it. Undefined: the masters differ on the holder's token, as a grant is
  * on its way, or ended halfway.
  */
-function stateOf({ server, json }) {
+function stateOf({ server, json }, name) {
+    checkAbout({ server, json }, undefined, [name]);
     if (json?.held === false) return { held: false };
     if (json?.held === true && json.token === null) return undefined;
     if (json?.held !== true || !isToken(json.token))
@@ -1583,7 +1584,7 @@ function lookPath(path, known, waitMs) {
  * The first state of a lock that is not `known`; undefined: the time is over. A server that answers
  * sooner than it was asked to, and with nothing new, is asked again after a pause, as one that fails.
  */
-async function look(servers, path, known, untilMs, signal) {
+async function look(servers, { name, path }, known, untilMs, signal) {
     const waiting = new Waiting(servers, untilMs, signal);
     let told = servers.count === 1; // the next attempt waits: which server answers is known
     waiting.answered = known !== undefined;
@@ -1593,7 +1594,7 @@ async function look(servers, path, known, untilMs, signal) {
         let failure;
         try {
             const request = { method: 'GET', path: lookPath(path, known, waitMs) };
-            const state = stateOf(await waiting.ask(request, waitMs, [200]));
+            const state = stateOf(await waiting.ask(request, waitMs, [200]), name);
             told = true;
             const isNew = known === undefined || state?.token !== known.token;
             if (state !== undefined && isNew) return state;
@@ -1727,7 +1728,7 @@ export class Client {
         let known;
         for (;;) {
             try {
-                known = await look(this.#servers, path, known, untilMs, signal);
+                known = await look(this.#servers, { name, path }, known, untilMs, signal);
             } catch (error) {
                 throw about(error, 'watch', [name]);
             }

@@ -468,11 +468,17 @@ final class Answer
     /** That it is about one of $names under $lockId: a gateway can mix up its callers. */
     public function check(string $lockId, array $names): void
     {
-        $isOther = property_exists($this->json, 'lock_id') && $this->text('lock_id') !== $lockId;
-        if ($isOther || property_exists($this->json, 'resource') && !in_array($this->text('resource'), $names, true)) {
+        $this->checkMember('lock_id', [$lockId])->checkMember('resource', $names);
+    }
+
+    /** That the member is missing, or one of $texts. */
+    public function checkMember(string $member, array $texts): self
+    {
+        if (property_exists($this->json, $member) && !in_array($this->text($member), $texts, true)) {
             throw new Protocol("$this->server answers about another lock: a gateway between may have mixed up the answers "
                 . 'of its callers');
         }
+        return $this;
     }
 
     /** The end of the validity that it grants, of a lease of $ttl seconds. */
@@ -1060,7 +1066,7 @@ final class Client
         $path = Request::path(Text::check('a name', $name, 1, Limit::NAME), 'locks');
         $known = null;
         do {
-            $state = self::about('watch', $name, fn () => $this->look($path, $known, $until));
+            $state = self::about('watch', $name, fn () => $this->look($name, $path, $known, $until));
             $known = $state;
             if ($state !== null) {
                 yield $state;
@@ -1073,7 +1079,7 @@ final class Client
     {
         $call = new Call('GET', Request::path(Text::check('a name', $name, 1, Limit::NAME), 'locks'));
         return self::about('inspect', $name, fn () => self::stateOf($this->askUntil($call, Moment::steady()
-            + $this->callTimeout)) ?? new State(true));
+            + $this->callTimeout), $name) ?? new State(true));
     }
 
     /**
@@ -1085,7 +1091,7 @@ final class Client
         $path = Request::path(Text::check('a name', $counter, 1, Limit::NAME), 'counters');
         $call = new Call('POST', $path, ['count' => $count]);
         return self::about('count', $counter, fn () => $this->askUntil($call, Moment::steady() + $this->callTimeout)
-            ->integer('value', $count, Limit::TOKEN));
+            ->checkMember('name', [$counter])->integer('value', $count, Limit::TOKEN));
     }
 
     /** The last value of a named counter. Throws Refused where it was never counted. */
@@ -1093,7 +1099,7 @@ final class Client
     {
         $call = new Call('GET', Request::path(Text::check('a name', $counter, 1, Limit::NAME), 'counters'));
         return self::about('read', $counter, fn () => $this->askUntil($call, Moment::steady() + $this->callTimeout)
-            ->integer('value', 0, Limit::TOKEN));
+            ->checkMember('name', [$counter])->integer('value', 0, Limit::TOKEN));
     }
 
     private static function about(string $verb, string $name, callable $call): mixed
@@ -1198,13 +1204,14 @@ final class Client
         return $failed === null ? $isReleased : throw $failed;
     }
 
-    /** The lock as an answer tells it; null: the masters differ on the holder's token, as a grant is on its way. */
-    private static function stateOf(Answer $answer): ?State
+    /** The lock of a name as an answer tells it; null: the masters differ on the holder's token, as a grant is on its way. */
+    private static function stateOf(Answer $answer, string $name): ?State
     {
         $held = $answer->json->held ?? null;
         if ($answer->status !== 200 || !is_bool($held)) {
             throw new Protocol("$answer->server reported a lock without a valid holder");
         }
+        $answer->checkMember('resource', [$name]);
         if (!$held) {
             return new State(false);
         }
@@ -1218,7 +1225,7 @@ final class Client
      * The first state that is not known; null: the time is over. A server that answers sooner than it was asked to, and
      * with nothing new, is asked again after a pause.
      */
-    private function look(string $path, ?State $known, float $until): ?State
+    private function look(string $name, string $path, ?State $known, float $until): ?State
     {
         $waiting = new Waiting($this, $until);
         $waiting->isAnswered = $known !== null;
@@ -1228,7 +1235,7 @@ final class Client
             $query = $known === null ? '' : '?unless=' . ($known->token ?? 'free') . '&wait_ms=' . Text::ms($wait);
             $failure = null;
             try {
-                $state = self::stateOf($waiting->ask(new Call('GET', $path . $query), $wait));
+                $state = self::stateOf($waiting->ask(new Call('GET', $path . $query), $wait), $name);
                 $waiting->isTold = true;
                 if ($state !== null && ($known === null || $state->token !== $known->token)) {
                     return $state;

@@ -523,8 +523,12 @@ class _Answer:
 
     def check(self, lock_id: str, names) -> None:
         """That it is about one of @names under @lock_id: a gateway can mix up its callers."""
-        if self.json.get("lock_id", lock_id) != lock_id or (
-                "resource" in self.json and self.text("resource") not in names):
+        self.check_member("lock_id", [lock_id])
+        self.check_member("resource", names)
+
+    def check_member(self, member: str, texts) -> None:
+        """That @member is missing, or one of @texts."""
+        if member in self.json and self.text(member) not in texts:
             raise ProtocolError(f"{self.server} answers about another lock: a gateway between may "
                                 "have mixed up the answers of its callers")
 
@@ -1569,12 +1573,13 @@ class State(collections.namedtuple("State", ("held", "token", "owner"))):
     __slots__ = ()
 
 
-def _state_of(answer: _Answer):
-    """The lock as @answer tells it. None: the masters differ on the holder's token, as a grant is
+def _state_of(answer: _Answer, name: str):
+    """The lock @name as @answer tells it. None: the masters differ on the holder's token, as a grant is
     on its way, or ended halfway."""
     held = answer.json.get("held")
     if answer.status != 200 or not isinstance(held, bool):
         raise ProtocolError(f"{answer.server} reported a lock without a valid holder")
+    answer.check_member("resource", [name])
     if not held:
         return State(False, None, None)
     if "token" in answer.json and answer.json["token"] is None:
@@ -1599,7 +1604,8 @@ def _look(client: Client, name: str, known, until: float, abort: _Abort):
         wait = waiting.left(_WATCH_STEP) if known is not None else 0.0
         error = None
         try:
-            state = _state_of(waiting.ask(_Call("GET", _look_path(name, known, wait)), wait))
+            call = _Call("GET", _look_path(name, known, wait))
+            state = _state_of(waiting.ask(call, wait), name)
             waiting.told = True
             if state is not None and (known is None or state.token != known.token):
                 return state

@@ -355,7 +355,13 @@ module Pawl
 
     # That it is about one of names under lock_id: a gateway can mix up its callers.
     def check(lock_id, names)
-      return if @json.fetch("lock_id", lock_id) == lock_id && names.include?(@json.fetch("resource", names.first))
+      check_member("lock_id", [lock_id])
+      check_member("resource", names)
+    end
+
+    # That the member is missing, or one of texts.
+    def check_member(member, texts)
+      return self if texts.include?(@json.fetch(member, texts.first))
 
       raise ProtocolError, "#{@server} answers about another lock: a gateway between may have mixed up the answers of " \
                            "its callers"
@@ -858,7 +864,7 @@ module Pawl
       deadline = Pawl.now + (wait.nil? ? FOREVER : Pawl.seconds("wait", wait, 0, TIME_MAX))
       path = Request.path(Pawl.text("a name", name, 1, NAME_MAX), "locks")
       known = nil
-      while (state = about("watch", name) { look(path, known, deadline) })
+      while (state = about("watch", name) { look(name, path, known, deadline) })
         known = state
         yield state
       end
@@ -867,7 +873,9 @@ module Pawl
     # The State of a lock.
     def state(name)
       path = Request.path(Pawl.text("a name", name, 1, NAME_MAX), "locks")
-      about("inspect", name) { state_of(ask_until(Call.new("GET", path), Pawl.now + @call_timeout)) || State.new(true) }
+      about("inspect", name) do
+        state_of(ask_until(Call.new("GET", path), Pawl.now + @call_timeout), name) || State.new(true)
+      end
     end
 
     # Takes the next values of a named counter, and returns the last one; the others are right below it. Where an
@@ -876,13 +884,13 @@ module Pawl
       Pawl.check(count.is_a?(Integer), "count is an integer")
       path = Request.path(Pawl.text("a name", counter, 1, NAME_MAX), "counters")
       call = Call.new("POST", path, { "count" => count })
-      about("count", counter) { ask_until(call, Pawl.now + @call_timeout).integer("value", count, TOKEN_MAX) }
+      about("count", counter) { ask_for_value(call, counter, count) }
     end
 
     # The last value of a named counter. Raises Refused where it was never counted.
     def last_value(counter)
       call = Call.new("GET", Request.path(Pawl.text("a name", counter, 1, NAME_MAX), "counters"))
-      about("read", counter) { ask_until(call, Pawl.now + @call_timeout).integer("value", 0, TOKEN_MAX) }
+      about("read", counter) { ask_for_value(call, counter, 0) }
     end
 
     # Asks the current server once. Where it has no answer, or may not answer the next time, the next call asks the
@@ -979,12 +987,17 @@ module Pawl
       raise request ? e.about("acquire", request.names) : e
     end
 
-    # The lock as an answer tells it; nil: the masters differ on the holder's token, as a grant is on its way.
-    def state_of(answer)
+    def ask_for_value(call, counter, least)
+      ask_until(call, Pawl.now + @call_timeout).check_member("name", [counter]).integer("value", least, TOKEN_MAX)
+    end
+
+    # The lock of a name as an answer tells it; nil: the masters differ on the holder's token, as a grant is on its way.
+    def state_of(answer, name)
       held = answer.json["held"]
       unless answer.status == 200 && [true, false].include?(held)
         raise ProtocolError, "#{answer.server} reported a lock without a valid holder"
       end
+      answer.check_member("resource", [name])
       return State.new(false) unless held
       return nil if answer.json.key?("token") && answer.json["token"].nil?
 
@@ -993,7 +1006,7 @@ module Pawl
 
     # The first state that is not known; nil: the time is over. A server that answers sooner than it was asked to, and
     # with nothing new, is asked again after a pause.
-    def look(path, known, deadline)
+    def look(name, path, known, deadline)
       waiting = Waiting.new(self, deadline)
       waiting.answered = !known.nil?
       loop do
@@ -1002,7 +1015,7 @@ module Pawl
         query = known ? "?unless=#{known.token || 'free'}&wait_ms=#{Pawl.milliseconds(wait)}" : ""
         error = nil
         begin
-          state = state_of(waiting.ask(Call.new("GET", path + query), wait))
+          state = state_of(waiting.ask(Call.new("GET", path + query), wait), name)
           waiting.told = true
           return state if state && (known.nil? || state.token != known.token)
           return nil if Pawl.now >= deadline
