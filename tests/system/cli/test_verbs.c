@@ -296,7 +296,7 @@ static void json_is_refused_where_it_would_mean_nothing(void **state)
 static void help_names_json_only_where_it_is_taken(void **state)
 {
     expect_exit("for verb in guard key lock rwlock semaphore top; do"
-                "  \"$PAWL\" $verb --help >out && ! grep -e --json out || exit 1;"
+                "  \"$PAWL\" $verb --help >help && ! grep -q -e --json help || exit 1;"
                 "done; \"$PAWL\" list --help | grep -q -e --json",
                 0);
 }
