@@ -1,7 +1,6 @@
 #include "api/v1/counters.h"
 
 #include "api/http/input.h"
-#include "api/http/problem_answer.h"
 #include "api/v1/parts.h"
 #include "fence/protocol/name.h"
 
@@ -75,15 +74,12 @@ static void answer_value(struct api_request *request, const struct fence_answer 
     char body[COUNTER_BODY_MAX];
     struct api_writer writer;
     uint32_t count = api_request_noted(request);
-    api_writer_init(&writer, body, sizeof(body));
-    api_write_object(&writer, NULL);
-    api_write_string(&writer, "name", answer->resource);
+    api_write_about(&writer, body, sizeof(body), "name", answer->resource);
     api_write_integer(&writer, "value", answer->count.value);
     if (count > 0)
         api_write_integer(&writer, "count", count);
     api_write_end(&writer);
-    const struct api_answer http = {.status = 200, .body = body, .len = writer.len};
-    api_request_answer(request, &http);
+    api_answer_document(request, &writer);
 }
 
 static enum api_problem problem_of_counter(int error)
@@ -127,16 +123,11 @@ static void explain_counter(const struct fence_answer *answer,
 
 static void answer_no_value(struct api_request *request, const struct fence_answer *answer)
 {
-    enum api_problem problem = problem_of_counter(answer->error);
     char detail[API_DETAIL_MAX];
-    char body[API_PROBLEM_BODY_MAX];
-    struct api_writer writer;
+    const bool parts = answer->error == FENCE_ENOQUORUM || fence_error_is_obstacle(answer->error);
     explain_counter(answer, detail);
-    api_problem_begin(&writer, body, problem, detail[0] != '\0' ? detail : NULL);
-    api_write_string(&writer, "name", answer->resource);
-    if (answer->error == FENCE_ENOQUORUM || fence_error_is_obstacle(answer->error))
-        api_write_parts(&writer, answer->parts, answer->total);
-    api_problem_end(&writer, request, problem, -1);
+    api_answer_failed(request, problem_of_counter(answer->error), detail[0] != '\0' ? detail : NULL,
+                      "name", answer, parts);
 }
 
 void api_counters_answer(const struct fence_answer *answer)

@@ -142,19 +142,16 @@ static void answer_page(struct api_request *request, const struct fence_listing_
     assert(listing->error == 0);
     assert(listing->count <= API_LISTING_LIMIT_MAX);
     size_t size = PAGE_BODY_MAX + listing->count * LOCK_BODY_MAX;
-    char *body = malloc(size);
-    if (body == NULL) {
-        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+    char *body = api_body_new(request, size);
+    if (body == NULL)
         return;
-    }
     struct api_writer writer;
     api_writer_init(&writer, body, size);
     api_write_object(&writer, NULL);
     write_listed(&writer, request, listing);
     api_write_string(&writer, "next_cursor", listing->next_cursor);
     api_write_end(&writer);
-    const struct api_answer answer = {.status = 200, .body = body, .len = writer.len};
-    api_request_answer(request, &answer);
+    api_answer_document(request, &writer);
     free(body);
 }
 

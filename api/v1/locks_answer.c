@@ -3,6 +3,7 @@
 #include "api/v1/locks.h"
 #include "api/v1/locks_problem.h"
 #include "api/v1/locks_shown.h"
+#include "api/v1/parts.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/seat.h"
 
@@ -122,9 +123,7 @@ static void answer_group(struct api_request *request, const struct fence_answer 
            answer->acquire.group->count <= FENCE_GROUP_MAX);
     char body[GROUP_BODY_MAX];
     struct api_writer writer;
-    api_writer_init(&writer, body, sizeof(body));
-    api_write_object(&writer, NULL);
-    api_write_string(&writer, "lock_id", answer->lock_id);
+    api_write_about(&writer, body, sizeof(body), "lock_id", answer->lock_id);
     write_lease(&writer, answer);
     api_write_array(&writer, "grants");
     for (unsigned k = 0; k < answer->acquire.group->count; k++)
@@ -140,9 +139,7 @@ static void answer_one(struct api_request *request, const struct fence_answer *a
 {
     char body[GROUP_BODY_MAX];
     struct api_writer writer;
-    api_writer_init(&writer, body, sizeof(body));
-    api_write_object(&writer, NULL);
-    api_write_string(&writer, "resource", answer->resource);
+    api_write_about(&writer, body, sizeof(body), "resource", answer->resource);
     answer_grant(request, &writer, answer);
 }
 
@@ -150,9 +147,7 @@ static void answer_extended(struct api_request *request, const struct fence_answ
 {
     char body[BODY_MAX];
     struct api_writer writer;
-    api_writer_init(&writer, body, sizeof(body));
-    api_write_object(&writer, NULL);
-    api_write_string(&writer, "resource", answer->resource);
+    api_write_about(&writer, body, sizeof(body), "resource", answer->resource);
     write_lease(&writer, answer);
     api_write_end(&writer);
     answer_json(request, API_OUTCOME_EXTENDED, &writer, NULL);
@@ -164,9 +159,7 @@ static void answer_released(struct api_request *request, const char *resource, b
 {
     char body[BODY_MAX];
     struct api_writer writer;
-    api_writer_init(&writer, body, sizeof(body));
-    api_write_object(&writer, NULL);
-    api_write_string(&writer, "resource", resource);
+    api_write_about(&writer, body, sizeof(body), "resource", resource);
     api_write_bool(&writer, "released", released);
     if (token > 0)
         api_write_integer(&writer, "token", token);

@@ -70,15 +70,9 @@ static void explain_obstacle(const struct fence_answer *answer,
 
 static void answer_obstacle(struct api_request *request, const struct fence_answer *answer)
 {
-    enum api_problem problem = api_problem_of(answer->error);
     char detail[API_DETAIL_MAX];
-    char body[API_PROBLEM_BODY_MAX];
-    struct api_writer writer;
     explain_obstacle(answer, detail);
-    api_problem_begin(&writer, body, problem, detail);
-    api_write_string(&writer, "resource", answer->resource);
-    api_write_parts(&writer, answer->parts, answer->total);
-    api_problem_end(&writer, request, problem, -1);
+    api_answer_failed(request, api_problem_of(answer->error), detail, "resource", answer, true);
 }
 
 static int64_t seconds_rounded_up(uint64_t ms)

@@ -1,6 +1,5 @@
 #include "api/v1/locks_shown.h"
 
-#include "api/http/problem_answer.h"
 #include "api/v1/parts.h"
 #include "fence/protocol/owner.h"
 #include "fence/protocol/seat.h"
@@ -85,9 +84,7 @@ static void answer_shown_writer(struct api_request *request, const struct fence_
     const bool written = find_writer(answer, &held);
     (void)snprintf(gate, sizeof(gate), "%s", answer->resource);
     fence_gate_write(gate);
-    api_writer_init(&writer, body, sizeof(body));
-    api_write_object(&writer, NULL);
-    api_write_string(&writer, "resource", gate);
+    api_write_about(&writer, body, sizeof(body), "resource", gate);
     api_write_bool(&writer, "held", written);
     if (written) {
         api_write_string(&writer, "mode", "write");
@@ -95,8 +92,7 @@ static void answer_shown_writer(struct api_request *request, const struct fence_
         api_write_integer(&writer, "waiters", answer->inspect.waiters);
     }
     api_write_end(&writer);
-    const struct api_answer http = {.status = 200, .body = body, .len = writer.len};
-    api_request_answer(request, &http);
+    api_answer_document(request, &writer);
 }
 
 /* The seats of a semaphore that are held, or who reads or writes. */
@@ -104,15 +100,11 @@ static void answer_seats(struct api_request *request, const struct fence_answer 
 {
     const struct fence_seats_shown *shown = answer->inspect.shown;
     const size_t size = BODY_MAX + shown->count * (size_t)SEAT_BODY_MAX;
-    char *body = malloc(size);
-    if (body == NULL) {
-        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+    char *body = api_body_new(request, size);
+    if (body == NULL)
         return;
-    }
     struct api_writer writer;
-    api_writer_init(&writer, body, size);
-    api_write_object(&writer, NULL);
-    api_write_string(&writer, "name", answer->resource);
+    api_write_about(&writer, body, size, "name", answer->resource);
     if (answer->mode == FENCE_MODE_READ) {
         write_shared(&writer, request, answer);
     } else {
@@ -123,8 +115,7 @@ static void answer_seats(struct api_request *request, const struct fence_answer 
     }
     api_write_integer(&writer, "waiters", answer->inspect.waiters);
     api_write_end(&writer);
-    const struct api_answer http = {.status = 200, .body = body, .len = writer.len};
-    api_request_answer(request, &http);
+    api_answer_document(request, &writer);
     free(body);
 }
 
@@ -132,9 +123,7 @@ static void answer_lock(struct api_request *request, const struct fence_answer *
 {
     char body[BODY_MAX];
     struct api_writer writer;
-    api_writer_init(&writer, body, sizeof(body));
-    api_write_object(&writer, NULL);
-    api_write_string(&writer, "resource", answer->resource);
+    api_write_about(&writer, body, sizeof(body), "resource", answer->resource);
     api_write_bool(&writer, "held", answer->inspect.held);
     if (answer->inspect.held) {
         api_write_token_now(&writer, answer->token);
@@ -143,8 +132,7 @@ static void answer_lock(struct api_request *request, const struct fence_answer *
         api_write_integer(&writer, "waiters", answer->inspect.waiters);
     }
     api_write_end(&writer);
-    const struct api_answer http = {.status = 200, .body = body, .len = writer.len};
-    api_request_answer(request, &http);
+    api_answer_document(request, &writer);
 }
 
 void api_locks_shown(struct api_request *request, const struct fence_answer *answer)

@@ -1,9 +1,11 @@
 #include "api/v1/parts.h"
 
 #include "api/auth/auth.h"
+#include "api/http/problem_answer.h"
 #include "fence/protocol/owner.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 void api_write_parts(struct api_writer *writer, const enum fence_part parts[], unsigned total)
 {
@@ -40,4 +42,40 @@ void api_write_remaining(struct api_writer *writer, const char *owner, bool kept
         api_write_integer(writer, "delay_ms", delay_ms);
     if (kept || (delay_ms > 0 && remaining_ms <= delay_ms))
         api_write_string(writer, "closed", kept ? "kept" : "delay");
+}
+
+char *api_body_new(struct api_request *request, size_t size)
+{
+    char *body = malloc(size);
+    if (body == NULL)
+        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+    return body;
+}
+
+void api_write_about(struct api_writer *writer, char *body, size_t size, const char *member,
+                     const char *name)
+{
+    api_writer_init(writer, body, size);
+    api_write_object(writer, NULL);
+    api_write_string(writer, member, name);
+}
+
+void api_answer_document(struct api_request *request, const struct api_writer *writer)
+{
+    assert(writer->len > 0 && writer->depth == 0);
+    const struct api_answer answer = {.status = 200, .body = writer->buffer, .len = writer->len};
+    api_request_answer(request, &answer);
+}
+
+void api_answer_failed(struct api_request *request, enum api_problem problem, const char *detail,
+                       const char *member, const struct fence_answer *answer, bool parts)
+{
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    assert(answer->error < 0);
+    api_problem_begin(&writer, body, problem, detail);
+    api_write_string(&writer, member, answer->resource);
+    if (parts)
+        api_write_parts(&writer, answer->parts, answer->total);
+    api_problem_end(&writer, request, problem, -1);
 }

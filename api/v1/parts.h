@@ -2,6 +2,7 @@
 #ifndef API_V1_PARTS_H
 #define API_V1_PARTS_H
 
+#include "api/http/problem.h"
 #include "api/http/request.h"
 #include "api/json/writer.h"
 #include "fence/protocol/message.h"
@@ -21,5 +22,21 @@ void api_write_owner(struct api_writer *writer, struct api_request *request, con
  * may work under it: "delay", or "kept" if @kept, which was released. */
 void api_write_remaining(struct api_writer *writer, const char *owner, bool kept,
                          uint64_t remaining_ms);
+
+/* A buffer of @size bytes for an answer, which the caller frees. NULL: the problem of no memory was
+ * answered. */
+FENCE_CHECKED char *api_body_new(struct api_request *request, size_t size);
+
+/* Begins a JSON object in @body whose first member, @member, is @name. */
+void api_write_about(struct api_writer *writer, char *body, size_t size, const char *member,
+                     const char *name);
+
+/* Answers 200 with what @writer wrote. */
+void api_answer_document(struct api_request *request, const struct api_writer *writer);
+
+/* Answers @problem, about what @answer is about, in the member @member. @detail: NULL: that of the
+ * table. @parts: with the word of each master. */
+void api_answer_failed(struct api_request *request, enum api_problem problem, const char *detail,
+                       const char *member, const struct fence_answer *answer, bool parts);
 
 #endif

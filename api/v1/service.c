@@ -4,6 +4,7 @@
 #include "api/http/problem_answer.h"
 #include "api/json/writer.h"
 #include "api/v1/metrics.h"
+#include "api/v1/parts.h"
 #include "api/v1/ready.h"
 #include "fence/fleet/memory.h"
 #include "fence/fleet/misordered.h"
@@ -14,12 +15,6 @@
 enum {
     FLEET_BODY_MAX = 64 * 1024, /* nine masters, their addresses, reasons and failures */
 };
-
-static void answer_document(struct api_request *request, const struct api_writer *writer)
-{
-    const struct api_answer answer = {.status = 200, .body = writer->buffer, .len = writer->len};
-    api_request_answer(request, &answer);
-}
 
 /* The facts of the connection that stands; null without a connection. */
 static void write_facts(struct api_writer *writer, const struct fence_master *master,
@@ -168,7 +163,7 @@ static void show_fleet(struct api_request *request, void *context)
     api_write_end(&writer);
     write_fleet_audit(&writer, backend->audit);
     api_write_end(&writer);
-    answer_document(request, &writer);
+    api_answer_document(request, &writer);
 }
 
 static void answer_status(struct api_request *request, const char *status)
@@ -179,7 +174,7 @@ static void answer_status(struct api_request *request, const char *status)
     api_write_object(&writer, NULL);
     api_write_string(&writer, "status", status);
     api_write_end(&writer);
-    answer_document(request, &writer);
+    api_answer_document(request, &writer);
 }
 
 /* A process that answers is alive. */
