@@ -1,10 +1,8 @@
-/* pawld at work: its workers side by side, and what a process has only once: the address,
- * the signals, the exit status. */
+/* pawld at work: what a process has only once: the address, the signals, the exit status. */
 #include "api/tls/keys.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/keys.h"
 #include "server/loop/listeners.h"
-#include "server/loop/worker.h"
 #include "server/pawld/listeners.h"
 #include "server/pawld/password.h"
 #include "server/pawld/pawld.h"
@@ -12,6 +10,7 @@
 #include "server/pawld/reload.h"
 #include "server/pawld/successor.h"
 #include "server/pawld/supervisor.h"
+#include "server/pawld/workers.h"
 #include "server/system/clock.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
@@ -19,12 +18,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const int watched[] = {SIGTERM, SIGINT, SIGHUP};
@@ -32,16 +28,6 @@ static const int watched[] = {SIGTERM, SIGINT, SIGHUP};
 enum {
     SIGNALS = sizeof(watched) / sizeof(watched[0]),
     PAWLD_READY_MS = 10 * 1000,
-    STUCK_S = 2, /* for a worker to end after the first one, which ends last */
-};
-
-struct service;
-
-/* The argument of the thread of a worker. */
-struct other {
-    struct service *service;
-    struct server_worker *worker;
-    pthread_t thread; /* the first worker needs none: it has the main one */
 };
 
 struct service {
@@ -52,11 +38,8 @@ struct service {
     struct server_passed passed;
     struct server_listeners listeners;
     bool listeners_are_lent; /* lent by a predecessor that serves on, until it is told to leave */
-    unsigned made;           /* workers */
-    struct server_worker *workers[SERVER_WORKERS_MAX];
+    struct pawld_workers workers;
     struct server_metrics *metrics; /* one for each worker */
-    struct other others_run[SERVER_WORKERS_MAX];
-    atomic_uint others; /* workers that run on those threads */
     uv_signal_t signals[SIGNALS];
     struct pawld_reloads reloads;
     struct pawld_password password;   /* password of masters, where a file has it */
@@ -76,8 +59,7 @@ struct service {
 static void stop_workers(struct service *service)
 {
     service->stopping = true;
-    for (unsigned i = 0; i < service->made; i++)
-        server_worker_stop(service->workers[i]);
+    pawld_workers_each(&service->workers, server_worker_stop);
 }
 
 /* The first signal drains, a second one does not wait for that. */
@@ -87,13 +69,12 @@ static void on_stop_signal(struct service *service)
         const struct server_worker_ends *ends = &service->options->ends;
         server_log(SERVER_LOG_INFO, "stopping");
         pawld_supervise_stopping(&service->supervisor, (uint64_t)ends->lead_ms + ends->drain_ms +
-                                                           STUCK_S * UINT64_C(1000));
+                                                           PAWLD_STUCK_S * UINT64_C(1000));
         stop_workers(service);
         return;
     }
     server_log(SERVER_LOG_INFO, "second stop signal: pawld does not wait for calls in progress");
-    for (unsigned i = 0; i < service->made; i++)
-        server_worker_halt(service->workers[i]);
+    pawld_workers_each(&service->workers, server_worker_halt);
 }
 
 /* The files of sockets are another process's to remove. */
@@ -118,20 +99,20 @@ static void on_successor(void *context, int pid)
     struct service *service = context;
     server_log(SERVER_LOG_INFO, "process %d replaces this pawld", pid);
     disown_files(&service->listeners);
-    for (unsigned i = 0; i < service->made; i++)
-        server_worker_hand_over(service->workers[i]);
+    pawld_workers_each(&service->workers, server_worker_hand_over);
 }
 
 /* From now on this process can be replaced. */
 static void await_successor(struct service *service)
 {
-    assert(service->made > 0 && service->options->hand_over);
+    assert(service->workers.made > 0 && service->options->hand_over);
     const struct server_worker_ends *ends = &service->options->ends;
     const struct pawld_successor_config config = {
-        .loop = server_worker_loop(service->workers[0]),
+        .loop = server_worker_loop(service->workers.worker[0]),
         .path = service->options->hand_over,
         .sockets = &service->sockets,
-        .most_ms = 2 * ends->drain_ms + STUCK_S * 1000, /* for clients to move, and to drain */
+        .most_ms =
+            2 * ends->drain_ms + PAWLD_STUCK_S * 1000, /* for clients to move, and to drain */
         .leave = on_successor,
         .context = service,
     };
@@ -158,10 +139,9 @@ static bool on_serving_look(void *context, bool ready)
                PAWLD_READY_MS);
     pawld_predecessor_close(&service->predecessor);
     service->status = SERVER_EXIT_FAILED;
-    for (unsigned i = 0; i < service->made; i++) {
-        server_worker_hand_over(service->workers[i]); /* the sockets are the other one's */
-        server_worker_stop(service->workers[i]);
-    }
+    pawld_workers_each(&service->workers,
+                       server_worker_hand_over); /* the sockets are the other one's */
+    pawld_workers_each(&service->workers, server_worker_stop);
     return true;
 }
 
@@ -169,8 +149,7 @@ static void reload(struct service *service)
 {
     pawld_supervise_reloading(&service->supervisor);
     (void)pawld_reload_all(&service->reloads);
-    for (unsigned i = 0; i < service->made; i++)
-        server_worker_reload(service->workers[i]);
+    pawld_workers_each(&service->workers, server_worker_reload);
     pawld_supervise_reloaded(&service->supervisor);
 }
 
@@ -211,10 +190,10 @@ static bool load_password(void *context)
 static void take_password(void *context, unsigned index)
 {
     struct service *service = context;
-    assert(index < service->made);
+    assert(index < service->workers.made);
     char text[STORAGE_SECRET_MAX + 1];
     pawld_password_copy(&service->password, text);
-    server_worker_password(service->workers[index], text);
+    server_worker_password(service->workers.worker[index], text);
     explicit_bzero(text, sizeof(text));
 }
 
@@ -249,8 +228,8 @@ static void add_reloads(struct service *service)
 /* Runs in the loop on the main thread. The signal may have interrupted any thread. */
 static void watch_signals(struct service *service)
 {
-    assert(service->made > 0);
-    uv_loop_t *loop = server_worker_loop(service->workers[0]);
+    assert(service->workers.made > 0);
+    uv_loop_t *loop = server_worker_loop(service->workers.worker[0]);
     int failed = 0;
     for (int i = 0; i < SIGNALS; i++) {
         failed |= uv_signal_init(loop, &service->signals[i]);
@@ -271,109 +250,44 @@ static void forget_signals(struct service *service)
 
 static int make_workers(struct service *service)
 {
-    assert(service->made == 0);
     const struct pawld_options *options = service->options;
-    int status = 0;
-    for (; service->made < options->workers && !status; service->made += !status) {
-        const struct server_worker_config config = {
-            .index = service->made,
-            .workers = options->workers,
-            .listeners = &service->listeners,
-            .http = &options->http,
-            .keys = service->keys,
-            .addresses = service->addresses,
-            .takes_over = service->listeners_are_lent,
-            .deadline_ms = options->deadline_ms,
-            .probe_ms = options->probe_ms,
-            .ask = options->ask,
-            .connections_max = options->connections_max,
-            .waiters_max = options->waiters_max,
-            .counters_max = options->counters_max,
-            .ttl_max_ms = options->ttl_max_ms,
-            .extensions_max = options->extensions_max,
-            .traces = options->log_level == SERVER_LOG_TRACE,
-            .trace_lock = options->trace_lock,
-            .metrics = service->metrics,
-            .version = PAWL_VERSION,
-            .audit = service->audit,
-            .events = service->events,
-            .ends = options->ends,
-            .others = service->made == 0 ? &service->others : NULL,
-            .reloaded = on_reloaded,
-            .reloaded_context = service,
-        };
-        status = server_worker_new(&config, &service->workers[service->made]);
-    }
-    return status;
+    const struct server_worker_config config = {
+        .workers = options->workers,
+        .listeners = &service->listeners,
+        .http = &options->http,
+        .keys = service->keys,
+        .addresses = service->addresses,
+        .takes_over = service->listeners_are_lent,
+        .deadline_ms = options->deadline_ms,
+        .probe_ms = options->probe_ms,
+        .ask = options->ask,
+        .connections_max = options->connections_max,
+        .waiters_max = options->waiters_max,
+        .counters_max = options->counters_max,
+        .ttl_max_ms = options->ttl_max_ms,
+        .extensions_max = options->extensions_max,
+        .traces = options->log_level == SERVER_LOG_TRACE,
+        .trace_lock = options->trace_lock,
+        .metrics = service->metrics,
+        .version = PAWL_VERSION,
+        .audit = service->audit,
+        .events = service->events,
+        .ends = options->ends,
+        .reloaded = on_reloaded,
+        .reloaded_context = service,
+    };
+    return pawld_workers_make(&service->workers, &config, options->workers);
 }
 
-static void free_workers(struct service *service)
-{
-    for (unsigned i = 0; i < service->made; i++)
-        server_worker_free(service->workers[i]);
-}
-
-/* Another worker than the first. The signals come to the first one's loop, so that ends last. */
-static void *run_other(void *context)
-{
-    struct other *other = context;
-    struct service *service = other->service;
-    char name[16]; /* as long as the system lets it be */
-    (void)snprintf(name, sizeof(name), "worker %u", (unsigned)(other - service->others_run) + 1);
-    (void)pthread_setname_np(pthread_self(), name);
-    server_worker_run(other->worker);
-    const unsigned before = atomic_fetch_sub(&service->others, 1);
-    assert(before > 0);
-    server_worker_look(service->workers[0]);
-    return NULL;
-}
-
-static int start_other(struct service *service, unsigned i)
-{
-    assert(i > 0 && i < service->made); /* the first one runs on this thread */
-    struct other *other = &service->others_run[i];
-    *other = (struct other){.service = service, .worker = service->workers[i]};
-    atomic_fetch_add(&service->others, 1);
-    const int error = pthread_create(&other->thread, NULL, run_other, other);
-    if (error)
-        atomic_fetch_sub(&service->others, 1);
-    return error;
-}
-
-/* A worker that is stuck would hold up the end for ever. */
-static void join_other(struct service *service, unsigned i)
-{
-    struct timespec until = {.tv_sec = 0};
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += STUCK_S;
-    if (pthread_timedjoin_np(service->others_run[i].thread, NULL, &until) == 0)
-        return;
-    server_log(SERVER_LOG_ERROR, "worker %u is stuck; the process exits without waiting for it",
-               i + 1);
-    _exit(SERVER_EXIT_FAILED);
-}
-
-/* All of them at once, until they are stopped; the first one here. */
+/* All of them at once, until they are stopped. */
 static int run_workers(struct service *service)
 {
-    assert(service->made == service->options->workers);
-    int status = SERVER_EXIT_DONE;
-    unsigned started = 1;
-    for (; started < service->made; started++) {
-        int error = start_other(service, started);
-        if (error) {
-            server_log(SERVER_LOG_ERROR, "cannot start worker %u: %s", started + 1,
-                       strerror(error));
-            status = SERVER_EXIT_FAILED;
-            stop_workers(service);
-            break;
-        }
-    }
+    const int status = pawld_workers_start(&service->workers);
     if (status == SERVER_EXIT_DONE)
         server_listeners_announce(&service->listeners);
-    server_worker_run(service->workers[0]);
-    for (unsigned i = 1; i < started; i++)
-        join_other(service, i);
+    else
+        stop_workers(service);
+    pawld_workers_run(&service->workers);
     return status;
 }
 
@@ -486,7 +400,7 @@ static int serve_addresses(struct service *service)
             service->supervisor.serving = on_serving_look;
         service->ready_till_us = server_clock_us() + PAWLD_READY_MS * UINT64_C(1000);
         service->supervisor.context = service;
-        pawld_supervise(&service->supervisor, service->workers, service->made);
+        pawld_supervise(&service->supervisor, service->workers.worker, service->workers.made);
         status = run_workers(service);
         if (status == SERVER_EXIT_DONE)
             status = service->status;
@@ -494,7 +408,7 @@ static int serve_addresses(struct service *service)
         pawld_successor_end(&service->successor);
         forget_signals(service);
     }
-    free_workers(service);
+    pawld_workers_free(&service->workers);
     free(service->metrics);
     return status;
 }
