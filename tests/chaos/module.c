@@ -9,7 +9,6 @@
  * broken, or an answer was lost. */
 #include "tests/chaos/small.h"
 #include "tests/lib/case.h"
-#include "tests/lib/http.h"
 #include "tests/lib/process.h"
 #include "tests/lib/redis_fleet.h"
 #include "tests/lib/wait.h"
@@ -57,20 +56,9 @@ static struct {
 
 static bool all_vote(void *unused)
 {
+    uint32_t modules = 0;
     (void)unused;
-    struct http_response response;
-    http_once(run.stage.port, "GET", "/v1/fleet", NULL, NULL, &response);
-    const json_t *masters = json_object_get(response.json, "masters"), *master;
-    unsigned voting = 0;
-    size_t i;
-    json_array_foreach(masters, i, master)
-    {
-        const char *state = json_string_value(json_object_get(master, "state"));
-        const bool module = json_is_true(json_object_get(master, "module"));
-        voting += state && strcmp(state, "active") == 0 && module == (run.fleet->modules >> i & 1);
-    }
-    http_response_fini(&response);
-    return voting == MASTERS;
+    return small_active(&run.stage, &modules) == MASTERS && modules == run.fleet->modules;
 }
 
 static void wait_all_vote(void)

@@ -4,6 +4,7 @@
 #include "tests/chaos/names.h"
 #include "tests/chaos/record.h"
 #include "tests/lib/case.h"
+#include "tests/lib/http.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
 #include "tests/lib/tempdir.h"
@@ -12,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +83,26 @@ void small_start_clients(struct small *small, uint64_t seed_number)
                                          log);
     }
     free(program);
+}
+
+unsigned small_active(const struct small *small, uint32_t *ret_modules)
+{
+    struct http_response response;
+    http_once(small->port, "GET", "/v1/fleet", NULL, NULL, &response);
+    const json_t *masters = json_object_get(response.json, "masters"), *master;
+    uint32_t modules = 0;
+    unsigned active = 0;
+    size_t i;
+    json_array_foreach(masters, i, master)
+    {
+        const char *state = json_string_value(json_object_get(master, "state"));
+        active += state && strcmp(state, "active") == 0;
+        modules |= (uint32_t)json_is_true(json_object_get(master, "module")) << i;
+    }
+    http_response_fini(&response);
+    if (ret_modules)
+        *ret_modules = modules;
+    return active;
 }
 
 void small_end(struct small *small)

@@ -44,6 +44,10 @@ void small_start_ledger(struct small *small);
 /* The clients, once pawld and the ledger serve. */
 void small_start_clients(struct small *small, uint64_t seed);
 
+/* How many masters pawld calls active. @ret_modules, if not NULL, is the set of masters that have
+ * the module. */
+unsigned small_active(const struct small *small, uint32_t *ret_modules);
+
 /* Lets the clients go on after the last fault, and ends them and the ledger. */
 void small_end(struct small *small);
 

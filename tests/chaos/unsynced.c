@@ -173,18 +173,7 @@ static void start_pawld(void)
 static bool all_are_active(void *unused)
 {
     (void)unused;
-    struct http_response response;
-    http_once(run.stage.port, "GET", "/v1/fleet", NULL, NULL, &response);
-    const json_t *masters = json_object_get(response.json, "masters");
-    size_t i, active = 0;
-    const json_t *master;
-    json_array_foreach(masters, i, master)
-    {
-        const char *state = json_string_value(json_object_get(master, "state"));
-        active += state && strcmp(state, "active") == 0;
-    }
-    http_response_fini(&response);
-    return active == MASTERS;
+    return small_active(&run.stage, NULL) == MASTERS;
 }
 
 static void wait_served(void)
