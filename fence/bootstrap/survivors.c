@@ -56,6 +56,7 @@ static void fill_fleet(const struct fence_bootstrap *bootstrap, struct fence_fle
     for (unsigned i = 0; i < bootstrap->params.n; i++) {
         ret_fleet->master[i].facts = bootstrap->seen[i];
         ret_fleet->master[i].connected = true;
+        ret_fleet->master[i].state = FENCE_MASTER_WAITING;
     }
 }
 
@@ -142,6 +143,8 @@ static bool take_survivors(struct fence_bootstrap *bootstrap)
     return true;
 }
 
+/* A master whose data went back remembers a part of them. The positions that servers told show it.
+ */
 uint32_t fence_bootstrap_who_remembers(const struct fence_bootstrap *bootstrap)
 {
     uint32_t set = 0;
@@ -150,6 +153,7 @@ uint32_t fence_bootstrap_who_remembers(const struct fence_bootstrap *bootstrap)
     memcpy(fleet.fleet_id, bootstrap->fleet_id, sizeof(fleet.fleet_id));
     fleet.ttl_max_ms = bootstrap->ttl_max_ms;
     fleet.view = bootstrap->known;
+    fence_fleet_note_positions(&fleet);
     for (unsigned i = 0; i < fleet.n; i++) {
         enum fence_reason reason = fence_fleet_judge(&fleet, i);
         if (reason == FENCE_REASON_NONE || reason == FENCE_REASON_RESTARTED)

@@ -104,8 +104,8 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
         add_words(why,
                   "it is already marked as member %u of the fleet %s. If that fleet is still in "
                   "use, do not make a new fleet. If a majority of its masters lost their data, run "
-                  "pawld init --token-floor. If you no longer need any token of that fleet, delete "
-                  "the key " SERVER_MASTERS_MARKER " on this master and run init again",
+                  "pawld init --token-floor. If you no longer need any token of that fleet, "
+                  "delete " SERVER_MASTERS_MARKER " on this master and run init again",
                   (unsigned)facts->member, facts->fleet_id);
         break;
     case FENCE_BOOTSTRAP_PLACE:

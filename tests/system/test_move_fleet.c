@@ -4,6 +4,7 @@
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/forgetting/redis_files.h"
 #include "tests/system/masters.h"
 #include "tests/system/moving.h"
 
@@ -22,6 +23,7 @@ enum {
     MOVE_TRIES = 4,
     LINE_MS = 20000,
     PATH_BYTES = 512,
+    MASTERS_KEPT = 3,
 };
 
 #define FAR_FLOOR    "1000000000000" /* 2^32 is 4 thousand millions */
@@ -82,6 +84,36 @@ static void serve_and_expect_higher_tokens(const struct moving_masters *masters)
     expect_higher_tokens(service.port);
     expect_cap(service.port);
     assert_int_equal(process_stop(service.process), 0);
+}
+
+/* All masters get back what their disks had before the last grants, while pawld serves. */
+static void put_back_all(uint16_t port)
+{
+    char kept[MASTERS_KEPT][PATH_BYTES];
+    for (unsigned i = 0; i < three.n; i++) {
+        snprintf(kept[i], PATH_BYTES, "%s/kept%u", fleet->dir, i);
+        redis_files_keep(fleet, i, kept[i]);
+    }
+    expect_higher_tokens(port);
+    for (unsigned i = 0; i < three.n; i++)
+        redis_fleet_kill(fleet, i);
+    for (unsigned i = 0; i < three.n; i++) {
+        redis_files_put_back(fleet, i, kept[i]);
+        redis_fleet_restart(fleet, i, true);
+    }
+    for (unsigned i = 0; i < three.n / 2 + 1; i++)
+        masters_wait(port, i, "refused", "rolled-back");
+}
+
+/* They lack locks that are held, so a move cannot know when these end. */
+static void fleet_whose_data_went_back_goes_on_by_a_floor_alone(void **state)
+{
+    const struct pawl_service before = use_three();
+    put_back_all(before.port);
+    assert_int_equal(moving_run(&three, &others, NULL), 1);
+    moving_expect_said("of 3 masters kept their data, which is no majority");
+    assert_int_equal(moving_run_init(&three, (const char *const[]){"--token-floor", "9", NULL}), 0);
+    expect_higher_tokens(before.port);
 }
 
 static void wipe(const struct moving_masters *masters)
@@ -387,6 +419,7 @@ static const struct CMUnitTest cases[] = {
     MOVE_FLEET_CASE(move_to_a_master_that_is_away_leaves_the_fleet_as_it_is),
     MOVE_FLEET_CASE(fleet_in_another_order_or_without_all_masters_is_not_moved),
     MOVE_FLEET_CASE(fleet_whose_majority_forgot_is_moved_with_a_token_floor),
+    FLEET_CASE(fleet_whose_data_went_back_goes_on_by_a_floor_alone, ALL_MASTERS, REDIS_ALWAYS),
     MOVE_FLEET_CASE(move_whose_masters_forgot_is_not_begun_again),
     MOVE_FLEET_CASE(of_two_moves_at_once_one_is_done),
 };

@@ -49,6 +49,16 @@ void run_survive(unsigned i)
         facts->view.incarnation[j] = INT64_C(7) << FENCE_INCARNATION_MEMORY_SHIFT;
 }
 
+void run_go_back(unsigned i, unsigned by)
+{
+    struct fence_facts *facts = &run.facts[i];
+    facts->lineage[0] = 'r'; /* it restarted */
+    facts->durable = facts->marked_durable = facts->intact = true;
+    facts->writes = 40;
+    run.facts[by].heard.of[i] =
+        (struct fence_position){.incarnation = facts->view.incarnation[i], .writes = 41};
+}
+
 void run_tell(struct fence_bootstrap_event event)
 {
     event.now_us = run.now_us;

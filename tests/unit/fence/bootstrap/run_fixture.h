@@ -29,6 +29,9 @@ int run_blank_masters(void **state);
 /* Master @i is a member that remembers all. */
 void run_survive(unsigned i);
 
+/* An older disk of member @i came back: servers told member @by a later position. */
+void run_go_back(unsigned i, unsigned by);
+
 /* Begins for the fleet OTHER. */
 void run_begin_with(struct fence_bootstrap_params params);
 void run_begin(bool goes_on, int64_t seen);

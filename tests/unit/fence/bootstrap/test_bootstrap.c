@@ -137,6 +137,20 @@ static void majority_that_remembers_is_left_alone(void **state)
     assert_int_equal(run.bootstrap.outcome.count, 2);
 }
 
+/* Each restarted with data of before what servers had told it, or told another one of it. */
+static void majority_whose_data_went_back_gets_a_floor(void **state)
+{
+    for (unsigned i = 0; i < MASTERS; i++)
+        run_survive(i);
+    run_go_back(0, 0);
+    run_begin(true, 9);
+    run_expect_end(FENCE_BOOTSTRAP_NOTHING_LOST, 0);
+    run_go_back(1, 2);
+    run_begin(true, 9);
+    run_expect_end(FENCE_BOOTSTRAP_DONE, 0);
+    assert_true(run.bootstrap.floor > 9);
+}
+
 static void survivors_that_disagree_are_refused(void **state)
 {
     run_survive(1);
@@ -187,6 +201,7 @@ static const struct CMUnitTest cases[] = {
     BLANK(master_that_is_lost_meanwhile_ends_the_wait),
     BLANK(claim_that_is_gone_ends_the_wait),
     BLANK(majority_that_remembers_is_left_alone),
+    BLANK(majority_whose_data_went_back_gets_a_floor),
     BLANK(survivors_that_disagree_are_refused),
     BLANK(incarnations_rise_above_those_of_an_earlier_floor),
 };

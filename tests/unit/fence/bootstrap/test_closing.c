@@ -69,6 +69,19 @@ static void leases_are_not_known_where_a_master_forgot(void **state)
     assert_int_equal(run.bootstrap.until_us, 0);
 }
 
+/* A lock that it lost may be held. */
+static void leases_are_not_known_where_the_data_of_a_master_went_back(void **state)
+{
+    run_go_back(1, 1);
+    run_begin_with(closing);
+    run_expect_end(FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.asked[FENCE_REJOIN_LEASES], 0);
+    run_go_back(2, 2);
+    run_begin_with(closing);
+    run_expect_end(FENCE_BOOTSTRAP_FORGOTTEN, 0);
+    assert_int_equal(run.bootstrap.outcome.count, 1);
+}
+
 static void claim_that_is_gone_closes_nothing(void **state)
 {
     run_begin_with(closing);
@@ -278,6 +291,7 @@ static const struct CMUnitTest cases[] = {
     MEMBERS(fleet_is_closed_once_all_were_claimed_and_surveyed),
     MEMBERS(longest_lease_that_is_left_is_what_is_waited_for),
     MEMBERS(leases_are_not_known_where_a_master_forgot),
+    MEMBERS(leases_are_not_known_where_the_data_of_a_master_went_back),
     MEMBERS(claim_that_is_gone_closes_nothing),
     MEMBERS(fleet_whose_majority_forgot_is_closed_only_by_somebody_who_knows),
     BLANK(claimed_master_remembers_what_it_did_when_it_was_claimed),
