@@ -410,13 +410,19 @@ static bool say_lost(pawl_client *client, const struct client_answer *answer)
     return true;
 }
 
+/* A caller of a client knows names; the protocol calls them resources. */
+#define THE_RESOURCE "The resource"
+
 static void say_problem(pawl_client *client, const struct client_answer *answer, int error)
 {
     const char *detail = client_text(answer->json, "detail");
     if ((error == PAWL_EHELD && say_holder(client, answer)) || say_breaker(client, answer) ||
         say_lost(client, answer))
         return;
-    if (answer->type[0] != '\0' && detail != NULL && detail[0] != '\0')
+    const size_t resource = sizeof(THE_RESOURCE) - 1;
+    if (answer->type[0] != '\0' && detail != NULL && strncmp(detail, THE_RESOURCE, resource) == 0)
+        client_say(client, "A name%s", detail + resource);
+    else if (answer->type[0] != '\0' && detail != NULL && detail[0] != '\0')
         client_say(client, "%s", detail);
     else
         client_say(client, "%s returned an unexpected %ld: is this a pawld?",

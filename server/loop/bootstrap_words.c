@@ -136,7 +136,7 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
         add_words(why,
                   "it belongs to the fleet %s, but a master earlier in the list belongs to %s. "
                   "Check the --master addresses. If you no longer need any token of one of the two "
-                  "fleets, delete the key " SERVER_MASTERS_MARKER " on its masters",
+                  "fleets, delete " SERVER_MASTERS_MARKER " on its masters",
                   facts->fleet_id, bootstrap->fleet_id);
         break;
     default:

@@ -235,6 +235,8 @@ SERVERS = [
         key="pawl_secret"),
     Row("refusal_is_not_repeated", {"POST": [problem(403, "not-allowed")]}, [
         acquire("-", kind="refused", said=("it is not-allowed",))], lambda s: asked(s, "POST")),
+    Row("name_is_not_called_a_resource", {"POST": [problem(400, "invalid", detail="The resource must be short.")]}, [
+        acquire(kind="invalid", said=("A name must be short.",))]),
     Row("wrong_argument_is_not_repeated", {"POST": [problem(400, "invalid")]}, [
         acquire("-", kind="invalid")], lambda s: asked(s, "POST")),
     Row("name_is_encoded", {}, [acquire(names=("a:b@c~d/e f",)), release()],
