@@ -11,13 +11,9 @@ Definition V0 : view := fun _ => 0.
 Definition V1 : view := fun m => match m with 0 => 1 | _ => 0 end.
 Definition V2 : view := fun m => match m with 0 => 2 | _ => 0 end.
 
-(* Clients want resource 0: A and B under the first view, B1 and B2 under later ones. A2 is a retry of A. *)
-Definition A := Attempt 1 10 [0] V0.
-Definition A1 := Attempt 1 10 [0] V1.
-Definition A2 := Attempt 2 10 [0] V0.
-Definition B := Attempt 3 20 [0] V0.
-Definition B1 := Attempt 3 20 [0] V1.
-Definition B2 := Attempt 3 20 [0] V2.
+(* Two clients want resource 0. *)
+Definition A := Attempt 1 10 [0].
+Definition B := Attempt 3 20 [0].
 
 (* A fleet where nothing is locked; the counters of its members are as given. *)
 Definition fleet (counters : list nat) : state :=
@@ -38,7 +34,7 @@ Ltac views := intros [| ?]; cbn; cbv [V0 V1 V2]; lia.
 Ltac accepted := split; [reflexivity |]; split; [intros; first [reflexivity | congruence] |];
   intros; first [split; [reflexivity | views] | congruence].
 Ltac written_out :=
-  cbn [put set locked counted_to told merged mem Nat.eqb state_of lineage_of knows counter locks what holder under].
+  cbn [put set locked counted_to told merged mem Nat.eqb state_of lineage_of knows counter locks what holder].
 Ltac distinct := first [apply NoDup_nil | apply NoDup_cons; [cbn; intuition discriminate | distinct]].
 Ltac is_majority := cbn; first [split; [cbn; distinct | split; [cbn; intros; intuition (subst; lia) | cbn; lia]]
   | split; [cbn; distinct | cbn; lia]].
@@ -46,32 +42,29 @@ Ltac new_event := cbn; intuition discriminate.
 Ltac begin cs_ := eexists; split; [exists (fleet cs_); split; [apply fleet_is_initial |] |].
 Ltac starts a_ := eapply next; [eapply Start with (a := a_); new_event |].
 
-(* Step 1: member m counts v. *)
-Ltac takes a_ m_ v_ := eapply next; [eapply Take with (a := a_) (m := m_) (k := 0) (n := fun _ => v_) (o := fun _ => taken) (c := fun _ => v_);
+(* Step 1, under view V: member m counts v. *)
+Ltac takes a_ V_ m_ v_ := eapply next; [eapply Take with (a := a_) (V := V_) (m := m_) (k := 0) (n := fun _ => v_) (o := fun _ => taken) (c := fun _ => v_);
   [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; left;
      (split; [reflexivity | split; [cbn; lia | left; reflexivity]])
    | intros [| ?]; cbn; lia | intros; cbn; lia] |]; written_out.
 
-(* Step 1 finds the lock l of the same lock id. *)
-Ltac takes_again a_ m_ l_ := eapply next; [eapply Take with (a := a_) (m := m_) (k := 0) (n := fun _ => number l_) (o := fun _ => from l_);
-  [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; right; exists l_;
-     (split; [reflexivity | split; [reflexivity | split; [intros; first [congruence | discriminate] | split; reflexivity]]])
-   | intro; cbn; apply Nat.le_refl | intros; cbn in *; first [lia | discriminate]] |]; written_out.
-
 Ltac freezes a_ F_ := eapply next; [eapply Freeze with (a := a_) (F := F_);
   [find_in | cbn; intros; intuition discriminate | is_majority |
-   let H := fresh in intros ? ? H; cases H; eexists; find_in] |].
+   let H := fresh in intros ? ? H; cases H; eexists; eexists; find_in] |].
 Ltac all_of := let m := fresh in let H := fresh in intros m H; cases H;
-  (eexists; split; [find_in | intros; reflexivity]).
-Ltac granted a_ Q_ := eapply next; [eapply Grant_at_once with (a := a_) (Q := Q_); [find_in | is_majority | all_of] |].
+  (eexists; eexists; split; [find_in | split; [find_in | intros; reflexivity]]).
+Ltac all_alike := intros _; apply alike_is_fair.
+Ltac granted a_ V_ Q_ := eapply next; [eapply Grant_at_once with (a := a_) (Q := Q_) (V := V_) (N := fun _ => V_);
+  [find_in | is_majority | all_alike | all_of] |].
 Ltac vanishes m_ r_ := eapply next; [eapply Vanish with (m := m_) (k := 0) (r := r_) |]; written_out.
-Ltac confirms a_ F_ m_ v_ := eapply next; [eapply Confirm with (a := a_) (F := F_) (m := m_) (k := 0) (c := fun _ => v_);
+Ltac confirms a_ F_ m_ v_ := eapply next; [eapply Confirm with (a := a_) (F := F_) (m := m_) (V := V0) (k := 0) (c := fun _ => v_);
   [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; eexists;
      (split; [reflexivity | split; [reflexivity |]]);
-     first [split; [cbn; auto | cbn; lia] | cbn; auto; fail | eexists; eexists; split; [find_in | reflexivity]]
+     first [split; [eexists; eexists; eexists; split; [find_in | split; [find_in | reflexivity]] | cbn; lia] | cbn; auto; fail
+       | eexists; eexists; eexists; split; [find_in | reflexivity]]
    | intros [| ?]; cbn; lia | intros; cbn; lia] |]; written_out.
-Ltac granted_by_confirming a_ Q_ := eapply next; [eapply Grant_confirmed with (a := a_) (Q := Q_);
-  [find_in | is_majority | let m := fresh in let H := fresh in intros m H; cases H; eexists; find_in] |].
+Ltac granted_by_confirming a_ Q_ := eapply next; [eapply Grant_confirmed with (a := a_) (Q := Q_) (V := V0) (N := fun _ => V0);
+  [find_in | is_majority | all_alike | let m := fresh in let H := fresh in intros m H; cases H; eexists; find_in] |].
 Ltac falls m_ x_ := eapply next; [eapply Fall with (m := m_) (k := 0) (x := x_); cbn; auto |]; written_out.
 Ltac marks I_ := eapply next; [eapply Mark with (m := 0) (k := 0) (I := I_); [discriminate | intros; first [congruence | unfold first_or_copy; new_event]] |];
   written_out.
@@ -81,8 +74,8 @@ Ltac page j_ L_ v_ := eapply next; [eapply Read_page with (j := j_) (k := 0) (L 
    let H := fresh in intros ? ? H; cases H; reflexivity] |].
 Ltac installs j_ L_ v_ := eapply next; [eapply Install with (m := 0) (k := 0) (j := j_) (L := L_) (p := [(0, v_)]);
   [find_in | reflexivity | reflexivity | intros; first [reflexivity | congruence]] |]; written_out.
-Ltac admitted L_ W_ R_ := eapply next; [eapply Admit with (m := 0) (k := 0) (L := L_) (R := R_) (W := W_);
-  [reflexivity | reflexivity | intros; first [reflexivity | congruence] | intros; first [congruence | is_majority] |
+Ltac admitted L_ W_ R_ := eapply next; [eapply Admit with (m := 0) (k := 0) (L := L_) (N := fun _ => L_) (R := R_) (W := W_);
+  [reflexivity | reflexivity | intros; first [reflexivity | congruence] | intros; first [congruence | is_majority] | all_alike |
    let j := fresh in let H := fresh in let s := fresh in let Hs := fresh in
    intros j H; cases H; (split; [find_in | intros s Hs; cases Hs; eexists; eexists; split; [find_in | now left]]) |
    reflexivity | views] |]; written_out.
@@ -109,8 +102,8 @@ Theorem two_grants : exists s, runs 3 as_designed s /\
   exists x y, In (Granted A x) (history s) /\ In (Granted B y) (history s) /\ x 0 = 1 /\ y 0 = 3.
 Proof.
   begin [0; 0; 2].
-  - starts A. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
-    vanishes 0 0. vanishes 1 0. starts B. takes B 1 2. takes B 2 3.
+  - starts A. takes A V0 0 1. takes A V0 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A V0 [0; 1].
+    vanishes 0 0. vanishes 1 0. starts B. takes B V0 1 2. takes B V0 2 3.
     freezes B [(1, fun _ : resource => 2); (2, fun _ : resource => 3)].
     confirms B [(1, fun _ : resource => 2); (2, fun _ : resource => 3)] 1 3.
     confirms B [(1, fun _ : resource => 2); (2, fun _ : resource => 3)] 2 3.
@@ -121,14 +114,14 @@ Qed.
 (* A is granted 1 by members 0 and 1. Then 0 loses everything, and rejoins by import from 1 and 2. B is granted 2 by 0 and
    2, neither of which had ever counted that A's token was 1: 0 imported it. *)
 Theorem a_loss_between_two_grants : exists s, runs 3 as_designed s /\
-  exists x y, In (Granted A x) (history s) /\ In (Granted B1 y) (history s) /\ x 0 = 1 /\ y 0 = 2.
+  exists x y, In (Granted A x) (history s) /\ In (Granted B y) (history s) /\ x 0 = 1 /\ y 0 = 2.
 Proof.
   begin [0; 0; 0].
-  - starts A. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
+  - starts A. takes A V0 0 1. takes A V0 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A V0 [0; 1].
     falls 0 blank. marks 1. records 1 V1. records 2 V1. page 1 V1 1. page 2 V1 0. installs 1 V1 1. installs 2 V1 0.
     admitted V1 V1 [1; 2].
-    starts B1. takes B1 0 2. takes B1 2 2. freezes B1 [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
-    granted B1 [0; 2]. ends.
+    starts B. takes B V1 0 2. takes B V1 2 2. freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
+    granted B V1 [0; 2]. ends.
   - eexists. eexists. split; [find_in | split; [find_in | split; reflexivity]].
 Qed.
 
@@ -139,9 +132,9 @@ Qed.
 Theorem broken_where_step_4_checks_no_number : exists s, runs 3 number_unchecked s /\ ~ P1 (history s).
 Proof.
   begin [0; 1; 1].
-  - starts A. starts B. takes A 0 1. takes A 1 2. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)].
-    vanishes 0 0. takes B 0 2. takes B 2 2. freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
-    granted B [0; 2]. vanishes 0 0. takes A 0 3.
+  - starts A. starts B. takes A V0 0 1. takes A V0 1 2. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)].
+    vanishes 0 0. takes B V0 0 2. takes B V0 2 2. freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
+    granted B V0 [0; 2]. vanishes 0 0. takes A V0 0 3.
     confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 0 3.
     confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 1 2.
     granted_by_confirming A [0; 1]. ends.
@@ -153,21 +146,35 @@ Qed.
 Theorem broken_where_scripts_check_no_view : exists s, runs 3 view_unchecked s /\ ~ P1 (history s).
 Proof.
   begin [0; 0; 0].
-  - starts A. takes A 0 1. falls 0 blank. marks 1. records 1 V1. records 2 V1. page 1 V1 0. page 2 V1 0.
-    installs 1 V1 0. installs 2 V1 0. admitted V1 V1 [1; 2]. takes A 1 1.
-    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
-    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
-    granted B1 [0; 2]. ends.
-  - same_token A B1.
+  - starts A. takes A V0 0 1. falls 0 blank. marks 1. records 1 V1. records 2 V1. page 1 V1 0. page 2 V1 0.
+    installs 1 V1 0. installs 2 V1 0. admitted V1 V1 [1; 2]. takes A V0 1 1.
+    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A V0 [0; 1].
+    starts B. takes B V1 0 1. takes B V1 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B V1 [0; 2]. ends.
+  - same_token A B.
+Qed.
+
+(* The same, where A names the new view to member 1. *)
+Theorem broken_where_masters_are_named_views_at_will : exists s, runs 3 named_at_will s /\ ~ P1 (history s).
+Proof.
+  begin [0; 0; 0].
+  - starts A. takes A V0 0 1. falls 0 blank. marks 1. records 1 V1. records 2 V1. page 1 V1 0. page 2 V1 0.
+    installs 1 V1 0. installs 2 V1 0. admitted V1 V1 [1; 2]. takes A V1 1 1.
+    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    eapply next; [eapply Grant_at_once with (a := A) (Q := [0; 1]) (V := V0) (N := fun m => match m with 0 => V0 | _ => V1 end);
+      [find_in | is_majority | congruence | all_of] |].
+    starts B. takes B V1 0 1. takes B V1 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B V1 [0; 2]. ends.
+  - same_token A B.
 Qed.
 
 (* Member 0 goes back to an older state between two grants. *)
 Theorem broken_where_scripts_check_no_lineage : exists s, runs 3 lineage_unchecked s /\ ~ P1 (history s).
 Proof.
   begin [0; 0; 0].
-  - starts A. starts B. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
-    granted A [0; 1]. falls 0 rolled_back. takes B 0 1. takes B 2 1.
-    freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B [0; 2]. ends.
+  - starts A. starts B. takes A V0 0 1. takes A V0 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A V0 [0; 1]. falls 0 rolled_back. takes B V0 0 1. takes B V0 2 1.
+    freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B V0 [0; 2]. ends.
   - same_token A B.
 Qed.
 
@@ -175,10 +182,10 @@ Qed.
 Theorem broken_where_an_older_disk_is_trusted : exists s, runs 3 older_disk_trusted s /\ ~ P1 (history s).
 Proof.
   begin [0; 0; 0].
-  - starts A. starts B. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
-    granted A [0; 1]. falls 0 rolled_back. eapply next; [eapply Trust with (m := 0) (k := 0); congruence |]; written_out.
-    takes B 0 1. takes B 2 1.
-    freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B [0; 2]. ends.
+  - starts A. starts B. takes A V0 0 1. takes A V0 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A V0 [0; 1]. falls 0 rolled_back. eapply next; [eapply Trust with (m := 0) (k := 0); congruence |]; written_out.
+    takes B V0 0 1. takes B V0 2 1.
+    freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B V0 [0; 2]. ends.
   - same_token A B.
 Qed.
 
@@ -186,9 +193,9 @@ Qed.
 Theorem broken_where_an_older_file_is_trusted : exists s, runs 1 older_disk_trusted s /\ ~ P1 (history s).
 Proof.
   begin [0].
-  - starts A. starts B. takes A 0 1. freezes A [(0, fun _ : resource => 1)]. granted A [0].
+  - starts A. starts B. takes A V0 0 1. freezes A [(0, fun _ : resource => 1)]. granted A V0 [0].
     falls 0 rolled_back. eapply next; [eapply Trust with (m := 0) (k := 0); congruence |]; written_out.
-    takes B 0 1. freezes B [(0, fun _ : resource => 1)]. granted B [0]. ends.
+    takes B V0 0 1. freezes B [(0, fun _ : resource => 1)]. granted B V0 [0]. ends.
   - same_token A B.
 Qed.
 
@@ -196,23 +203,23 @@ Qed.
 Theorem broken_where_one_member_fewer_is_read : exists s, runs 3 one_fewer_read s /\ ~ P1 (history s).
 Proof.
   begin [0; 0; 0].
-  - starts A. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
+  - starts A. takes A V0 0 1. takes A V0 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A V0 [0; 1].
     falls 0 blank. marks 1. records 2 V1. page 2 V1 0. installs 2 V1 0. admitted V1 V1 [2].
-    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
-    granted B1 [0; 2]. ends.
-  - same_token A B1.
+    starts B. takes B V1 0 1. takes B V1 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B V1 [0; 2]. ends.
+  - same_token A B.
 Qed.
 
 (* Pages are read before the record. Only then A's step 1 reaches member 1. *)
 Theorem broken_where_pages_are_read_before_the_record : exists s, runs 3 read_before_record s /\ ~ P1 (history s).
 Proof.
   begin [0; 0; 0].
-  - starts A. takes A 0 1. falls 0 blank. marks 1. page 1 V1 0. page 2 V1 0. takes A 1 1.
-    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
+  - starts A. takes A V0 0 1. falls 0 blank. marks 1. page 1 V1 0. page 2 V1 0. takes A V0 1 1.
+    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A V0 [0; 1].
     records 1 V1. records 2 V1. installs 1 V1 0. installs 2 V1 0. admitted V1 V1 [1; 2].
-    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
-    granted B1 [0; 2]. ends.
-  - same_token A B1.
+    starts B. takes B V1 0 1. takes B V1 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B V1 [0; 2]. ends.
+  - same_token A B.
 Qed.
 
 (* Member 0 loses its data twice, and the second rejoin has the incarnation of the first one: its old pages count. *)
@@ -221,12 +228,12 @@ Proof.
   begin [0; 0; 0].
   - falls 0 blank. marks 1. records 1 V1. records 2 V1. page 1 V1 0. page 2 V1 0. installs 1 V1 0. installs 2 V1 0.
     admitted V1 V1 [1; 2].
-    starts A1. takes A1 0 1. takes A1 1 1. freezes A1 [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
-    granted A1 [0; 1].
+    starts A. takes A V1 0 1. takes A V1 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A V1 [0; 1].
     falls 0 blank. marks 1. admitted V1 V1 [1; 2].
-    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
-    granted B1 [0; 2]. ends.
-  - same_token A1 B1.
+    starts B. takes B V1 0 1. takes B V1 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B V1 [0; 2]. ends.
+  - same_token A B.
 Qed.
 
 (* The pages of the first rejoin are installed in the second one. *)
@@ -235,12 +242,12 @@ Proof.
   begin [0; 0; 0].
   - falls 0 blank. marks 1. records 1 V1. records 2 V1. page 1 V1 0. page 2 V1 0. installs 1 V1 0. installs 2 V1 0.
     admitted V1 V1 [1; 2].
-    starts A1. takes A1 0 1. takes A1 1 1. freezes A1 [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
-    granted A1 [0; 1].
+    starts A. takes A V1 0 1. takes A V1 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A V1 [0; 1].
     falls 0 blank. marks 2. installs 1 V1 0. installs 2 V1 0. admitted V1 V2 [1; 2].
-    starts B2. takes B2 0 1. takes B2 2 1. freezes B2 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
-    granted B2 [0; 2]. ends.
-  - same_token A1 B2.
+    starts B. takes B V2 0 1. takes B V2 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B V2 [0; 2]. ends.
+  - same_token A B.
 Qed.
 
 (* Member 1 gave 1 to B. Member 0 loses its data, and imports B's lock from 1. If 0 answered the number of that lock, B had 1
@@ -248,17 +255,17 @@ Qed.
 Theorem broken_where_the_number_of_an_imported_lock_is_answered : exists s, runs 3 stored_number_answered s /\ ~ P1 (history s).
 Proof.
   begin [0; 0; 0].
-  - starts A. starts B1. takes A 0 1. takes A 2 1. freezes A [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
-    granted A [0; 2]. falls 0 blank. marks 1. takes B1 1 1. records 1 V1. records 2 V1. page 1 V1 1. page 2 V1 1.
+  - starts A. starts B. takes A V0 0 1. takes A V0 2 1. freezes A [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted A V0 [0; 2]. falls 0 blank. marks 1. takes B V1 1 1. records 1 V1. records 2 V1. page 1 V1 1. page 2 V1 1.
     installs 1 V1 1. installs 2 V1 1.
     eapply next; [eapply Install_lock with (m := 0) (k := 0) (r := 0) (l := Lock 20 1 imported); reflexivity |]; written_out.
     admitted V1 V1 [1; 2].
-    eapply next; [eapply Take with (a := B1) (m := 0) (k := 0) (n := fun _ => 1) (o := fun _ => imported) (c := fun _ => 1);
+    eapply next; [eapply Take with (a := B) (V := V1) (m := 0) (k := 0) (n := fun _ => 1) (o := fun _ => imported) (c := fun _ => 1);
       [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; right; exists (Lock 20 1 imported);
          (split; [reflexivity | split; [reflexivity | split; [intros; congruence | split; reflexivity]]])
        | intros [| ?]; cbn; lia | intros; discriminate] |]; written_out.
-    freezes B1 [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted B1 [0; 1]. ends.
-  - same_token A B1.
+    freezes B [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted B V1 [0; 1]. ends.
+  - same_token A B.
 Qed.
 
 (* The disk of member 0 goes back to what it was before A's lock, and its position is not compared. *)
@@ -269,10 +276,10 @@ Proof.
   - exists (fleet [0; 0; 0]). split; [apply fleet_is_initial |].
     eapply leads_by_steps; [| eapply comes_back with (s1 := fleet [0; 0; 0]) (m := 0) (k := 0);
       [apply stays | eapply leads_by_steps; [| apply stays] | discriminate]].
-    2: { starts A. starts B. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
-         granted A [0; 1]. ends. }
+    2: { starts A. starts B. takes A V0 0 1. takes A V0 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+         granted A V0 [0; 1]. ends. }
     cbn [machines history fleet]. written_out.
-    takes B 0 1. takes B 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B [0; 2]. ends.
+    takes B V0 0 1. takes B V0 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B V0 [0; 2]. ends.
   - same_token A B.
 Qed.
 
@@ -280,42 +287,42 @@ Qed.
 Theorem broken_where_a_master_is_trusted_half_way : exists s, runs 3 half_way_trusted s /\ ~ P1 (history s).
 Proof.
   begin [0; 0; 0].
-  - starts A. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
+  - starts A. takes A V0 0 1. takes A V0 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A V0 [0; 1].
     falls 0 blank. marks 1.
     eapply next; [eapply Trust_half_way with (m := 0) (k := 0) (I := 1); reflexivity |]; written_out.
-    starts B1. takes B1 0 1. takes B1 2 1. freezes B1 [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
-    granted B1 [0; 2]. ends.
-  - same_token A B1.
+    starts B. takes B V1 0 1. takes B V1 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)].
+    granted B V1 [0; 2]. ends.
+  - same_token A B.
 Qed.
 
 (* Without the rule an attempt that was granted nothing joins where it likes. *)
 Theorem broken_where_an_extension_names_any_token : exists s, runs 3 join_ungranted s /\ ~ P1 (history s).
 Proof.
   begin [0; 0; 0].
-  - starts A. starts B. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
-    granted A [0; 1]. vanishes 0 0.
+  - starts A. starts B. takes A V0 0 1. takes A V0 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A V0 [0; 1]. vanishes 0 0.
     eapply next; [eapply Join with (m := 0) (k := 0) (V := V0) (a := B) (r := 0) (n := 1) (x := fun _ => 1);
       [congruence | find_in | find_in | accepted | reflexivity | intros; cbn; lia] |]; written_out.
-    eapply next; [eapply Take with (a := B) (m := 0) (k := 0) (n := fun _ => 1) (o := fun _ => joined) (c := fun _ => 1);
+    eapply next; [eapply Take with (a := B) (V := V0) (m := 0) (k := 0) (n := fun _ => 1) (o := fun _ => joined) (c := fun _ => 1);
       [find_in | accepted | let r := fresh in let H := fresh in intros r H; cases H; right; exists (Lock 20 1 joined);
          (split; [reflexivity | split; [reflexivity | split; [intros; discriminate | split; reflexivity]]])
        | intros [| ?]; cbn; lia | intros; discriminate] |]; written_out.
-    takes B 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B [0; 2]. ends.
+    takes B V0 2 1. freezes B [(0, fun _ : resource => 1); (2, fun _ : resource => 1)]. granted B V0 [0; 2]. ends.
   - same_token A B.
 Qed.
 
 (* ---- Rules of rounds -------------------------------------------------------------------------------------------- *)
 
-Definition C := Attempt 4 30 [0] V0.
+Definition C := Attempt 4 30 [0].
 
 (* Five members. Two of the three that answered A agree on 2, and so do two of the three that answered B. *)
 Theorem broken_where_a_majority_of_the_answers_is_enough : exists s, runs 5 majority_of_answers s /\ ~ P1 (history s).
 Proof.
   begin [1; 1; 0; 1; 0].
-  - starts A. starts B. takes A 0 2. takes A 1 2. takes A 2 1.
-    freezes A [(0, fun _ : resource => 2); (1, fun _ : resource => 2); (2, fun _ : resource => 1)]. granted A [0; 1].
-    vanishes 2 0. takes B 2 2. takes B 3 2. takes B 4 1.
-    freezes B [(2, fun _ : resource => 2); (3, fun _ : resource => 2); (4, fun _ : resource => 1)]. granted B [2; 3]. ends.
+  - starts A. starts B. takes A V0 0 2. takes A V0 1 2. takes A V0 2 1.
+    freezes A [(0, fun _ : resource => 2); (1, fun _ : resource => 2); (2, fun _ : resource => 1)]. granted A V0 [0; 1].
+    vanishes 2 0. takes B V0 2 2. takes B V0 3 2. takes B V0 4 1.
+    freezes B [(2, fun _ : resource => 2); (3, fun _ : resource => 2); (4, fun _ : resource => 1)]. granted B V0 [2; 3]. ends.
   - same_token A B.
 Qed.
 
@@ -323,9 +330,9 @@ Qed.
 Theorem broken_where_late_answers_join : exists s, runs 3 late_answers_exact s /\ ~ P1 (history s).
 Proof.
   begin [0; 1; 1].
-  - starts A. starts B. takes A 0 1. takes A 1 2. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)].
-    vanishes 0 0. takes B 0 2. takes B 2 2. freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
-    granted B [0; 2]. vanishes 2 0. takes A 2 3.
+  - starts A. starts B. takes A V0 0 1. takes A V0 1 2. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)].
+    vanishes 0 0. takes B V0 0 2. takes B V0 2 2. freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
+    granted B V0 [0; 2]. vanishes 2 0. takes A V0 2 3.
     confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 1 2.
     confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 2 3.
     granted_by_confirming A [1; 2]. ends.
@@ -336,14 +343,14 @@ Qed.
 Theorem broken_where_an_extension_joins_above_its_token : exists s, runs 3 join_above_token s /\ ~ P1 (history s).
 Proof.
   begin [0; 0; 1].
-  - starts A. starts B. starts C. takes A 0 1. takes A 1 1.
-    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A [0; 1].
-    vanishes 0 0. vanishes 1 0. takes B 0 2. takes B 1 2.
-    freezes B [(0, fun _ : resource => 2); (1, fun _ : resource => 2)]. granted B [0; 1]. vanishes 0 0.
+  - starts A. starts B. starts C. takes A V0 0 1. takes A V0 1 1.
+    freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]. granted A V0 [0; 1].
+    vanishes 0 0. vanishes 1 0. takes B V0 0 2. takes B V0 1 2.
+    freezes B [(0, fun _ : resource => 2); (1, fun _ : resource => 2)]. granted B V0 [0; 1]. vanishes 0 0.
     eapply next; [eapply Join with (m := 0) (k := 0) (V := V0) (a := A) (r := 0) (n := 1);
       [intros _; split; [find_in | reflexivity] | find_in | find_in | accepted | reflexivity | congruence] |]; written_out.
-    vanishes 0 0. takes C 0 2. takes C 2 2. freezes C [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
-    granted C [0; 2]. ends.
+    vanishes 0 0. takes C V0 0 2. takes C V0 2 2. freezes C [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
+    granted C V0 [0; 2]. ends.
   - same_token B C.
 Qed.
 
@@ -351,10 +358,10 @@ Qed.
 
 Ltac at_time := cbn; first [left; split; reflexivity | right; at_time].
 
-Definition K1 := Round 1 0 1 V0.
-Definition K2 := Round 2 0 1 V0.
+Definition K1 := Round 1 0 1.
+Definition K2 := Round 2 0 1.
 Ltac counting c_ := eapply next; [eapply Start_counting with (c := c_); new_event |].
-Ltac counts_at c_ m_ base_ := eapply next; [eapply Count with (c := c_) (m := m_) (k := 0) (base := base_);
+Ltac counts_at c_ m_ base_ := eapply next; [eapply Count with (c := c_) (m := m_) (k := 0) (V := V0) (base := base_);
   [find_in | accepted | cbn; lia] |]; written_out.
 
 (* Members 0 and 1 answer the first round 1 and 3. Members 0 and 2 answer the second one 2 and 3. Both take 3. *)
@@ -362,9 +369,9 @@ Theorem broken_where_masters_may_differ_on_a_count : exists s, runs 3 counts_may
 Proof.
   begin [0; 2; 2].
   - counting K1. counting K2. counts_at K1 0 0. counts_at K1 1 2. counts_at K2 0 1. counts_at K2 2 2.
-    eapply next; [eapply Agree with (c := K1) (n := 3) (Q := [0; 1]); [cbn; intuition discriminate | is_majority |
+    eapply next; [eapply Agree with (c := K1) (n := 3) (Q := [0; 1]) (V := V0) (N := fun _ => V0); [cbn; intuition discriminate | is_majority | all_alike |
       exists [(0, 1); (1, 3)]; split; [reflexivity | split; [reflexivity | intros ? ? H; cases H; find_in]]] |].
-    eapply next; [eapply Agree with (c := K2) (n := 3) (Q := [0; 2]); [cbn; intuition discriminate | is_majority |
+    eapply next; [eapply Agree with (c := K2) (n := 3) (Q := [0; 2]) (V := V0) (N := fun _ => V0); [cbn; intuition discriminate | is_majority | all_alike |
       exists [(0, 2); (2, 3)]; split; [reflexivity | split; [reflexivity | intros ? ? H; cases H; find_in]]] |].
     ends.
   - intro H. destruct (H K1 K2 3 3 6 7 1) as [X _]; [at_time | at_time | at_time | reflexivity | discriminate |].
@@ -375,14 +382,14 @@ Qed.
 Theorem broken_where_fewer_than_a_majority_break : exists s, runs 3 broken_by_fewer s /\ ~ breaks_in_order slot_of (history s).
 Proof.
   begin [0; 0; 0].
-  - eapply next; [eapply Start_breaking with (b := Break 1 0 5 V0); new_event |].
-    eapply next; [eapply Break_at with (b := Break 1 0 5 V0) (m := 2) (k := 0) (n := 6);
+  - eapply next; [eapply Start_breaking with (b := Break 1 0 5); new_event |].
+    eapply next; [eapply Break_at with (b := Break 1 0 5) (m := 2) (k := 0) (V := V0) (n := 6);
       [find_in | accepted | cbn; lia | cbn; lia] |]; written_out.
-    eapply next; [eapply Break_done with (b := Break 1 0 5 V0) (Q := [2]);
-      [congruence | intros ? H; cases H; exists 6; split; [find_in | cbn; lia]] |].
-    starts A. takes A 0 1. takes A 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
-    granted A [0; 1]. ends.
-  - intro H. specialize (H (Break 1 0 5 V0) A (highest [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]) 2 7 0).
+    eapply next; [eapply Break_done with (b := Break 1 0 5) (Q := [2]) (V := V0) (N := fun _ => V0);
+      [congruence | all_alike | intros ? H; cases H; exists 6; split; [find_in | cbn; lia]] |].
+    starts A. takes A V0 0 1. takes A V0 1 1. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 1)].
+    granted A V0 [0; 1]. ends.
+  - intro H. specialize (H (Break 1 0 5) A (highest [(0, fun _ : resource => 1); (1, fun _ : resource => 1)]) 2 7 0).
     cbn in H. assert (5 < 1) as X; [| lia]. apply H; auto.
     + right; right; right; right; right; left. auto.
     + intros start c Hc Hid. cbn in Hc. repeat destruct Hc as [Hc | Hc]; try contradiction;

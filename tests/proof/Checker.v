@@ -66,19 +66,22 @@ Definition no_machine : cells := Cells out kept [] [] [].
 (* An answer: the member, and the number of each resource. *)
 Definition answer : Type := nat * list nat.
 
+(* A member, and the view that it was named. *)
+Definition voice : Type := nat * list nat.
+
 (* An attempt, and what happened to it. *)
 Record try_ := Try {
-  t_name : nat; t_holder : nat; t_what : list nat; t_view : list nat;
-  t_answers : list answer; t_frozen : option (list answer); t_confirmed : list nat; t_granted : bool }.
+  t_name : nat; t_holder : nat; t_what : list nat;
+  t_answers : list (voice * list nat); t_frozen : option (list answer); t_confirmed : list voice; t_granted : bool }.
 
 (* A round of a named counter; and the second round of a break. *)
 Record poll := Poll {
-  p_name : nat; p_counts : nat; p_values : nat; p_view : list nat;
-  p_answers : list (nat * nat); p_agreed : option nat }.
+  p_name : nat; p_counts : nat; p_values : nat;
+  p_answers : list (voice * nat); p_agreed : option nat }.
 
 Record ending := Ending {
-  b_name : nat; b_broken : nat; b_token : nat; b_view : list nat;
-  b_broke : list nat; b_done : bool }.
+  b_name : nat; b_broken : nat; b_token : nat;
+  b_broke : list voice; b_done : bool }.
 
 (* A leader's view, and the member that is taken back under it. *)
 Record leader := Leader { l_view : list nat; l_target : nat }.
@@ -125,18 +128,18 @@ Definition first_tables : tables := Tables [] [] [] [] [] [] [] [] [].
 
 (* k is the machine of member m; n and t have a number for each resource; c has the counters of the machine afterwards. *)
 Inductive action :=
-| Do_start (name holder : nat) (what : list nat) (V : list nat)
-| Do_take (name m k : nat) (n : list nat) (c : list nat)
+| Do_start (name holder : nat) (what : list nat)
+| Do_take (name m k : nat) (V : list nat) (n : list nat) (c : list nat)
 | Do_freeze (name : nat) (F : list answer)
-| Do_confirm (name m k : nat) (t : list nat) (c : list nat)
+| Do_confirm (name m k : nat) (V : list nat) (t : list nat) (c : list nat)
 | Do_grant (name : nat) (t : list nat)
 | Do_told (holder r n : nat)                          (* a client is told its token *)
-| Do_start_counting (name r values : nat) (V : list nat)
-| Do_count (name m k n : nat)
+| Do_start_counting (name r values : nat)
+| Do_count (name m k : nat) (V : list nat) (n : nat)
 | Do_agree (name n : nat)
 | Do_told_values (r last values : nat)                (* a client is told its values *)
-| Do_start_breaking (name r token : nat) (V : list nat)
-| Do_break (name m k n : nat)
+| Do_start_breaking (name r token : nat)
+| Do_break (name m k : nat) (V : list nat) (n : nat)
 | Do_broken (name : nat)
 | Do_vanish (m k r : nat)
 | Do_rise (m k : nat) (c : list nat)
@@ -150,7 +153,7 @@ Inductive action :=
 | Do_read (j k : nat) (L : leader) (p : page)
 | Do_install (m k j : nat) (L : leader) (p : page)
 | Do_install_lock (m k r : nat) (l : lock)
-| Do_admit (m k : nat) (L : leader) (R : list nat) (W : list nat)
+| Do_admit (m k : nat) (R : list (nat * leader)) (W : list nat)   (* R: those that were read, and under which view *)
 | Do_has (m k r : nat) (l : option lock).             (* the lock that the machine has *)
 
 (* Why a action is refused: the rule that does not allow it. *)
@@ -160,7 +163,7 @@ Inductive rule :=
 | frozen_before | not_a_majority | not_answered | not_frozen | not_in_the_frozen_set | not_the_token | no_lock
 | number_above_the_token | not_granted | counter_above_the_token | lock_is_there
 | not_counted | agreed_before | not_above_the_broken_token | not_broken
-| loss_does_not_show | lineage_not_kept | lost_something | incarnation_given_before | not_joining | not_of_this_rejoin
+| named_unfairly | loss_does_not_show | lineage_not_kept | lost_something | incarnation_given_before | not_joining | not_of_this_rejoin
 | not_recorded | not_the_counter | not_read | not_installed | view_lost | not_imported | not_what_the_machine_has.
 
 Inductive verdict := allowed (c : tables) | refused (r : rule).
@@ -208,6 +211,48 @@ Section Checker.
   Definition token_of (F : list answer) (r : nat) : nat := list_max (map (fun p => get (snd p) r) F).
 
   Definition same_answer (a b : answer) : bool := (fst a =? fst b) && same_list (snd a) (snd b).
+
+  (* ---- what masters were named ----------------------------------------------------------------------- *)
+
+  Fixpoint lesser (a b : list nat) : list nat :=
+    match a, b with
+    | x :: a', y :: b' => min x y :: lesser a' b'
+    | _, _ => []
+    end.
+
+  (* The base view: of each member the lowest incarnation that was named. *)
+  Definition least (Q : list voice) : list nat :=
+    match Q with
+    | [] => []
+    | p :: Q' => fold_left (fun V q => lesser V (snd q)) Q' (snd p)
+    end.
+
+  Definition view_at (Q : list voice) (m : nat) : list nat :=
+    match find (fun p => fst p =? m) Q with Some p => snd p | None => [] end.
+
+  Definition one_alone (V : list nat) (p q : voice) : bool :=
+    (fst p =? fst q) ||
+    forallb (fun w => (get (snd p) w =? get V w) || (get (snd q) w =? get V w)) (seq 0 (length (snd p))).
+
+  (* The rule of Views.v (fair): one view for all, but for what one member alone was named more. *)
+  Definition fairly (Q : list voice) (about : option nat) : bool :=
+    let V := least Q in
+    let same_for_all := match about with Some m => m :: map fst Q | None => map fst Q end in
+    forallb (fun p => all_below V (snd p) && forallb (fun m => get (snd p) m =? get V m) same_for_all &&
+                      forallb (one_alone V p) Q) Q.
+
+  (* Each member once. *)
+  Fixpoint once (Q : list voice) : list voice :=
+    match Q with
+    | [] => []
+    | p :: Q' => if has (fst p) (map fst Q') then once Q' else p :: once Q'
+    end.
+
+  Definition counts_as_one (Q : list voice) : bool := is_majority (map fst Q) && fairly Q None.
+
+  (* What counts is a majority, which was named one view. *)
+  Definition if_counted (Q : list voice) (v : verdict) : verdict :=
+    need (is_majority (map fst Q)) not_a_majority (need (fairly Q None) named_unfairly v).
 
   (* ---- step 1 -------------------------------------------------------------------------------------- *)
 
@@ -266,9 +311,20 @@ Section Checker.
         end
     end.
 
+  (* The answer p of the frozen set, with the view under which it was given. *)
+  Definition said (answers : list (voice * list nat)) (p : answer) : option (voice * list nat) :=
+    find (fun s => same_answer (fst (fst s), snd s) p) answers.
+
   (* Members of the frozen set that answered the tokens. *)
-  Definition at_once (F : list answer) (what : list nat) : list nat :=
-    map fst (filter (fun p => forallb (fun r => get (snd p) r =? token_of F r) what) F).
+  Definition at_once (answers : list (voice * list nat)) (F : list answer) (what : list nat) : list voice :=
+    flat_map (fun p => match said answers p with
+                       | Some s => if forallb (fun r => get (snd s) r =? token_of F r) what then [fst s] else []
+                       | None => []
+                       end) F.
+
+  (* Member m is one of the frozen set, as the incarnation that V names. *)
+  Definition answered_as (answers : list (voice * list nat)) (F : list answer) (m : nat) (V : list nat) : bool :=
+    existsb (fun s => (fst (fst s) =? m) && (get (snd (fst s)) m =? get V m) && existsb (same_answer (m, snd s)) F) answers.
 
   (* ---- the rejoin ------------------------------------------------------------------------------------ *)
 
@@ -306,6 +362,9 @@ Section Checker.
     | _, _ => false
     end.
 
+  (* The views under which pages were read. *)
+  Definition voices_of (R : list (nat * leader)) : list voice := map (fun p => (fst p, l_view (snd p))) R.
+
   Definition shows_loss (x : cells) : bool :=
     match c_state x, c_lineage x with
     | out, _ => true
@@ -315,21 +374,21 @@ Section Checker.
 
   Definition judge (c : tables) (d : action) : verdict :=
     match d with
-    | Do_start name i what V =>
+    | Do_start name i what =>
         need (forallb (fun e => negb (t_name e =? name)) (tries c)) started_before
-          (allowed (with_tries c (Try name i what V [] None [] false :: tries c)))
-    | Do_take name m k n cs =>
+          (allowed (with_tries c (Try name i what [] None [] false :: tries c)))
+    | Do_take name m k V n cs =>
         match find_try c name with
         | None => refused not_started
         | Some e =>
             let x := machine_at c m k in
-            if_accepted m x (t_view e)
+            if_accepted m x V
               (match take_all x (t_holder e) n cs (t_what e) with
                | inr why => refused why
                | inl ls =>
                    need (all_below (c_counter x) cs) counter_fell
-                     (allowed (with_try (with_machine c m k (Cells (c_state x) (c_lineage x) (t_view e) cs ls))
-                        (Try name (t_holder e) (t_what e) (t_view e) ((m, n) :: t_answers e) (t_frozen e) (t_confirmed e)
+                     (allowed (with_try (with_machine c m k (Cells (c_state x) (c_lineage x) V cs ls))
+                        (Try name (t_holder e) (t_what e) ((m, V, n) :: t_answers e) (t_frozen e) (t_confirmed e)
                              (t_granted e))))
                end)
         end
@@ -340,11 +399,10 @@ Section Checker.
             need (forallb (fun e' => negb (t_name e' =? name) || match t_frozen e' with None => true | _ => false end) (tries c))
               frozen_before
               (need (is_majority (map fst F)) not_a_majority
-                (need (forallb (fun p => existsb (same_answer p) (t_answers e)) F) not_answered
-                  (allowed (with_try c (Try name (t_holder e) (t_what e) (t_view e) (t_answers e) (Some F) []
-                                            false)))))
+                (need (forallb (fun p => match said (t_answers e) p with Some _ => true | None => false end) F) not_answered
+                  (allowed (with_try c (Try name (t_holder e) (t_what e) (t_answers e) (Some F) [] false)))))
         end
-    | Do_confirm name m k t cs =>
+    | Do_confirm name m k V t cs =>
         match find_try c name with
         | None => refused not_started
         | Some e =>
@@ -352,15 +410,15 @@ Section Checker.
             | None => refused not_frozen
             | Some F =>
                 let x := machine_at c m k in
-                if_accepted m x (t_view e)
-                  (need (has m (map fst F)) not_in_the_frozen_set
+                if_accepted m x V
+                  (need (answered_as (t_answers e) F m V) not_in_the_frozen_set
                     (match confirm_all x (t_holder e) F t cs (t_what e) with
                      | inr why => refused why
                      | inl ls =>
                          need (all_below (c_counter x) cs) counter_fell
-                           (allowed (with_try (with_machine c m k (Cells (c_state x) (c_lineage x) (t_view e) cs ls))
-                              (Try name (t_holder e) (t_what e) (t_view e) (t_answers e) (t_frozen e)
-                                   (m :: t_confirmed e) (t_granted e))))
+                           (allowed (with_try (with_machine c m k (Cells (c_state x) (c_lineage x) V cs ls))
+                              (Try name (t_holder e) (t_what e) (t_answers e) (t_frozen e)
+                                   ((m, V) :: t_confirmed e) (t_granted e))))
                      end))
             end
         end
@@ -372,29 +430,31 @@ Section Checker.
             | None => refused not_frozen
             | Some F =>
                 need (forallb (fun r => get t r =? token_of F r) (t_what e)) not_the_token
-                  (need (is_majority (at_once F (t_what e)) || is_majority (nodup Nat.eq_dec (t_confirmed e))) not_a_majority
-                    (allowed (with_try c (Try name (t_holder e) (t_what e) (t_view e) (t_answers e) (t_frozen e)
-                                              (t_confirmed e) true))))
+                  (let all := at_once (t_answers e) F (t_what e) in
+                   if counts_as_one all || counts_as_one (once (t_confirmed e))
+                   then allowed (with_try c (Try name (t_holder e) (t_what e) (t_answers e) (t_frozen e) (t_confirmed e) true))
+                   else if is_majority (map fst all) || is_majority (map fst (once (t_confirmed e)))
+                        then refused named_unfairly else refused not_a_majority)
             end
         end
     | Do_told i r n =>
         need (existsb (fun e => t_granted e && (t_holder e =? i) && has r (t_what e) &&
                 match t_frozen e with Some F => token_of F r =? n | None => false end) (tries c)) not_granted
           (allowed c)
-    | Do_start_counting name r values V =>
+    | Do_start_counting name r values =>
         need (forallb (fun e => negb (p_name e =? name)) (polls c)) started_before
-          (allowed (with_polls c (Poll name r values V [] None :: polls c)))
-    | Do_count name m k n =>
+          (allowed (with_polls c (Poll name r values [] None :: polls c)))
+    | Do_count name m k V n =>
         match find_poll c name with
         | None => refused not_started
         | Some e =>
             let x := machine_at c m k in
-            if_accepted m x (p_view e)
+            if_accepted m x V
               (need (get (c_counter x) (slot_in (p_counts e)) + p_values e <=? n) not_above_the_counter
                 (allowed (with_poll
-                   (with_machine c m k (Cells (c_state x) (c_lineage x) (p_view e)
+                   (with_machine c m k (Cells (c_state x) (c_lineage x) V
                                               (put_at (c_counter x) (slot_in (p_counts e)) n 0) (c_locks x)))
-                   (Poll name (p_counts e) (p_values e) (p_view e) ((m, n) :: p_answers e) (p_agreed e)))))
+                   (Poll name (p_counts e) (p_values e) ((m, V, n) :: p_answers e) (p_agreed e)))))
         end
     | Do_agree name n =>
         match find_poll c name with
@@ -402,8 +462,8 @@ Section Checker.
         | Some e =>
             need (forallb (fun e' => negb (p_name e' =? name) || match p_agreed e' with None => true | _ => false end) (polls c))
               agreed_before
-              (need (is_majority (nodup Nat.eq_dec (map fst (filter (fun p => snd p =? n) (p_answers e))))) not_a_majority
-                (allowed (with_poll c (Poll name (p_counts e) (p_values e) (p_view e) (p_answers e) (Some n)))))
+              (if_counted (once (map fst (filter (fun p => snd p =? n) (p_answers e))))
+                (allowed (with_poll c (Poll name (p_counts e) (p_values e) (p_answers e) (Some n)))))
         end
     | Do_told_values r last values =>
         need (existsb (fun e => (p_counts e =? r) &&
@@ -412,28 +472,28 @@ Section Checker.
                 | None => false
                 end) (polls c)) not_counted
           (allowed c)
-    | Do_start_breaking name r token V =>
+    | Do_start_breaking name r token =>
         need (forallb (fun e => negb (b_name e =? name)) (endings c)) started_before
-          (allowed (with_endings c (Ending name r token V [] false :: endings c)))
-    | Do_break name m k n =>
+          (allowed (with_endings c (Ending name r token [] false :: endings c)))
+    | Do_break name m k V n =>
         match find_ending c name with
         | None => refused not_started
         | Some e =>
             let x := machine_at c m k in
-            if_accepted m x (b_view e)
+            if_accepted m x V
               (need (get (c_counter x) (slot_in (b_broken e)) <=? n) counter_fell
                 (need (b_token e <? n) not_above_the_broken_token
                   (allowed (with_ending
-                     (with_machine c m k (Cells (c_state x) (c_lineage x) (b_view e)
+                     (with_machine c m k (Cells (c_state x) (c_lineage x) V
                                                 (put_at (c_counter x) (slot_in (b_broken e)) n 0) (c_locks x)))
-                     (Ending name (b_broken e) (b_token e) (b_view e) (m :: b_broke e) (b_done e))))))
+                     (Ending name (b_broken e) (b_token e) ((m, V) :: b_broke e) (b_done e))))))
         end
     | Do_broken name =>
         match find_ending c name with
         | None => refused not_started
         | Some e =>
-            need (is_majority (nodup Nat.eq_dec (b_broke e))) not_a_majority
-              (allowed (with_ending c (Ending name (b_broken e) (b_token e) (b_view e) (b_broke e) true)))
+            if_counted (once (b_broke e))
+              (allowed (with_ending c (Ending name (b_broken e) (b_token e) (b_broke e) true)))
         end
     | Do_vanish m k r =>
         let x := machine_at c m k in
@@ -505,19 +565,21 @@ Section Checker.
               (need (match from l with imported => true | _ => false end) not_imported
                 (allowed (with_machine c m k (Cells (joining inc) kept (c_knows x) (c_counter x) (put_at (c_locks x) r (Some l) None)))))
         end
-    | Do_admit m k L R W =>
+    | Do_admit m k R W =>
         let x := machine_at c m k in
+        let L := least (voices_of R) in
         match joins_as x with
         | None => refused not_joining
         | Some inc =>
             need (is_kept x) strayed
-              (need (get (l_view L) m =? inc) not_of_this_rejoin
-                (need (is_majority R) not_a_majority
-                  (need (forallb (fun j => was_recorded c j L) R) not_recorded
-                    (need (forallb (fun j => forallb (was_installed c m inc j L) all_slots) R) not_installed
-                      (need ((get W m =? inc) && all_below (l_view L) W) view_lost
-                        (allowed (with_admission (with_machine c m k (Cells active kept W (c_counter x) (c_locks x)))
-                                                 m inc)))))))
+              (need (is_majority (map fst R)) not_a_majority
+                (need (get L m =? inc) not_of_this_rejoin
+                  (need (fairly (voices_of R) (Some m)) named_unfairly
+                    (need (forallb (fun p => was_recorded c (fst p) (snd p)) R) not_recorded
+                      (need (forallb (fun p => forallb (was_installed c m inc (fst p) (snd p)) all_slots) R) not_installed
+                        (need ((get W m =? inc) && all_below L W) view_lost
+                          (allowed (with_admission (with_machine c m k (Cells active kept W (c_counter x) (c_locks x)))
+                                                   m inc))))))))
         end
     | Do_has m k r l => need (same_lock (lock_at (machine_at c m k) r) l) not_what_the_machine_has (allowed c)
     end.

@@ -26,7 +26,7 @@ Section Floor.
       forall l, locks x r = Some l -> from l <> imported -> floor < number l.
 
   Definition acts_are_above (h : list event) : Prop :=
-    forall t m d n o, act h t m d n o -> (o = taken -> floor + size_of d <= n) /\ (forall a r, d = Lock_of a r -> floor < n).
+    forall t m d n o, act h t m d n o -> (o = taken -> floor + size_of d <= n) /\ (forall a r V, d = Lock_of a r V -> floor < n).
 
   Definition pages_are_above (h : list event) : Prop :=
     forall j L p r n, In (Read j L p) h -> In (slot_of r, n) p -> floor <= n.
@@ -41,14 +41,14 @@ Section Floor.
     In (Granted a x) h -> In r (what a) -> floor < x r.
   Proof.
     intros M h a x r [F _] A Hg Hr. destruct (in_happened _ _ _ Hg) as (t & _ & Hh).
-    destruct (f_grants _ _ _ F t a x Hh) as (Q & HQ & X). destruct (somebody Q HQ) as (m & Hm).
-    destruct (X m Hm r Hr) as (t' & o & _ & Ha). destruct (A _ _ _ _ _ Ha) as [_ Y]. now apply (Y a r).
+    destruct (f_grants _ _ _ F t a x Hh) as (Q & V & N & HQ & _ & X). destruct (somebody Q HQ) as (m & Hm).
+    destruct (X m Hm r Hr) as (t' & o & _ & Ha). destruct (A _ _ _ _ _ Ha) as [_ Y]. now apply (Y a r (N m)).
   Qed.
 
   (* One machine moves, and one event happens. *)
   Lemma above_by_move : forall M h m k x e,
     above (State M h) -> machine_is_above x ->
-    (forall m' d n o, acts e m' d n o -> (o = taken -> floor + size_of d <= n) /\ (forall a r, d = Lock_of a r -> floor < n)) ->
+    (forall m' d n o, acts e m' d n o -> (o = taken -> floor + size_of d <= n) /\ (forall a r V, d = Lock_of a r V -> floor < n)) ->
     (forall j L p, e <> Read j L p) ->
     above (State (put M m k x) (e :: h)).
   Proof.
@@ -113,7 +113,7 @@ Section Floor.
     - (* Confirm *)
       pose proof (above_acceptor M h m k _ A H0) as AM.
       assert (forall r, In r (what a) -> floor < t r) as T.
-      { intros r Hr. destruct (H1 r Hr) as (l & El & _ & Hm & Ht).
+      { intros r Hr. destruct (H1 r Hr) as (l & El & _ & Hm & Ht). simpl in Hm.
         assert (from l <> imported) as Hf by (eapply confirmed_was_not_imported; eassumption).
         destruct (AM r) as [_ X]. specialize (X l El Hf). lia. }
       apply above_by_move; try assumption; try discriminate.
@@ -175,12 +175,12 @@ Section Floor.
       apply above_by_quiet_move; [assumption |]. intros _ Ac. discriminate.
     - (* Admit *)
       destruct (joiner slot_of quorum M h m k I F H H0) as [G [JV JA JI JL]].
-      specialize (H2 ltac:(discriminate)). destruct (somebody R H2) as (j & Hj).
+      specialize (H2 ltac:(discriminate)). specialize (H3 ltac:(discriminate)). destruct (somebody R H2) as (j & Hj).
       apply above_by_move; try assumption; try discriminate; [| intros m' d x o Ha; inversion Ha].
       intros _ _ r. simpl. split.
-      + destruct (H3 j Hj) as [_ X]. destruct (X (slot_of r) (slots_are_all r)) as (p & n & Hp & Hin).
-        destruct (f_read _ _ _ (proj1 F) m I j L p Hp) as [_ Hrd].
-        pose proof (proj2 (proj2 A) j L p r n Hrd Hin). pose proof (JI j L p Hp _ _ Hin). lia.
+      + destruct (H4 j Hj) as [_ X]. destruct (X (slot_of r) (slots_are_all r)) as (p & n & Hp & Hin).
+        destruct (f_read _ _ _ (proj1 F) m I j (N j) p Hp) as [_ Hrd].
+        pose proof (proj2 (proj2 A) j (N j) p r n Hrd Hin). pose proof (JI j (N j) p Hp _ _ Hin). lia.
       + intros l Hl Hf. destruct Hf. eapply JL. eassumption.
     - (* Trust_half_way *) discriminate.
   Qed.
@@ -208,7 +208,7 @@ Section Floor.
     destruct (fine_and_above _ _ Hs (fine_at_first slot_of quorum floor s0 H0) (above_at_first s0 H0)) as [F A].
     split.
     - intros t a x r Hg Hr. apply happened_in in Hg. eapply granted_above; try eassumption. apply A.
-    - intros t c n Hc. destruct (f_agreed _ _ _ (proj1 F) t c n Hc) as (_ & Q & HQ & X).
+    - intros t c n Hc. destruct (f_agreed _ _ _ (proj1 F) t c n Hc) as (_ & Q & V & N & HQ & _ & X).
       destruct (somebody Q HQ) as (m & Hm). destruct (X m Hm) as (t' & _ & Ha).
       destruct (proj1 (proj2 A) _ _ _ _ _ Ha) as [Y _]. now apply Y.
   Qed.
@@ -249,31 +249,32 @@ Section Floor.
     pose proof (kept_by_steps slot_of slots quorum slots_are_all _ _ Hs (fine_at_first slot_of quorum 0 s0 H0)) as F.
     pose proof (kept_by_steps slot_of slots quorum slots_are_all _ _ Hs' F) as F'.
     destruct (steps_extend s s' Hs') as (l & El).
-    destruct (grant_stands slot_of quorum _ r (proj1 F') t a x r Hg Hr eq_refl) as (Q & SQ).
+    destruct (grant_stands slot_of quorum _ r (proj1 F') t a x r Hg Hr eq_refl) as (V & N & Q & SQ).
     destruct (quorums_meet Q R (proj1 SQ) HR) as (j & jQ & jR).
     destruct (HS j jR) as ((k & Ac & Li & Hc & New) & Claimed).
     destruct (proj2 (proj2 SQ) j jQ) as (ta & b & Hta & (o & A & _ & _)).
     pose proof (Claimed _ _ _ _ A) as Hlt.
-    assert (act (history s) ta j (Lock_of a r) (x r) o) as A0.
+    cbn in A. assert (act (history s) ta j (Lock_of a r (N j)) (x r) o) as A0.
     { destruct A as (e & He & Ae). exists e. split; [| assumption]. rewrite El in He. now apply happened_earlier in He. }
     pose proof (proj2 F j k) as FM. unfold machine_is_fine in FM. rewrite Li, Ac in FM.
     destruct FM as [_ [_ AB AA AN _]]; [discriminate |].
-    destruct (Nat.lt_total (under a j) (knows (machines s j k) j)) as [Hl | [He | Hgt]].
+    destruct (Nat.lt_total (N j j) (knows (machines s j k) j)) as [Hl | [He | Hgt]].
     - destruct AB as [Z | (t' & L & c & HL & E)]; [lia |].
       assert (admission_at slot_of (history s') r t' j L (c (slot_of r))) as HL'.
       { exists c. split; [unfold admission in *; rewrite El; now apply happened_later | reflexivity]. }
-      destruct (handed_over quorum quorums_meet quorums_share (visit (history s')) demand view_of named (act_at slot_of (history s') r)
+      destruct (handed_over quorum quorums_meet quorums_share (visit (history s')) plan base named (act_at slot_of (history s') r)
                   (admission_at slot_of (history s') r) (fact_visit slot_of (history s') r)
                   (f_visits _ _ _ (proj1 F')) (fact_before slot_of quorum (history s') r (proj1 F'))
                   (fact_import slot_of quorum (history s') r (proj1 F'))
-                  t' t' j L (c (slot_of r)) (Lock_of a r) (x r) Q t (le_n _) HL') as [X _].
+                  t' t' j L (c (slot_of r)) (Plan (For_lock a r) V N) (x r) Q t (le_n _) HL') as [X _].
       + apply stands_covered. exact SQ.
       + exact jQ.
-      + simpl. rewrite E. exact Hl.
+      + assert (N j j = V j) as Ej by exact (proj1 (proj2 (proj1 (proj2 SQ))) j j jQ (or_introl jQ)).
+        simpl. rewrite E, <- Ej. exact Hl.
       + destruct (AA t' L c HL E) as [_ Y]. specialize (Y (slot_of r)). specialize (Hc (slot_of r)). lia.
     - specialize (AN ta _ _ _ A0 He). specialize (Hc (slot_of r)). unfold slot_at in AN. simpl in AN. lia.
-    - pose proof (act_is_a_visit _ _ _ _ _ _ A) as V. simpl in V.
-      destruct (f_before _ _ _ (proj1 F') ta j _ V) as [Z | (t' & L & c & _ & HL & E & _)]; [lia |].
+    - pose proof (act_is_a_visit _ _ _ _ _ _ A) as Vi. simpl in Vi.
+      destruct (f_before _ _ _ (proj1 F') ta j _ Vi) as [Z | (t' & L & c & _ & HL & E & _)]; [lia |].
       specialize (New t' L c HL). lia.
   Qed.
 End Floor.

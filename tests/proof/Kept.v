@@ -7,41 +7,41 @@ From Pawl Require Import Base Views Model.
 (* A master accepted a script that names a view. *)
 Definition visit_of (e : event) : option (member * view) :=
   match e with
-  | Answered a m _ _ => Some (m, under a)
-  | Confirmed a m _ _ => Some (m, under a)
-  | Counted c m _ => Some (m, counts_under c)
-  | Broke b m _ => Some (m, breaks_under b)
+  | Answered _ m V _ _ => Some (m, V)
+  | Confirmed _ m V _ _ => Some (m, V)
+  | Counted _ m V _ => Some (m, V)
+  | Broke _ m V _ => Some (m, V)
   | Joined m V => Some (m, V)
   | Recorded j L => Some (j, L)
   | _ => None
   end.
 
-(* What one master is asked for: one lock of an attempt, the values of a round, or a break. *)
+(* What one master is asked for, and under which view: one lock of an attempt, the values of a round, or a break. *)
 Inductive demand :=
-| Lock_of (a : attempt) (r : resource)
-| Values_of (c : round)
-| Above (b : break).
+| Lock_of (a : attempt) (r : resource) (V : view)
+| Values_of (c : round) (V : view)
+| Above (b : break) (V : view).
 
 Definition about (d : demand) : resource :=
-  match d with Lock_of _ r => r | Values_of c => counts c | Above b => broken b end.
+  match d with Lock_of _ r _ => r | Values_of c _ => counts c | Above b _ => broken b end.
 
 Definition view_of (d : demand) : view :=
-  match d with Lock_of a _ => under a | Values_of c => counts_under c | Above b => breaks_under b end.
+  match d with Lock_of _ _ V | Values_of _ V | Above _ V => V end.
 
 Definition size_of (d : demand) : nat :=
-  match d with Lock_of _ _ => 1 | Values_of c => values c | Above _ => 0 end.
+  match d with Lock_of _ _ _ => 1 | Values_of c _ => values c | Above _ _ => 0 end.
 
 Definition start_of (d : demand) : event :=
-  match d with Lock_of a _ => Started a | Values_of c => Counting c | Above b => Breaking b end.
+  match d with Lock_of a _ _ => Started a | Values_of c _ => Counting c | Above b _ => Breaking b end.
 
-Definition is_lock_of (d : demand) (r : resource) : Prop := exists a, d = Lock_of a r.
+Definition is_lock_of (d : demand) (r : resource) : Prop := exists a V, d = Lock_of a r V.
 
 (* A master answered a demand, and with which number. *)
 Inductive acts : event -> member -> demand -> nat -> origin -> Prop :=
-| by_answer : forall a m x o r, In r (what a) -> acts (Answered a m x o) m (Lock_of a r) (x r) (o r)
-| by_confirm : forall a m x o r, In r (what a) -> acts (Confirmed a m x o) m (Lock_of a r) (x r) (o r)
-| by_count : forall c m n, acts (Counted c m n) m (Values_of c) n taken
-| by_break : forall b m n, acts (Broke b m n) m (Above b) n joined.
+| by_answer : forall a m V x o r, In r (what a) -> acts (Answered a m V x o) m (Lock_of a r V) (x r) (o r)
+| by_confirm : forall a m V x o r, In r (what a) -> acts (Confirmed a m V x o) m (Lock_of a r V) (x r) (o r)
+| by_count : forall c m V n, acts (Counted c m V n) m (Values_of c V) n taken
+| by_break : forall b m V n, acts (Broke b m V n) m (Above b V) n joined.
 
 Definition visit (h : list event) (t : time) (m : member) (V : view) : Prop :=
   exists e, happened h t e /\ visit_of e = Some (m, V).
@@ -103,30 +103,30 @@ Proof. intros e h m k I [H | H]; [now left | right; now right]. Qed.
 
 (* At t, lock id i did not have r at m: another lock id did, or no attempt under i had started. *)
 Definition lock_not_there (h : list event) (t : time) (m : member) (r : resource) (i : lockid) : Prop :=
-  (exists a n o, act h t m (Lock_of a r) n o /\ holder a <> i) \/
+  (exists a V n o, act h t m (Lock_of a r V) n o /\ holder a <> i) \/
   (forall start c, happened h start (Started c) -> holder c = i -> t <= start).
 
 (* A round of a counter never was there; a break only has to be above. *)
 Definition not_there (h : list event) (t : time) (m : member) (d : demand) : Prop :=
   match d with
-  | Lock_of a r => lock_not_there h t m r (holder a)
-  | Values_of c => forall n, ~ happened h t (Counted c m n)
-  | Above _ => True
+  | Lock_of a r _ => lock_not_there h t m r (holder a)
+  | Values_of c _ => forall V n, ~ happened h t (Counted c m V n)
+  | Above _ _ => True
   end.
 
 Lemma lock_not_there_before : forall e h t m r i, t < length h ->
   lock_not_there (e :: h) t m r i -> lock_not_there h t m r i.
 Proof.
-  intros e h t m r i Ht [(a & n & o & A & D) | H].
-  - left. apply act_now in A. destruct A as [A | [_ ->]]; [now exists a, n, o | lia].
+  intros e h t m r i Ht [(a & V & n & o & A & D) | H].
+  - left. apply act_now in A. destruct A as [A | [_ ->]]; [now exists a, V, n, o | lia].
   - right. intros start c Hs E. apply (H start c); [now right | assumption].
 Qed.
 
 Lemma not_there_before : forall e h t m d, t < length h -> not_there (e :: h) t m d -> not_there h t m d.
 Proof.
-  intros e h t m [a r | c | b] Ht H; simpl in *.
+  intros e h t m [a r V | c V | b V] Ht H; simpl in *.
   - eapply lock_not_there_before; eassumption.
-  - intros n X. apply (H n). now right.
+  - intros W n X. apply (H W n). now right.
   - exact H.
 Qed.
 
@@ -138,9 +138,9 @@ Proof. intros e h i (c & H & E). exists c. split; [now right | assumption]. Qed.
 
 (* An event that gives a lock only to lock id i tells of no moment when i did not have it. *)
 Lemma there_now : forall e h m r i, known h i ->
-  (forall a n o, acts e m (Lock_of a r) n o -> holder a = i) -> ~ lock_not_there (e :: h) (length h) m r i.
+  (forall a V n o, acts e m (Lock_of a r V) n o -> holder a = i) -> ~ lock_not_there (e :: h) (length h) m r i.
 Proof.
-  intros e h m r i (c & Hc & Ec) He [(a & n & o & A & D) | H].
+  intros e h m r i (c & Hc & Ec) He [(a & V & n & o & A & D) | H].
   - apply act_now in A. destruct A as [A | [A _]]; [apply act_past in A; lia |]. apply D. eapply He; eassumption.
   - destruct (in_happened _ _ _ Hc) as (t & Ht & Hh). specialize (H t c). simpl in H. specialize (H (or_intror Hh) Ec). lia.
 Qed.
@@ -200,8 +200,8 @@ Section Kept.
 
   Definition imports_cover (h : list event) : Prop :=
     forall t m L c, admission h t m L c -> forall r,
-      exists R, quorum R /\ forall j, In j R ->
-        exists tr, tr < t /\ visit h tr j L /\ covers h tr j L (slot_of r) (c (slot_of r)).
+      exists R N, quorum R /\ fair L N R (Some m) /\ forall j, In j R ->
+        exists tr, tr < t /\ visit h tr j (N j) /\ covers h tr j (N j) (slot_of r) (c (slot_of r)).
 
   Definition is_start (e : event) : Prop := match e with Started _ | Counting _ | Breaking _ => True | _ => False end.
 
@@ -211,29 +211,30 @@ Section Kept.
 
   Definition frozen_were_answered (h : list event) : Prop :=
     forall a F t, In (Frozen a F t) h ->
-      In (Started a) h /\ forall m x, In (m, x) F -> exists o, In (Answered a m x o) h.
+      In (Started a) h /\ forall m x, In (m, x) F -> exists V o, In (Answered a m V x o) h.
 
   Definition grants_stand (h : list event) : Prop :=
     forall t a x, happened h t (Granted a x) ->
-      exists Q, quorum Q /\ forall m, In m Q -> forall r, In r (what a) ->
-        exists t' o, t' < t /\ act h t' m (Lock_of a r) (x r) o.
+      exists Q V N, quorum Q /\ fair V N Q None /\ forall m, In m Q -> forall r, In r (what a) ->
+        exists t' o, t' < t /\ act h t' m (Lock_of a r (N m)) (x r) o.
 
   Definition agreed_stand (h : list event) : Prop :=
     forall t c n, happened h t (Agreed c n) ->
       (forall n', In (Agreed c n') h -> n' = n) /\
-      exists Q, quorum Q /\ forall m, In m Q -> exists t', t' < t /\ act h t' m (Values_of c) n taken.
+      exists Q V N, quorum Q /\ fair V N Q None /\ forall m, In m Q ->
+        exists t', t' < t /\ act h t' m (Values_of c (N m)) n taken.
 
   Definition broken_stand (h : list event) : Prop :=
     forall t b, happened h t (Broken b) ->
-      exists Q, quorum Q /\ forall m, In m Q ->
-        exists t' n o, t' < t /\ token b < n /\ act h t' m (Above b) n o.
+      exists Q V N, quorum Q /\ fair V N Q None /\ forall m, In m Q ->
+        exists t' n o, t' < t /\ token b < n /\ act h t' m (Above b (N m)) n o.
 
   (* The number of a joined lock is a token that the same lock id was granted before. *)
   Definition granted_before (h : list event) (r : resource) (i : lockid) (n : nat) (t : time) : Prop :=
     exists t' a x, t' < t /\ happened h t' (Granted a x) /\ In r (what a) /\ x r = n /\ holder a = i.
 
   Definition joined_were_granted (h : list event) : Prop :=
-    forall t m a r n, act h t m (Lock_of a r) n joined -> granted_before h r (holder a) n t.
+    forall t m a r V n, act h t m (Lock_of a r V) n joined -> granted_before h r (holder a) n t.
 
   Definition no_import_is_answered (h : list event) : Prop :=
     forall t m d n o, act h t m d n o -> o <> imported.
@@ -279,7 +280,7 @@ Section Kept.
     known h (by_id l).
 
   Definition lock_is_fine (h : list event) (m : member) (x : machine) (r : resource) (l : lock) : Prop :=
-    (from l = imported -> forall t a n o, act h t m (Lock_of a r) n o -> under a m <> knows x m) /\
+    (from l = imported -> forall t a V n o, act h t m (Lock_of a r V) n o -> V m <> knows x m) /\
     (from l <> imported -> own_lock_is_fine h m x r l).
 
   Record active_is_fine (h : list event) (m : member) (x : machine) : Prop := {
@@ -351,7 +352,7 @@ Section Kept.
     - eauto.
     - eauto.
     - intros r l Hl. specialize (Lk r l Hl). destruct Lk as [LI LO]. split.
-      + intros Hf t a n o Hv E. apply (LI Hf t a n o); [| assumption]. eapply FA; [exact Hv | exact E].
+      + intros Hf t a W n o Hv E. apply (LI Hf t a W n o); [| assumption]. eapply FA; [exact Hv | exact E].
       + intros Hf. destruct (LO Hf) as (L1 & L2 & L3 & L4 & L5).
         split; [assumption | split; [| split; [eauto | split; [eauto using granted_before_stays | now apply known_stays]]]].
         intros t d n o Hv Hs E. pose proof (FA _ _ _ _ Hv E) as Hv'. destruct (L2 t d n o Hv' Hs E) as [X Y].
@@ -426,27 +427,28 @@ Section Kept.
          grows h t m d' d n' n o) /\
       (forall t L c, admission h t m L c -> L m = view_of d m ->
          c (slot_at d) <= n /\ (o = taken -> c (slot_at d) + size_of d <= n)) /\
-      (o = joined -> forall a r, d = Lock_of a r -> granted_before h r (holder a) n (length h));
+      (o = joined -> forall a r V, d = Lock_of a r V -> granted_before h r (holder a) n (length h));
     e_admitted : forall m L c, e = Activated m L c ->
       (exists k, given h m k (L m)) /\
       (forall t V, visit h t m V -> V m <> L m) /\
-      (forall r, exists R, quorum R /\ forall j, In j R ->
-         exists tr, visit h tr j L /\ covers h tr j L (slot_of r) (c (slot_of r)));
+      (forall r, exists R N, quorum R /\ fair L N R (Some m) /\ forall j, In j R ->
+         exists tr, visit h tr j (N j) /\ covers h tr j (N j) (slot_of r) (c (slot_of r)));
     e_read : forall j L p, e = Read j L p -> forall sl n, In (sl, n) p ->
       exists tr, visit h tr j L /\ covers h tr j L sl n;
     e_installed : forall m I j L p, e = Installed m I j L p ->
       (exists k, given h m k I) /\ L m = I /\ In (Read j L p) h;
     e_started : is_start e -> ~ In e h;
     e_frozen : forall a F t, e = Frozen a F t ->
-      In (Started a) h /\ forall m x, In (m, x) F -> exists o, In (Answered a m x o) h;
+      In (Started a) h /\ forall m x, In (m, x) F -> exists V o, In (Answered a m V x o) h;
     e_granted : forall a x, e = Granted a x ->
-      exists Q, quorum Q /\ forall m, In m Q -> forall r, In r (what a) ->
-        exists t o, act h t m (Lock_of a r) (x r) o;
+      exists Q V N, quorum Q /\ fair V N Q None /\ forall m, In m Q -> forall r, In r (what a) ->
+        exists t o, act h t m (Lock_of a r (N m)) (x r) o;
     e_agreed : forall c n, e = Agreed c n ->
       (forall n', ~ In (Agreed c n') h) /\
-      exists Q, quorum Q /\ forall m, In m Q -> exists t, act h t m (Values_of c) n taken;
+      exists Q V N, quorum Q /\ fair V N Q None /\ forall m, In m Q -> exists t, act h t m (Values_of c (N m)) n taken;
     e_broken : forall b, e = Broken b ->
-      exists Q, quorum Q /\ forall m, In m Q -> exists t n o, token b < n /\ act h t m (Above b) n o }.
+      exists Q V N, quorum Q /\ fair V N Q None /\ forall m, In m Q ->
+        exists t n o, token b < n /\ act h t m (Above b (N m)) n o }.
 
   Lemma covers_stays : forall e h tr j L sl n, tr < length h ->
     covers h tr j L sl n -> covers (e :: h) tr j L sl n.
@@ -473,11 +475,11 @@ Section Kept.
     acts e m d1 n1 o1 -> acts e m d2 n2 o2 -> In (start_of d2) h -> grows (e :: h) (length h) m d1 d2 n1 n2 o2.
   Proof.
     intros e h m d1 d2 n1 n2 o1 o2 A1 A2 Hs. split.
-    - intros (r & (a1 & ->) & (a2 & ->)). inversion A1; subst; inversion A2; subst; lia.
-    - intro N. destruct d2 as [a r | c | b]; simpl in *.
+    - intros (r & (a1 & W1 & ->) & (a2 & W2 & ->)). inversion A1; subst; inversion A2; subst; lia.
+    - intro N. destruct d2 as [a r V | c V | b V]; simpl in *.
       + exfalso. revert N. apply there_now; [now exists a |].
-        intros a' n o A. inversion A2; subst; inversion A; now subst.
-      + destruct (N n2). left. inversion A2; subst. split; reflexivity.
+        intros a' W n o A. inversion A2; subst; inversion A; now subst.
+      + destruct (N V n2). left. inversion A2; subst. split; reflexivity.
       + inversion A2; subst. inversion A1; subst. split; [lia | discriminate].
   Qed.
 
@@ -542,12 +544,12 @@ Section Kept.
       + destruct (f_read h F m I j L p H) as [X Y]. split; [assumption | now right].
     - (* imports_cover *)
       intros t m L c H r. apply admission_now in H. destruct H as [H | [H ->]].
-      + destruct (f_imports h F t m L c H r) as (R & HR & X). exists R. split; [assumption |].
+      + destruct (f_imports h F t m L c H r) as (R & N & HR & HF & X). exists R, N. split; [assumption | split; [assumption |]].
         intros j Hj. destruct (X j Hj) as (tr & Ht & Hv & Hc).
         exists tr. split; [assumption |]. split; [now apply visit_stays |].
         apply covers_stays; [eapply visit_past; eassumption | assumption].
-      + destruct (ED m L c H) as (_ & _ & X). destruct (X r) as (R & HR & Y). exists R. split; [assumption |].
-        intros j Hj. destruct (Y j Hj) as (tr & Hv & Hc). pose proof (visit_past _ _ _ _ Hv) as Hlt.
+      + destruct (ED m L c H) as (_ & _ & X). destruct (X r) as (R & N & HR & HF & Y). exists R, N.
+        split; [assumption | split; [assumption |]]. intros j Hj. destruct (Y j Hj) as (tr & Hv & Hc). pose proof (visit_past _ _ _ _ Hv) as Hlt.
         exists tr. split; [assumption |]. split; [now apply visit_stays | now apply covers_stays].
     - (* starts_come_first *)
       destruct (f_starts h F) as [First Once]. split.
@@ -563,40 +565,41 @@ Section Kept.
     - (* frozen_were_answered *)
       intros a Fr t [H | H].
       + destruct (EF a Fr t H) as [X Y]. split; [now right |].
-        intros m x Hx. destruct (Y m x Hx) as (o & Ho). exists o. now right.
+        intros m x Hx. destruct (Y m x Hx) as (V & o & Ho). exists V, o. now right.
       + destruct (f_frozen h F a Fr t H) as [X Y]. split; [now right |].
-        intros m x Hx. destruct (Y m x Hx) as (o & Ho). exists o. now right.
+        intros m x Hx. destruct (Y m x Hx) as (V & o & Ho). exists V, o. now right.
     - (* grants_stand *)
       intros t a x [[H ->] | H].
-      + destruct (EG a x H) as (Q & HQ & X). exists Q. split; [assumption |].
+      + destruct (EG a x H) as (Q & V & N & HQ & HF & X). exists Q, V, N. split; [assumption | split; [assumption |]].
         intros m Hm r Hr. destruct (X m Hm r Hr) as (t' & o & A). exists t', o.
         split; [eapply act_past; eassumption | now apply act_stays].
-      + destruct (f_grants h F t a x H) as (Q & HQ & X). exists Q. split; [assumption |].
-        intros m Hm r Hr. destruct (X m Hm r Hr) as (t' & o & L & A). exists t', o.
+      + destruct (f_grants h F t a x H) as (Q & V & N & HQ & HF & X). exists Q, V, N.
+        split; [assumption | split; [assumption |]]. intros m Hm r Hr. destruct (X m Hm r Hr) as (t' & o & L & A). exists t', o.
         split; [assumption | now apply act_stays].
     - (* agreed_stand *)
       intros t c n [[H ->] | H].
-      + destruct (EC c n H) as (N & Q & HQ & X). split.
-        * intros n' [H' | H']; [rewrite H in H'; now injection H' | destruct (N n' H')].
-        * exists Q. split; [assumption |]. intros m Hm. destruct (X m Hm) as (t' & A). exists t'.
+      + destruct (EC c n H) as (Once & Q & V & N & HQ & HF & X). split.
+        * intros n' [H' | H']; [rewrite H in H'; now injection H' | destruct (Once n' H')].
+        * exists Q, V, N. split; [assumption | split; [assumption |]]. intros m Hm. destruct (X m Hm) as (t' & A). exists t'.
           split; [eapply act_past; eassumption | now apply act_stays].
-      + destruct (f_agreed h F t c n H) as (N & Q & HQ & X). split.
-        * intros n' [H' | H']; [| now apply N]. destruct (EC c n' H') as [Y _]. destruct (Y n).
+      + destruct (f_agreed h F t c n H) as (Once & Q & V & N & HQ & HF & X). split.
+        * intros n' [H' | H']; [| now apply Once]. destruct (EC c n' H') as [Y _]. destruct (Y n).
           eapply happened_in; eassumption.
-        * exists Q. split; [assumption |]. intros m Hm. destruct (X m Hm) as (t' & L & A). exists t'.
+        * exists Q, V, N. split; [assumption | split; [assumption |]]. intros m Hm. destruct (X m Hm) as (t' & L & A). exists t'.
           split; [assumption | now apply act_stays].
     - (* broken_stand *)
       intros t b [[H ->] | H].
-      + destruct (EB b H) as (Q & HQ & X). exists Q. split; [assumption |]. intros m Hm.
+      + destruct (EB b H) as (Q & V & N & HQ & HF & X). exists Q, V, N. split; [assumption | split; [assumption |]]. intros m Hm.
         destruct (X m Hm) as (t' & n & o & T & A). exists t', n, o.
         split; [eapply act_past; eassumption | split; [assumption | now apply act_stays]].
-      + destruct (f_broken h F t b H) as (Q & HQ & X). exists Q. split; [assumption |]. intros m Hm.
+      + destruct (f_broken h F t b H) as (Q & V & N & HQ & HF & X). exists Q, V, N.
+        split; [assumption | split; [assumption |]]. intros m Hm.
         destruct (X m Hm) as (t' & n & o & L & T & A). exists t', n, o.
         split; [assumption | split; [assumption | now apply act_stays]].
     - (* joined_were_granted *)
-      intros t m a r n A. apply act_now in A. destruct A as [A | [A ->]].
-      + apply granted_before_grows. now apply (f_joined h F t m).
-      + destruct (EA m _ n joined A) as (_ & _ & _ & _ & X). apply granted_before_grows. now apply X.
+      intros t m a r V n A. apply act_now in A. destruct A as [A | [A ->]].
+      + apply granted_before_grows. now apply (f_joined h F t m a r V).
+      + destruct (EA m _ n joined A) as (_ & _ & _ & _ & X). apply granted_before_grows. now apply (X eq_refl a r V).
     - (* no_import_is_answered *)
       intros t m d n o A. apply act_now in A. destruct A as [A | [A _]].
       + eapply (f_answers h F); eassumption.

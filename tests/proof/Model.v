@@ -4,15 +4,15 @@
 
 From Pawl Require Import Base Views.
 
-(* A try to acquire locks, all or none: one resource, or the several of a group. All its scripts name one view: any view,
+(* A try to acquire locks, all or none: one resource, or the several of a group. Each of its scripts names any view,
    however the server learned it. Two attempts may have one lock id: then they are one client's. *)
-Record attempt := Attempt { name : nat; holder : lockid; what : list resource; under : view }.
+Record attempt := Attempt { name : nat; holder : lockid; what : list resource }.
 
 (* A round of a named counter: one request for so many values. A reading asks for none. *)
-Record round := Round { round_name : nat; counts : resource; values : nat; counts_under : view }.
+Record round := Round { round_name : nat; counts : resource; values : nat }.
 
 (* The second round of a break: it ends the grant of a resource with this token. *)
-Record break := Break { break_name : nat; broken : resource; token : nat; breaks_under : view }.
+Record break := Break { break_name : nat; broken : resource; token : nat }.
 
 (* Where the lock of a master comes from: it was counted there; an import brought it; or an extension did. No rule asks
    whether an extension brought it: that is kept for the proof. A tombstone is an imported lock under a lock id that no
@@ -43,18 +43,18 @@ Definition page := list (slot * nat).
 Definition numbers := resource -> nat.
 
 (* What happened. It is also the network: an answer stays in the history, and may arrive at any later time, any number of
-   times, or never. "Member j" is any machine that claims to be j. *)
+   times, or never. "Member j" is any machine that claims to be j. V is the view that the script named. *)
 Inductive event :=
 | Started (a : attempt)                                        (* before its first message *)
-| Answered (a : attempt) (m : member) (x : numbers) (o : resource -> origin)
+| Answered (a : attempt) (m : member) (V : view) (x : numbers) (o : resource -> origin)
 | Frozen (a : attempt) (F : list (member * numbers)) (t : numbers)
-| Confirmed (a : attempt) (m : member) (t : numbers) (o : resource -> origin)
+| Confirmed (a : attempt) (m : member) (V : view) (t : numbers) (o : resource -> origin)
 | Granted (a : attempt) (t : numbers)
 | Counting (c : round)                                         (* before its first message *)
-| Counted (c : round) (m : member) (n : nat)
+| Counted (c : round) (m : member) (V : view) (n : nat)
 | Agreed (c : round) (n : nat)                                 (* its values are n - values + 1 .. n *)
 | Breaking (b : break)                                         (* before its first message *)
-| Broke (b : break) (m : member) (n : nat)                     (* m broke the grant; its counter is n since *)
+| Broke (b : break) (m : member) (V : view) (n : nat)          (* m broke the grant; its counter is n since *)
 | Broken (b : break)                                           (* a majority broke the grant *)
 | Joined (m : member) (V : view)                               (* an extension under V brought a lock to m *)
 | Marked (m : member) (k : nat) (I : incarnation)              (* machine k of member m is to be I *)
@@ -97,6 +97,7 @@ Inductive variant :=
 | older_disk_trusted      (* a master is trusted alone after it lost writes *)
 | counts_may_differ       (* a round takes the greatest answer, where the masters differ *)
 | broken_by_fewer         (* a break is over before a majority broke the grant *)
+| named_at_will           (* what counts may have named any views *)
 | half_way_trusted.       (* a master that stopped half-way through an import is trusted alone *)
 
 Fixpoint mem (r : resource) (l : list resource) : bool :=
@@ -165,14 +166,20 @@ Section Protocol.
     | _ => quorum Q
     end.
 
-  (* Step 4 at one resource. Rule: the member is one of the frozen set, and the number is not above the token. *)
-  Definition may_confirm (h : list event) (a : attempt) (F : list (member * numbers)) (t : numbers) (m : member)
+  (* Step 4 at one resource, under view V. Rule: the member is one of the frozen set, as the incarnation that answered; and
+     the number is not above the token. *)
+  Definition may_confirm (h : list event) (a : attempt) (F : list (member * numbers)) (t : numbers) (m : member) (V : view)
       (r : resource) (n : nat) : Prop :=
     match rules with
     | number_unchecked => In m (members_of F)
-    | late_answers_exact => exists x o, In (Answered a m x o) h /\ x r = n
-    | _ => In m (members_of F) /\ n <= t r
+    | late_answers_exact => exists W x o, In (Answered a m W x o) h /\ x r = n
+    | _ => (exists W x o, In (m, x) F /\ In (Answered a m W x o) h /\ W m = V m) /\ n <= t r
     end.
+
+  (* What counts was named one view V, but for what one member alone was named more (Views.v). Rule. N is what each was
+     named, of a quorum Q. *)
+  Definition named_fairly (V : view) (N : member -> view) (Q : list member) (about : option member) : Prop :=
+    rules <> named_at_will -> fair V N Q about.
 
   Definition raised (l : option lock) (t : nat) : origin :=
     match l with
@@ -181,11 +188,11 @@ Section Protocol.
     end.
 
   (* Several masters counted. Rule: they answered one number. *)
-  Definition agree (h : list event) (c : round) (Q : list member) (n : nat) : Prop :=
+  Definition agree (h : list event) (c : round) (N : member -> view) (Q : list member) (n : nat) : Prop :=
     match rules with
     | counts_may_differ => exists F, Q = map fst F /\ n = list_max (map snd F) /\
-        forall m x, In (m, x) F -> In (Counted c m x) h
-    | _ => forall m, In m Q -> In (Counted c m n) h
+        forall m x, In (m, x) F -> In (Counted c m (N m) x) h
+    | _ => forall m, In m Q -> In (Counted c m (N m) n) h
     end.
 
   (* A page is merged: each counter is the maximum of both. *)
@@ -211,47 +218,50 @@ Section Protocol.
       step (State M h) (State M (Started a :: h))
 
   (* Step 1: all resources of the attempt, or none. Rule: what was counted is not above the counters after it. *)
-  | Take : forall M h a m k c n o,
+  | Take : forall M h a m k V c n o,
       In (Started a) h ->
-      accepts m (M m k) (under a) ->
+      accepts m (M m k) V ->
       (forall r, In r (what a) -> may_take (M m k) (holder a) r (n r) (o r)) ->
       rise (counter (M m k)) c ->
       (forall r, In r (what a) -> o r = taken -> n r <= c (slot_of r)) ->
       step (State M h)
-           (State (put M m k (locked (M m k) (under a) c (what a) (holder a) n o)) (Answered a m n o :: h))
+           (State (put M m k (locked (M m k) V c (what a) (holder a) n o)) (Answered a m V n o :: h))
 
   (* Step 2: once a quorum answered, the server freezes its answers. The token is the greatest. *)
   | Freeze : forall M h a F,
       In (Started a) h ->
       (forall F' t', ~ In (Frozen a F' t') h) ->
       quorum (members_of F) ->
-      (forall m x, In (m, x) F -> exists o, In (Answered a m x o) h) ->
+      (forall m x, In (m, x) F -> exists V o, In (Answered a m V x o) h) ->
       step (State M h) (State M (Frozen a F (highest F) :: h))
 
   (* Step 4: the master raises its counters, and the numbers of the locks, to the tokens: all or none. *)
-  | Confirm : forall M h a F t m k c,
+  | Confirm : forall M h a F t m k V c,
       In (Frozen a F t) h ->
-      accepts m (M m k) (under a) ->
+      accepts m (M m k) V ->
       (forall r, In r (what a) -> exists l, locks (M m k) r = Some l /\ by_id l = holder a /\
-         may_confirm h a F t m r (number l)) ->
+         may_confirm h a F t m V r (number l)) ->
       rise (counter (M m k)) c ->
       (forall r, In r (what a) -> t r <= c (slot_of r)) ->
       let o := fun r => raised (locks (M m k) r) (t r) in
       step (State M h)
-           (State (put M m k (locked (M m k) (under a) c (what a) (holder a) t o)) (Confirmed a m t o :: h))
+           (State (put M m k (locked (M m k) V c (what a) (holder a) t o)) (Confirmed a m V t o :: h))
 
   (* Step 3: all of a quorum answered the tokens. *)
-  | Grant_at_once : forall M h a F t Q,
+  | Grant_at_once : forall M h a F t Q V N,
       In (Frozen a F t) h ->
       enough Q F ->
-      (forall m, In m Q -> exists x, In (m, x) F /\ forall r, In r (what a) -> x r = t r) ->
+      named_fairly V N Q None ->
+      (forall m, In m Q -> exists x o, In (m, x) F /\ In (Answered a m (N m) x o) h /\
+         forall r, In r (what a) -> x r = t r) ->
       step (State M h) (State M (Granted a t :: h))
 
   (* The end of step 4: all of a quorum confirmed the tokens. *)
-  | Grant_confirmed : forall M h a F t Q,
+  | Grant_confirmed : forall M h a F t Q V N,
       In (Frozen a F t) h ->
       quorum Q ->
-      (forall m, In m Q -> exists o, In (Confirmed a m t o) h) ->
+      named_fairly V N Q None ->
+      (forall m, In m Q -> exists o, In (Confirmed a m (N m) t o) h) ->
       step (State M h) (State M (Granted a t :: h))
 
   (* ---- named counters --------------------------------------------------------------------------- *)
@@ -261,20 +271,20 @@ Section Protocol.
       step (State M h) (State M (Counting c :: h))
 
   (* The master counts from its counter on, or from a hint above it. The same message twice counts twice. *)
-  | Count : forall M h c m k base,
+  | Count : forall M h c m k V base,
       In (Counting c) h ->
-      accepts m (M m k) (counts_under c) ->
+      accepts m (M m k) V ->
       counter (M m k) (slot_of (counts c)) <= base ->
       step (State M h)
-           (State (put M m k (counted_to (M m k) (counts_under c)
-                                (set (counter (M m k)) (slot_of (counts c)) (base + values c))))
-                  (Counted c m (base + values c) :: h))
+           (State (put M m k (counted_to (M m k) V (set (counter (M m k)) (slot_of (counts c)) (base + values c))))
+                  (Counted c m V (base + values c) :: h))
 
   (* The round has its values once a quorum answered one number. A round ends once. *)
-  | Agree : forall M h c n Q,
+  | Agree : forall M h c n Q V N,
       (forall n', ~ In (Agreed c n') h) ->
       quorum Q ->
-      agree h c Q n ->
+      named_fairly V N Q None ->
+      agree h c N Q n ->
       step (State M h) (State M (Agreed c n :: h))
 
   (* ---- breaks ----------------------------------------------------------------------------------- *)
@@ -284,17 +294,18 @@ Section Protocol.
       step (State M h) (State M (Breaking b :: h))
 
   (* The master raises its counter above the token. (It also deletes the lock: that is Vanish.) *)
-  | Break_at : forall M h b m k n,
+  | Break_at : forall M h b m k V n,
       In (Breaking b) h ->
-      accepts m (M m k) (breaks_under b) ->
+      accepts m (M m k) V ->
       counter (M m k) (slot_of (broken b)) <= n -> token b < n ->
       step (State M h)
-           (State (put M m k (counted_to (M m k) (breaks_under b) (set (counter (M m k)) (slot_of (broken b)) n)))
-                  (Broke b m n :: h))
+           (State (put M m k (counted_to (M m k) V (set (counter (M m k)) (slot_of (broken b)) n)))
+                  (Broke b m V n :: h))
 
-  | Break_done : forall M h b Q,
+  | Break_done : forall M h b Q V N,
       (rules <> broken_by_fewer -> quorum Q) ->
-      (forall m, In m Q -> exists n, In (Broke b m n) h /\ token b < n) ->
+      named_fairly V N Q None ->
+      (forall m, In m Q -> exists n, In (Broke b m (N m) n) h /\ token b < n) ->
       step (State M h) (State M (Broken b :: h))
 
   (* ---- what comes between ----------------------------------------------------------------------- *)
@@ -397,14 +408,15 @@ Section Protocol.
                                       (set (locks (M m k)) r (Some l)))) h)
 
   (* Rule: a machine is admitted when a quorum recorded it, and when pages of each of the quorum were installed that
-     cover all slots. The machine knows at least what its leader knows. *)
-  | Admit : forall M h m k I L R W,
+     cover all slots. The machine knows at least the base view L of its leader. *)
+  | Admit : forall M h m k I L N R W,
       state_of (M m k) = joining I ->
       lineage_of (M m k) = kept ->
       (rules <> nonce_unchecked -> L m = I) ->
       (rules <> one_fewer_read -> quorum R) ->
-      (forall j, In j R -> In (Recorded j L) h /\
-         forall sl, In sl slots -> exists p n, In (Installed m I j L p) h /\ In (sl, n) p) ->
+      named_fairly L N R (Some m) ->
+      (forall j, In j R -> In (Recorded j (N j)) h /\
+         forall sl, In sl slots -> exists p n, In (Installed m I j (N j) p) h /\ In (sl, n) p) ->
       W m = I -> below L W ->
       step (State M h)
            (State (put M m k (Machine active kept W (counter (M m k)) (locks (M m k))))

@@ -102,19 +102,19 @@ Section Order.
       split; [lia | discriminate].
   Qed.
 
-  Lemma is_lock_of_eq : forall a r r', is_lock_of (Lock_of a r) r' -> r = r'.
-  Proof. intros a r r' (b & E). now injection E. Qed.
+  Lemma is_lock_of_eq : forall a r V r', is_lock_of (Lock_of a r V) r' -> r = r'.
+  Proof. intros a r V r' (b & W & E). now injection E. Qed.
 
   Lemma acts_on_a_lock : forall e m d n o r, acts e m d n o -> is_lock_of d r ->
-    exists a, d = Lock_of a r /\ acts e m (Lock_of a r) n o.
-  Proof. intros e m d n o r A (a & ->). now exists a. Qed.
+    exists a V, d = Lock_of a r V /\ acts e m (Lock_of a r V) n o.
+  Proof. intros e m d n o r A (a & V & ->). now exists a, V. Qed.
 
   (* A lock with such a number is fine, where the event gives r to no other lock id and with no other number, *)
   Lemma new_lock : forall e h m x r i n o,
     new_number h m (knows x m) r i n o -> known h i ->
     n <= counter x (slot_of r) ->
     (forall L c, e <> Activated m L c) ->
-    (forall a n' o', acts e m (Lock_of a r) n' o' -> holder a = i /\ n' = n) ->
+    (forall a V n' o', acts e m (Lock_of a r V) n' o' -> holder a = i /\ n' = n) ->
     lock_is_fine (e :: h) m x r (Lock i n o).
   Proof.
     intros e h m x r i n o (N1 & N2 & N3 & N4) Hi Hc Hd Ha. split; simpl; [contradiction | intros _].
@@ -123,8 +123,8 @@ Section Order.
       + destruct (N2 t d n' o' A Hs Hu) as [X Y]. split; [assumption |]. intro NT. apply Y.
         eapply lock_not_there_before; [eapply act_past; eassumption | eassumption].
       + split.
-        * intros (a & ->). destruct (Ha a n' o' A) as [_ ->]. lia.
-        * intro NT. exfalso. revert NT. apply there_now; [assumption |]. intros a n'' o'' A'. now destruct (Ha a n'' o'' A').
+        * intros (a & V & ->). destruct (Ha a V n' o' A) as [_ ->]. lia.
+        * intro NT. exfalso. revert NT. apply there_now; [assumption |]. intros a V n'' o'' A'. now destruct (Ha a V n'' o'' A').
     - intros t L c A HL. apply admission_now in A. destruct A as [A | [A _]]; [eauto |]. destruct (Hd L c A).
     - intro E. apply granted_before_stays. now apply N4.
     - now apply known_stays.
@@ -134,21 +134,21 @@ Section Order.
   Lemma old_lock : forall e h m x x' r l,
     lock_is_fine h m x r l -> knows x' m = knows x m -> (forall sl, counter x sl <= counter x' sl) ->
     (forall L c, e <> Activated m L c) ->
-    (forall a n o, acts e m (Lock_of a r) n o -> from l <> imported /\ holder a = by_id l /\ n <= number l) ->
+    (forall a V n o, acts e m (Lock_of a r V) n o -> from l <> imported /\ holder a = by_id l /\ n <= number l) ->
     lock_is_fine (e :: h) m x' r l.
   Proof.
     intros e h m x x' r l [FI FO] K C Hd Ha. split; intro D.
-    - intros t a n o A. apply act_now in A. rewrite K. destruct A as [A | [A _]]; [eapply FI; eassumption |].
-      destruct (Ha a n o A) as [X _]. contradiction.
+    - intros t a V n o A. apply act_now in A. rewrite K. destruct A as [A | [A _]]; [eapply FI; eassumption |].
+      destruct (Ha a V n o A) as [X _]. contradiction.
     - destruct (FO D) as (L1 & L2 & L3 & L4 & L5).
       split; [specialize (C (slot_of r)); lia | split; [| split; [| split]]].
       + intros t d n o A Hs Hu. rewrite K in Hu. apply act_now in A. destruct A as [A | [A ->]].
         * destruct (L2 t d n o A Hs Hu) as [X Y]. split; [assumption |]. intro NT. apply Y.
           eapply lock_not_there_before; [eapply act_past; eassumption | eassumption].
         * split.
-          -- intros (a & ->). now destruct (Ha a n o A) as (_ & _ & X).
+          -- intros (a & V & ->). now destruct (Ha a V n o A) as (_ & _ & X).
           -- intro NT. exfalso. revert NT. apply there_now; [assumption |].
-             intros a n' o' A'. now destruct (Ha a n' o' A') as (_ & X & _).
+             intros a V n' o' A'. now destruct (Ha a V n' o' A') as (_ & X & _).
       + intros t L c A HL. rewrite K in HL. apply admission_now in A.
         destruct A as [A | [A _]]; [eauto | destruct (Hd L c A)].
       + intros E. apply granted_before_stays. now apply L4.
@@ -166,7 +166,7 @@ Section Order.
           grows h t m d' d n' n o) /\
        (forall t L c', admission h t m L c' -> L m = knows (M m k) m ->
           c' (slot_at d) <= n /\ (o = taken -> c' (slot_at d) + size_of d <= n)) /\
-       (o = joined -> forall a r, d = Lock_of a r -> granted_before h r (holder a) n (length h))) ->
+       (o = joined -> forall a r W, d = Lock_of a r W -> granted_before h r (holder a) n (length h))) ->
     let x' := Machine (state_of (M m k)) (lineage_of (M m k)) V c L' in
     (forall r l, L' r = Some l -> lock_is_fine (e :: h) m x' r l) ->
     fine (State (put M m k x') (e :: h)).
@@ -211,7 +211,7 @@ Section Order.
     fine (State M h) -> accepts m (M m k) V -> visit_of e = Some (m, V) ->
     (forall m' L c', e <> Activated m' L c') -> (forall m' I j L p, e <> Installed m' I j L p) ->
     known h i -> rise (counter (M m k)) c ->
-    (forall d n' o', acts e m d n' o' -> exists a r, d = Lock_of a r /\ In (Started a) h /\ holder a = i /\
+    (forall d n' o', acts e m d n' o' -> exists a r W, d = Lock_of a r W /\ In (Started a) h /\ holder a = i /\
        In r rs /\ n' = n r /\ o' = o r) ->
     (forall r, In r rs -> n r <= c (slot_of r) /\ new_number h m (knows (M m k) m) r i (n r) (o r)) ->
     fine (State (put M m k (locked (M m k) V c rs i n o)) (e :: h)).
@@ -219,26 +219,26 @@ Section Order.
     intros M h m k V c rs i n o e F A Hv Hd Hi Hk C Ha Hn.
     destruct (acceptor M h m k V F A) as [_ AF]. unfold locked.
     apply kept_by_script; try assumption.
-    - intros d n' o' H. destruct (Ha d n' o' H) as (a & r & -> & Hs & <- & Hr & -> & ->).
+    - intros d n' o' H. destruct (Ha d n' o' H) as (a & r & W & -> & Hs & <- & Hr & -> & ->).
       destruct (Hn r Hr) as (Hc & N1 & N2 & N3 & N4). unfold Kept.slot_at. simpl.
       split; [assumption | split; [assumption | split; [assumption | split; [| split]]]].
       + intros t d' n' o' A' Hsl Hu. destruct (N2 t d' n' o' A' Hsl Hu) as [X Y]. split.
-        * intros (r' & Hd' & (b & Eb)). injection Eb as -> ->. now apply X.
+        * intros (r' & Hd' & (b & W' & Eb)). injection Eb as -> -> ->. now apply X.
         * simpl. intro NT. destruct (Y NT) as [Y1 Y2]. split; [assumption |]. intro T. specialize (Y2 T). lia.
       + intros t L c' A' HL. destruct (N3 t L c' A' HL) as [X Y]. split; [assumption |]. intro T. specialize (Y T). lia.
-      + intros T b r' Eb. injection Eb as <- <-. now apply N4.
+      + intros T b r' W' Eb. injection Eb as <- <- <-. now apply N4.
     - simpl. intros r l Hl. destruct (mem r rs) eqn:Hm.
       + injection Hl as <-. apply mem_in in Hm. destruct (Hn r Hm) as (Hc & N). apply new_lock; simpl; try assumption.
         * apply accepted in A. destruct A as (_ & _ & E & _). now rewrite <- E.
         * intros L c'. apply Hd.
-        * intros a n' o' H. destruct (Ha _ n' o' H) as (b & r' & Eb & _ & Hid & _ & Hn' & _).
-          injection Eb as -> ->. now split.
+        * intros a W n' o' H. destruct (Ha _ n' o' H) as (b & r' & W' & Eb & _ & Hid & _ & Hn' & _).
+          injection Eb as -> -> ->. now split.
       + eapply old_lock; simpl.
         * eapply (a_locks _ _ _ _ AF). eassumption.
         * apply accepted in A. destruct A as (_ & _ & E & _). now symmetry.
         * exact C.
         * intros L c'. apply Hd.
-        * intros a n' o' H. destruct (Ha _ n' o' H) as (b & r' & Eb & _ & _ & Hr & _). injection Eb as -> ->.
+        * intros a W n' o' H. destruct (Ha _ n' o' H) as (b & r' & W' & Eb & _ & _ & Hr & _). injection Eb as -> -> ->.
           apply mem_in in Hr. congruence.
   Qed.
 
@@ -247,7 +247,7 @@ Section Order.
     fine (State M h) -> accepts m (M m k) V -> visit_of e = Some (m, V) ->
     (forall m' L c', e <> Activated m' L c') -> (forall m' I j L p, e <> Installed m' I j L p) ->
     rise (counter (M m k)) c ->
-    (forall d n o, acts e m d n o -> (forall a r, d <> Lock_of a r) /\ n <= c (slot_at d) /\ o <> imported /\
+    (forall d n o, acts e m d n o -> (forall a r W, d <> Lock_of a r W) /\ n <= c (slot_at d) /\ o <> imported /\
        In (start_of d) h /\ counter (M m k) (slot_at d) <= n /\
        (o = taken -> counter (M m k) (slot_at d) + size_of d <= n)) ->
     fine (State (put M m k (counted_to (M m k) V c)) (e :: h)).
@@ -258,17 +258,17 @@ Section Order.
     - intros d n o H. destruct (Ha d n o H) as (NL & Hc & Ho & Hs & Hn & Ht).
       split; [assumption | split; [assumption | split; [assumption | split; [| split]]]].
       + intros t d' n' o' A' Hsl Hu. specialize (AN t d' n' o' A' Hu). rewrite Hsl in AN. split.
-        * intros (r & _ & (a & ->)). now destruct (NL a r).
+        * intros (r & _ & (a & W & ->)). now destruct (NL a r W).
         * intros _. split; [lia |]. intro T. specialize (Ht T). lia.
       + intros t L c' A' HL. destruct (AA t L c' A' HL) as [_ X]. specialize (X (slot_at d)).
         split; [lia |]. intro T. specialize (Ht T). lia.
-      + intros _ a r E. now destruct (NL a r).
+      + intros _ a r W E. now destruct (NL a r W).
     - simpl. intros r l Hl. eapply old_lock; simpl.
       + eapply (a_locks _ _ _ _ AF). eassumption.
       + apply accepted in A. destruct A as (_ & _ & E & _). now symmetry.
       + exact C.
       + intros L c'. apply Hd.
-      + intros a n o H. destruct (Ha _ n o H) as (NL & _). now destruct (NL a r).
+      + intros a W n o H. destruct (Ha _ n o H) as (NL & _). now destruct (NL a r W).
   Qed.
 
   (* ---- Each step ---------------------------------------------------------------------------------------- *)
@@ -300,25 +300,28 @@ Section Order.
     split; try (intros; discriminate); try (simpl; contradiction);
     try (let A := fresh in intros ? ? ? ? A; exfalso; revert A; apply no_acts; reflexivity).
 
-  Lemma frozen_gives_acts : forall M h a F t, fine (State M h) -> In (Frozen a F t) h ->
-    forall m x, In (m, x) F -> forall r, In r (what a) -> exists t' o, act h t' m (Lock_of a r) (x r) o.
+  Lemma frozen_gives_answers : forall M h a F t, fine (State M h) -> In (Frozen a F t) h ->
+    forall m x, In (m, x) F -> exists V o, In (Answered a m V x o) h.
+  Proof. intros M h a F t [FH _] H m x Hx. destruct (f_frozen _ _ _ FH a F t H) as [_ X]. now apply X. Qed.
+
+  Lemma answer_gives_act : forall h a m V x o r, In (Answered a m V x o) h -> In r (what a) ->
+    exists t, act h t m (Lock_of a r V) (x r) (o r).
   Proof.
-    intros M h a F t [FH _] H m x Hx r Hr. destruct (f_frozen _ _ _ FH a F t H) as [_ X].
-    destruct (X m x Hx) as (o & Ho). destruct (in_happened _ _ _ Ho) as (t' & _ & Hh).
-    exists t', (o r), (Answered a m x o). split; [assumption | now constructor].
+    intros h a m V x o r Ho Hr. destruct (in_happened _ _ _ Ho) as (t & _ & Hh).
+    exists t, (Answered a m V x o). split; [assumption | now constructor].
   Qed.
 
-  Lemma kept_by_taking : forall M h a m k c n o,
-    fine (State M h) -> In (Started a) h -> accepts m (M m k) (under a) ->
+  Lemma kept_by_taking : forall M h a m k V c n o,
+    fine (State M h) -> In (Started a) h -> accepts m (M m k) V ->
     (forall r, In r (what a) -> may_take slot_of as_designed (M m k) (holder a) r (n r) (o r)) ->
     rise (counter (M m k)) c ->
     (forall r, In r (what a) -> o r = taken -> n r <= c (slot_of r)) ->
-    fine (State (put M m k (locked (M m k) (under a) c (what a) (holder a) n o)) (Answered a m n o :: h)).
+    fine (State (put M m k (locked (M m k) V c (what a) (holder a) n o)) (Answered a m V n o :: h)).
   Proof.
-    intros M h a m k c n o F Hs A Hn C Hc. destruct (acceptor M h m k _ F A) as [_ AF].
+    intros M h a m k V c n o F Hs A Hn C Hc. destruct (acceptor M h m k _ F A) as [_ AF].
     apply kept_by_locking; try assumption; try (intros; discriminate); try reflexivity.
     - now exists a.
-    - intros d n' o' H. inversion H; subst. exists a, r. auto 10.
+    - intros d n' o' H. inversion H; subst. exists a, r, V. auto 10.
     - intros r Hr. destruct (Hn r Hr) as [(E & Hlt & _) | (l & Hl & Hid & Hf & En & Eo)].
       + split; [now apply Hc |]. rewrite E. now apply counted_is_new.
       + assert (from l <> imported) as Hi by (apply Hf; discriminate). split.
@@ -327,32 +330,31 @@ Section Order.
         * rewrite En, Eo, <- Hid. now apply stored_is_new.
   Qed.
 
-  (* The member answered this attempt before, so the lock was not imported. *)
-  Lemma confirmed_was_not_imported : forall M h a F t m k r l,
-    fine (State M h) -> In (Frozen a F t) h -> accepts m (M m k) (under a) -> In r (what a) ->
-    locks (M m k) r = Some l -> In m (members_of F) -> from l <> imported.
+  (* The same incarnation of the member answered this attempt before, so the lock was not imported. *)
+  Lemma confirmed_was_not_imported : forall M h a F m k V r l,
+    fine (State M h) -> accepts m (M m k) V -> In r (what a) -> locks (M m k) r = Some l ->
+    (exists W x o, In (m, x) F /\ In (Answered a m W x o) h /\ W m = V m) -> from l <> imported.
   Proof.
-    intros M h a F t m k r l Fi HF A Hr El Hm E. destruct (acceptor M h m k _ Fi A) as [_ AF].
-    apply in_map_iff in Hm. destruct Hm as ((m' & x) & Em & Hx). simpl in Em. subst m'.
-    destruct (frozen_gives_acts M h a F t Fi HF m x Hx r Hr) as (t' & o' & Ha).
-    destruct (a_locks _ _ _ _ AF _ _ El) as [X _]. apply (X E t' a (x r) o' Ha).
-    apply accepted in A. destruct A as (_ & _ & E' & _). now symmetry.
+    intros M h a F m k V r l Fi A Hr El (W & x & o & _ & Ho & EW) E. destruct (acceptor M h m k _ Fi A) as [_ AF].
+    destruct (answer_gives_act h a m W x o r Ho Hr) as (t' & Ha).
+    destruct (a_locks _ _ _ _ AF _ _ El) as [X _]. apply (X E t' a W (x r) (o r) Ha).
+    apply accepted in A. destruct A as (_ & _ & E' & _). congruence.
   Qed.
 
-  Lemma kept_by_confirm : forall M h a F t m k c,
-    fine (State M h) -> In (Frozen a F t) h -> accepts m (M m k) (under a) ->
+  Lemma kept_by_confirm : forall M h a F t m k V c,
+    fine (State M h) -> In (Frozen a F t) h -> accepts m (M m k) V ->
     (forall r, In r (what a) -> exists l, locks (M m k) r = Some l /\ by_id l = holder a /\
-       may_confirm as_designed h a F t m r (number l)) ->
+       may_confirm as_designed h a F t m V r (number l)) ->
     rise (counter (M m k)) c ->
     (forall r, In r (what a) -> t r <= c (slot_of r)) ->
     let o := fun r => raised (locks (M m k) r) (t r) in
-    fine (State (put M m k (locked (M m k) (under a) c (what a) (holder a) t o)) (Confirmed a m t o :: h)).
+    fine (State (put M m k (locked (M m k) V c (what a) (holder a) t o)) (Confirmed a m V t o :: h)).
   Proof.
-    intros M h a F t m k c Fi HF A Hl C Hc o. destruct (acceptor M h m k _ Fi A) as [_ AF].
+    intros M h a F t m k V c Fi HF A Hl C Hc o. destruct (acceptor M h m k _ Fi A) as [_ AF].
     destruct (f_frozen _ _ _ (proj1 Fi) a F t HF) as [Hs _].
     apply kept_by_locking; try assumption; try (intros; discriminate); try reflexivity.
     - now exists a.
-    - intros d n' o' H. inversion H; subst. exists a, r. auto 10.
+    - intros d n' o' H. inversion H; subst. exists a, r, V. auto 10.
     - intros r Hr. split; [now apply Hc |].
       destruct (Hl r Hr) as (l & El & Hid & Hm & Ht). subst o. cbv beta. rewrite El. unfold raised.
       assert (from l <> imported) as Ho by (eapply confirmed_was_not_imported; eassumption).
@@ -491,26 +493,26 @@ Section Order.
     - intros t' L' c A E Ht. specialize (C2 t' L' c A E Ht). lia.
   Qed.
 
-  Lemma kept_by_admission : forall M h m k I L R W,
+  Lemma kept_by_admission : forall M h m k I L N R W,
     fine (State M h) ->
     state_of (M m k) = joining I -> lineage_of (M m k) = kept -> L m = I ->
-    quorum R ->
-    (forall j, In j R -> In (Recorded j L) h /\
-       forall sl, In sl slots -> exists p n, In (Installed m I j L p) h /\ In (sl, n) p) ->
+    quorum R -> fair L N R (Some m) ->
+    (forall j, In j R -> In (Recorded j (N j)) h /\
+       forall sl, In sl slots -> exists p n, In (Installed m I j (N j) p) h /\ In (sl, n) p) ->
     W m = I -> below L W ->
     fine (State (put M m k (Machine active kept W (counter (M m k)) (locks (M m k))))
                 (Activated m L (counter (M m k)) :: h)).
   Proof.
-    intros M h m k I L R W F S Li HL HR Hall HW HB. destruct (joiner M h m k I F S Li) as [G [JV JA JI JL]].
+    intros M h m k I L N R W F S Li HL HR Hf Hall HW HB. destruct (joiner M h m k I F S Li) as [G [JV JA JI JL]].
     pose proof (proj1 F) as FH. simpl in FH.
     apply fine_by_move; [assumption | | |].
     - apply fine_by_event; [assumption |]. split; try (intros; discriminate); try (simpl; contradiction);
         try (intros ? ? ? ? X; now inversion X).
       intros m' L' c E. injection E as <- <- <-. rewrite HL. split; [now exists k | split; [assumption |]].
-      intro r. exists R. split; [assumption |]. intros j Hj. destruct (Hall j Hj) as [_ Hpages].
+      intro r. exists R, N. split; [assumption | split; [assumption |]]. intros j Hj. destruct (Hall j Hj) as [_ Hpages].
       destruct (Hpages (slot_of r) (slots_are_all r)) as (p & n & Hi & Hp).
-      destruct (f_read _ _ _ FH m I j L p Hi) as [_ Hrd].
-      destruct (f_pages _ _ _ FH j L p Hrd (slot_of r) n Hp) as (tr & _ & Hv & Hc).
+      destruct (f_read _ _ _ FH m I j (N j) p Hi) as [_ Hrd].
+      destruct (f_pages _ _ _ FH j (N j) p Hrd (slot_of r) n Hp) as (tr & _ & Hv & Hc).
       exists tr. split; [assumption |]. eapply covers_less; [| exact Hc]. eapply JI; eassumption.
     - intros m' I' [(V & H & _) | [(L' & c & H & E) | (j' & L' & p' & H)]]; try discriminate.
       injection H as <- <- <-. rewrite <- E, HL. now split.
@@ -527,7 +529,7 @@ Section Order.
         * injection H as -> ->. split; [assumption | intro sl; lia].
       + intros t d n o H E. destruct (NoAct t d n o H E).
       + intros r l Hl. split; intro D; [| now destruct D; apply JL with r]. simpl. rewrite HW.
-        intros t a n o H. exact (NoAct t (Lock_of a r) n o H).
+        intros t a V n o H. exact (NoAct t (Lock_of a r V) n o H).
   Qed.
 
   Lemma told_is_counted : forall x V, told x V = counted_to x V (counter x).
@@ -539,15 +541,15 @@ Proof. reflexivity. Qed.
     - (* Start *) word. intros _. assumption.
     - (* Take *) now apply kept_by_taking.
     - (* Freeze *) word. intros a' F' t' E. injection E as <- <- <-. now split.
-    - (* Confirm *) now apply (kept_by_confirm M h a F0 t m k c).
+    - (* Confirm *) now apply (kept_by_confirm M h a F0 t m k V c).
     - (* Grant_at_once *)
-      word. intros a' x' E. injection E as <- <-. exists Q. split; [assumption |].
-      intros m Hm r Hr. destruct (H1 m Hm) as (x & Hx & Ex).
-      destruct (frozen_gives_acts M h a F0 t F H m x Hx r Hr) as (t' & o & A). rewrite (Ex r Hr) in A. eauto.
+      word. intros a' x' E. injection E as <- <-. exists Q, V, N. split; [assumption | split; [apply H1; discriminate |]].
+      intros m Hm r Hr. destruct (H2 m Hm) as (x & o & _ & Ho & Ex).
+      destruct (answer_gives_act h a m (N m) x o r Ho Hr) as (t' & A). rewrite (Ex r Hr) in A. eauto.
     - (* Grant_confirmed *)
-      word. intros a' x' E. injection E as <- <-. exists Q. split; [assumption |].
-      intros m Hm r Hr. destruct (H1 m Hm) as (o & Ho). destruct (in_happened _ _ _ Ho) as (t' & _ & Hh).
-      exists t', (o r), (Confirmed a m t o). split; [assumption | now constructor].
+      word. intros a' x' E. injection E as <- <-. exists Q, V, N. split; [assumption | split; [apply H1; discriminate |]].
+      intros m Hm r Hr. destruct (H2 m Hm) as (o & Ho). destruct (in_happened _ _ _ Ho) as (t' & _ & Hh).
+      exists t', (o r), (Confirmed a m (N m) t o). split; [assumption | now constructor].
     - (* Start_counting *) word. intros _. assumption.
     - (* Count *)
       apply kept_by_counting; try assumption; try (intros; discriminate); try reflexivity.
@@ -556,8 +558,8 @@ Proof. reflexivity. Qed.
         split; [discriminate |]. repeat split; try assumption; try lia; discriminate.
     - (* Agree *)
       word. intros c' n' E. injection E as <- <-. split; [assumption |].
-      exists Q. split; [assumption |]. intros m Hm. simpl in H1. destruct (in_happened _ _ _ (H1 m Hm)) as (t & _ & Hh).
-      exists t, (Counted c m n). split; [assumption | constructor].
+      exists Q, V, N. split; [assumption | split; [apply H1; discriminate |]]. intros m Hm. simpl in H2.
+      destruct (in_happened _ _ _ (H2 m Hm)) as (t & _ & Hh). exists t, (Counted c m (N m) n). split; [assumption | constructor].
     - (* Start_breaking *) word. intros _. assumption.
     - (* Break_at *)
       apply kept_by_counting; try assumption; try (intros; discriminate); try reflexivity.
@@ -565,9 +567,9 @@ Proof. reflexivity. Qed.
       + intros d n' o A. inversion A; subst. unfold Kept.slot_at. simpl. rewrite set_same.
         split; [discriminate |]. repeat split; try assumption; try lia; discriminate.
     - (* Break_done *)
-      word. intros b' E. injection E as <-. exists Q. split; [now apply H |]. intros m Hm.
-      destruct (H0 m Hm) as (n & Hn & Ht). destruct (in_happened _ _ _ Hn) as (t & _ & Hh).
-      exists t, n, joined. split; [assumption |]. exists (Broke b m n). split; [assumption | constructor].
+      word. intros b' E. injection E as <-. exists Q, V, N. split; [now apply H | split; [apply H0; discriminate |]].
+      intros m Hm. destruct (H1 m Hm) as (n & Hn & Ht). destruct (in_happened _ _ _ Hn) as (t & _ & Hh).
+      exists t, n, joined. split; [assumption |]. exists (Broke b m (N m) n). split; [assumption | constructor].
     - (* Vanish *)
       apply fine_by_quiet_move; [assumption |]. eapply machine_moves; [apply (proj2 F) | simpl; auto ..].
       intros r' l Hl. destruct (Nat.eq_dec r' r) as [-> | D];
@@ -611,7 +613,7 @@ Proof. reflexivity. Qed.
       + rewrite set_same in Hl. injection Hl as <-. assumption.
       + rewrite set_other in Hl by assumption. eauto.
     - (* Admit *)
-      apply (kept_by_admission M h m k I L R W); try assumption; [apply H1 | apply H2]; discriminate.
+      apply (kept_by_admission M h m k I L N R W); try assumption; [apply H1 | apply H2 | apply H3]; discriminate.
     - (* Trust_half_way *) discriminate.
   Qed.
 
@@ -633,7 +635,7 @@ Proof. reflexivity. Qed.
       + intros t a x [].
       + intros t c n [].
       + intros t b [].
-      + intros t m a r n (e & [] & _).
+      + intros t m a r V n (e & [] & _).
       + intros t m d n o (e & [] & _).
     - intros m k _. destruct (HM m k) as [Hl Hk]. destruct k as [| k].
       + destruct Hk as (-> & Hk & _). split; [left; auto |]. split.

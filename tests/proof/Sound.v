@@ -81,9 +81,9 @@ Definition shows (x : cells) (y : machine) : Prop :=
   state_of y = c_state x /\ lineage_of y = c_lineage x /\ (forall j, knows y j = get (c_knows x) j) /\
   (forall sl, counter y sl = get (c_counter x) sl) /\ (forall r, locks y r = nth r (c_locks x) None).
 
-Definition attempt_of (e : try_) : attempt := Attempt (t_name e) (t_holder e) (t_what e) (get (t_view e)).
-Definition round_of (e : poll) : round := Round (p_name e) (p_counts e) (p_values e) (get (p_view e)).
-Definition break_of (e : ending) : break := Break (b_name e) (b_broken e) (b_token e) (get (b_view e)).
+Definition attempt_of (e : try_) : attempt := Attempt (t_name e) (t_holder e) (t_what e).
+Definition round_of (e : poll) : round := Round (p_name e) (p_counts e) (p_values e).
+Definition break_of (e : ending) : break := Break (b_name e) (b_broken e) (b_token e).
 Definition view_of (L : leader) : view := get (l_view L).
 Definition answers_of (F : list answer) : list (member * numbers) := map (fun p => (fst p, get (snd p))) F.
 Definition tokens_of (F : list answer) : numbers := highest (answers_of F).
@@ -96,20 +96,20 @@ Proof. intros. unfold members_of, answers_of. rewrite map_map. reflexivity. Qed.
 
 Record try_holds (h : list event) (e : try_) : Prop := {
   h_started : In (Started (attempt_of e)) h;
-  h_answers : forall m n, In (m, n) (t_answers e) -> exists o, In (Answered (attempt_of e) m (get n) o) h;
+  h_answers : forall m V n, In (m, V, n) (t_answers e) -> exists o, In (Answered (attempt_of e) m (get V) (get n) o) h;
   h_frozen : forall F, t_frozen e = Some F -> In (Frozen (attempt_of e) (answers_of F) (tokens_of F)) h;
-  h_confirmed : forall F m, t_frozen e = Some F -> In m (t_confirmed e) ->
-    exists o, In (Confirmed (attempt_of e) m (tokens_of F) o) h;
+  h_confirmed : forall F m V, t_frozen e = Some F -> In (m, V) (t_confirmed e) ->
+    exists o, In (Confirmed (attempt_of e) m (get V) (tokens_of F) o) h;
   h_granted : forall F, t_frozen e = Some F -> t_granted e = true -> In (Granted (attempt_of e) (tokens_of F)) h }.
 
 Record poll_holds (h : list event) (e : poll) : Prop := {
   h_counting : In (Counting (round_of e)) h;
-  h_counted : forall m n, In (m, n) (p_answers e) -> In (Counted (round_of e) m n) h;
+  h_counted : forall m V n, In (m, V, n) (p_answers e) -> In (Counted (round_of e) m (get V) n) h;
   h_agreed : forall n, p_agreed e = Some n -> In (Agreed (round_of e) n) h }.
 
 Record ending_holds (h : list event) (e : ending) : Prop := {
   h_breaking : In (Breaking (break_of e)) h;
-  h_broke : forall m, In m (b_broke e) -> exists n, In (Broke (break_of e) m n) h /\ token (break_of e) < n;
+  h_broke : forall m V, In (m, V) (b_broke e) -> exists n, In (Broke (break_of e) m (get V) n) h /\ token (break_of e) < n;
   h_broken : b_done e = true -> In (Broken (break_of e)) h }.
 
 (* The lists c show the state s: what is in the lists happened; and what may happen once only is in the lists. *)
@@ -135,8 +135,8 @@ Record shown (c : tables) (s : state) : Prop := {
 Lemma try_still_holds : forall h x e, try_holds h e -> try_holds (x :: h) e.
 Proof.
   intros h x e [H1 H2 H3 H4 H5]. constructor; cbn; auto.
-  - intros m n Hm. destruct (H2 m n Hm) as (o & Ho). exists o. auto.
-  - intros F m HF Hm. destruct (H4 F m HF Hm) as (o & Ho). exists o. auto.
+  - intros m V n Hm. destruct (H2 m V n Hm) as (o & Ho). exists o. auto.
+  - intros F m V HF Hm. destruct (H4 F m V HF Hm) as (o & Ho). exists o. auto.
 Qed.
 
 Lemma poll_still_holds : forall h x e, poll_holds h e -> poll_holds (x :: h) e.
@@ -145,7 +145,7 @@ Proof. intros h x e [H1 H2 H3]. constructor; cbn; auto. Qed.
 Lemma ending_still_holds : forall h x e, ending_holds h e -> ending_holds (x :: h) e.
 Proof.
   intros h x e [H1 H2 H3]. constructor; cbn; auto.
-  intros m Hm. destruct (H2 m Hm) as (n & Hn & Ht). exists n. auto.
+  intros m V Hm. destruct (H2 m V Hm) as (n & Hn & Ht). exists n. auto.
 Qed.
 
 Lemma shows_after_put : forall c M m k x y,
@@ -268,13 +268,80 @@ Section Sound.
         now rewrite tokens_of_is, S5, El.
   Qed.
 
-  Lemma at_once_answered : forall F what m, In m (at_once F what) ->
-    exists x, In (m, x) (answers_of F) /\ forall r, In r what -> x r = tokens_of F r.
+  (* ---- what masters were named --------------------------------------------------------------------------- *)
+
+  Lemma view_at_in : forall Q m, In m (map fst Q) -> In (m, view_at Q m) Q.
   Proof.
-    intros F what m H. unfold at_once in H. apply in_map_iff in H. destruct H as ([m' n] & <- & H).
-    apply filter_In in H. destruct H as [Hin H]. exists (get n). split.
-    - unfold answers_of. apply in_map_iff. exists (m', n). auto.
-    - intros r Hr. rewrite tokens_of_is. cbn in H. apply Nat.eqb_eq. revert r Hr. now apply forallb_forall.
+    intros Q m H. unfold view_at. destruct (find (fun p => fst p =? m) Q) as [p |] eqn:E.
+    - apply find_some in E. destruct E as [Hp E]. apply Nat.eqb_eq in E. subst. now destruct p.
+    - apply in_map_iff in H. destruct H as (p & Ep & Hp). pose proof (find_none _ _ E p Hp) as X. cbn in X.
+      apply Nat.eqb_neq in X. contradiction.
+  Qed.
+
+  Lemma once_in : forall Q p, In p (once Q) -> In p Q.
+  Proof.
+    induction Q as [| q Q IH]; cbn; intros p H; [assumption |].
+    destruct (has (fst q) (map fst Q)); [right; auto |]. destruct H as [H | H]; [now left | right; auto].
+  Qed.
+
+  Lemma fairly_is : forall Q a, fairly Q a = true -> fair (get (least Q)) (fun m => get (view_at Q m)) (map fst Q) a.
+  Proof.
+    intros Q a H. unfold fairly in H. cbv zeta in H. rewrite forallb_forall in H.
+    assert (forall i, In i (map fst Q) ->
+              below (get (least Q)) (get (view_at Q i)) /\
+              (forall m, is_of (map fst Q) a m -> get (view_at Q i) m = get (least Q) m) /\
+              (forall q, In q Q -> one_alone (least Q) (i, view_at Q i) q = true)) as X.
+    { intros i Hi. specialize (H _ (view_at_in Q i Hi)). cbn [fst snd] in H.
+      apply andb_prop in H. destruct H as [H H3]. apply andb_prop in H. destruct H as [H1 H2].
+      rewrite forallb_forall in H2, H3. split; [exact (all_below_le _ _ H1) | split; [| exact H3]].
+      intros m [Hm | Hm]; apply Nat.eqb_eq, H2; destruct a as [b |]; try discriminate; cbn; auto.
+      injection Hm as ->. now left. }
+    split; [intros i Hi; apply (X i Hi) | split; [intros i m Hi; now apply X |]].
+    intros i j w Hi Hj Di Dj. destruct (X i Hi) as (B & _ & Y). specialize (Y _ (view_at_in Q j Hj)).
+    unfold one_alone in Y. cbn [fst snd] in Y. apply orb_prop in Y. destruct Y as [Y | Y]; [now apply Nat.eqb_eq |].
+    exfalso. rewrite forallb_forall in Y. destruct (Nat.lt_ge_cases w (length (view_at Q i))) as [L | L].
+    - specialize (Y w). rewrite in_seq in Y. specialize (Y ltac:(lia)). apply orb_prop in Y.
+      destruct Y as [Y | Y]; apply Nat.eqb_eq in Y; contradiction.
+    - specialize (B w). assert (get (view_at Q i) w = 0) as Z by (unfold get; now apply nth_overflow). lia.
+  Qed.
+
+  Lemma said_answers : forall answers m n s, said answers (m, n) = Some s -> exists V, s = (m, V, n) /\ In s answers.
+  Proof.
+    intros answers m n [[m' V] n'] H. apply find_some in H. destruct H as [Hin H]. cbn in H.
+    apply same_answer_eq in H. injection H as -> ->. now exists V.
+  Qed.
+
+  Lemma at_once_answered : forall answers F what m V, In (m, V) (at_once answers F what) ->
+    exists n, In (m, n) F /\ In (m, V, n) answers /\ forall r, In r what -> get n r = tokens_of F r.
+  Proof.
+    intros answers F what m V H. unfold at_once in H. apply in_flat_map in H. destruct H as ([m' n] & Hin & H).
+    destruct (said answers (m', n)) as [s |] eqn:E; [| contradiction].
+    destruct (said_answers _ _ _ _ E) as (W & -> & Hs). cbn [fst snd] in H.
+    destruct (forallb _ what) eqn:Et; [| contradiction]. destruct H as [H | []]. injection H as -> ->.
+    exists n. split; [assumption | split; [assumption |]].
+    intros r Hr. rewrite tokens_of_is. apply Nat.eqb_eq. revert r Hr. now apply forallb_forall.
+  Qed.
+
+  Lemma answered_as_is : forall answers F m V, answered_as answers F m V = true ->
+    exists W n, In (m, n) F /\ In (m, W, n) answers /\ get W m = get V m.
+  Proof.
+    intros answers F m V H. apply existsb_exists in H. destruct H as ([[m' W] n] & Hin & H). cbn [fst snd] in H.
+    apply andb_prop in H. destruct H as [H H3]. apply andb_prop in H. destruct H as [H1 H2].
+    apply Nat.eqb_eq in H1, H2. subst m'. apply existsb_exists in H3. destruct H3 as (p & Hp & E).
+    apply same_answer_eq in E. subst p. now exists W, n.
+  Qed.
+
+  Lemma counted_is : forall Q v c, if_counted N Q v = allowed c ->
+    majority N (map fst Q) /\ fair (get (least Q)) (fun m => get (view_at Q m)) (map fst Q) None /\ v = allowed c.
+  Proof.
+    intros Q v c H. unfold if_counted in H. apply needed in H. destruct H as [H1 H]. apply needed in H. destruct H as [H2 H].
+    split; [now apply majority_is | split; [now apply fairly_is | assumption]].
+  Qed.
+
+  Lemma as_one_is : forall Q, counts_as_one N Q = true ->
+    majority N (map fst Q) /\ fair (get (least Q)) (fun m => get (view_at Q m)) (map fst Q) None.
+  Proof.
+    intros Q H. apply andb_prop in H. destruct H as [H1 H2]. split; [now apply majority_is | now apply fairly_is].
   Qed.
 
   (* ---- the rejoin ---------------------------------------------------------------------------------------- *)
@@ -516,7 +583,7 @@ Section Sound.
     destruct d; cbn [Checker.judge] in H.
     - (* start *)
       apply needed in H. destruct H as [H1 H]. injection H as <-.
-      pose (e := Try name holder what V [] None [] false).
+      pose (e := Try name holder what [] None [] false).
       exists (State M (Started (attempt_of e) :: h)). split.
       + apply one_step, Start. intro Hin. destruct (sh_started c _ S _ Hin) as (x & Hx & Ex).
         rewrite forallb_forall in H1. specialize (H1 x Hx). cbn in Ex. rewrite Ex, Nat.eqb_refl in H1. discriminate.
@@ -538,9 +605,9 @@ Section Sound.
       destruct (take_all_may _ _ _ _ _ _ _ (SM m k) Et) as (T1 & T2 & T3).
       pose proof (SM m k) as (M1 & M2 & M3 & M4 & M5).
       pose (o := origin_after (machine_at c m k) (t_holder e) n).
-      exists (State (put M m k (locked (M m k) (get (t_view e)) (get c0) (t_what e) (t_holder e) (get n) o))
-                    (Answered (attempt_of e) m (get n) o :: h)). split.
-      + apply one_step. apply Take with (a := attempt_of e); cbn [holder what under]; auto.
+      exists (State (put M m k (locked (M m k) (get V) (get c0) (t_what e) (t_holder e) (get n) o))
+                    (Answered (attempt_of e) m (get V) (get n) o :: h)). split.
+      + apply one_step. apply Take with (a := attempt_of e); cbn [holder what]; auto.
         * apply (h_started _ _ (sh_tries c _ S e Hin)).
         * intro sl. rewrite M4. now apply all_below_le.
       + apply shown_try with (e := e).
@@ -549,15 +616,15 @@ Section Sound.
         * cbn. exact Ef.
         * destruct (sh_tries c _ S e Hin) as [H1 H2 H3 H4 H5]. cbn [history] in *. rewrite <- En.
           constructor; cbn [t_answers t_frozen t_confirmed t_granted history]; try (intros; right; now auto).
-          -- intros m' n' [E | Hm]; [injection E as <- <-; exists o; now left |].
-             destruct (H2 m' n' Hm) as (o' & Ho). exists o'. now right.
-          -- intros F m' HF Hm. destruct (H4 F m' HF Hm) as (o' & Ho). exists o'. now right.
+          -- intros m' V' n' [E | Hm]; [injection E as <- <- <-; exists o; now left |].
+             destruct (H2 m' V' n' Hm) as (o' & Ho). exists o'. now right.
+          -- intros F m' V' HF Hm. destruct (H4 F m' V' HF Hm) as (o' & Ho). exists o'. now right.
         * cbn. auto.
     - (* freeze *)
       destruct (find_try c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_try _ _ _ Ef) as [Hin En].
       apply needed in H. destruct H as [H1 H]. apply needed in H. destruct H as [H2 H]. apply needed in H. destruct H as [H3 H].
       injection H as <-.
-      pose (e' := Try name (t_holder e) (t_what e) (t_view e) (t_answers e) (Some F) [] false).
+      pose (e' := Try name (t_holder e) (t_what e) (t_answers e) (Some F) [] false).
       assert (attempt_of e = attempt_of e') as Ea by (unfold attempt_of; cbn; now rewrite En).
       exists (State M (Frozen (attempt_of e') (answers_of F) (highest (answers_of F)) :: h)).
       destruct (sh_tries c _ S e Hin) as [T1 T2 T3 T4 T5]. rewrite Ea in *. split.
@@ -566,13 +633,14 @@ Section Sound.
         * intros F' t'. rewrite <- Ea. eapply (not_frozen_before c (State M h)); eauto.
         * rewrite members_of_answers. now apply majority_is.
         * intros m x Hm. unfold answers_of in Hm. apply in_map_iff in Hm. destruct Hm as ([m' n] & E & Hm). cbn in E.
-          injection E as <- <-. rewrite forallb_forall in H3. specialize (H3 _ Hm). apply existsb_exists in H3.
-          destruct H3 as (p & Hp & E). apply same_answer_eq in E. subst. now apply T2.
+          injection E as <- <-. rewrite forallb_forall in H3. specialize (H3 _ Hm).
+          destruct (said (t_answers e) (m', n)) as [s |] eqn:Es; [| discriminate].
+          destruct (said_answers _ _ _ _ Es) as (V & -> & Hs). exists (get V). now apply T2.
       + apply shown_frozen with (e := e); auto; [| discriminate].
         constructor; cbn [t_answers t_frozen t_confirmed t_granted history]; try (intros; right; now auto).
-        * intros m' n' Hm. destruct (T2 m' n' Hm) as (o' & Ho). exists o'. now right.
+        * intros m' V' n' Hm. destruct (T2 m' V' n' Hm) as (o' & Ho). exists o'. now right.
         * intros F' E. injection E as <-. now left.
-        * intros F' m' E [].
+        * intros F' m' V' E [].
     - (* confirm *)
       destruct (find_try c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_try _ _ _ Ef) as [Hin En].
       destruct (t_frozen e) as [F |] eqn:EF; [| discriminate].
@@ -584,46 +652,54 @@ Section Sound.
       pose proof (SM m k) as (M1 & M2 & M3 & M4 & M5).
       destruct (sh_tries c _ S e Hin) as [T1 T2 T3 T4 T5]. cbn [history] in *.
       pose (o := fun r => raised (locks (M m k) r) (tokens_of F r)).
-      exists (State (put M m k (locked (M m k) (get (t_view e)) (get c0) (t_what e) (t_holder e) (tokens_of F) o))
-                    (Confirmed (attempt_of e) m (tokens_of F) o :: h)). split.
-      + apply one_step. apply Confirm with (a := attempt_of e) (F := answers_of F); cbn [holder what under]; auto.
+      exists (State (put M m k (locked (M m k) (get V) (get c0) (t_what e) (t_holder e) (tokens_of F) o))
+                    (Confirmed (attempt_of e) m (get V) (tokens_of F) o :: h)). split.
+      + apply one_step. apply Confirm with (a := attempt_of e) (F := answers_of F); cbn [holder what]; auto.
         * intros r Hr'. destruct (C1 r Hr') as (l & L1 & L2 & L3). exists l. split; [assumption | split; [assumption |]].
-          cbn. split; [| assumption]. rewrite members_of_answers. now apply has_in.
+          cbn. split; [| assumption]. destruct (answered_as_is _ _ _ _ Hm) as (W & n & Hn & Hs & Ew).
+          destruct (T2 _ _ _ Hs) as (o' & Ho). exists (get W), (get n), o'. split; [| now split].
+          unfold answers_of. apply in_map_iff. now exists (m, n).
         * intro sl. rewrite M4. now apply all_below_le.
       + apply shown_try with (e := e).
         * apply shown_silent; [| exact I]. apply shown_machine; [assumption |].
           repeat split; cbn; auto; intro r; symmetry; apply C3.
         * cbn. exact Ef.
         * rewrite <- En. constructor; cbn [t_answers t_frozen t_confirmed t_granted history]; try (intros; right; now auto).
-          -- intros m' n' Hm'. destruct (T2 m' n' Hm') as (o' & Ho). exists o'. now right.
+          -- intros m' V' n' Hm'. destruct (T2 m' V' n' Hm') as (o' & Ho). exists o'. now right.
           -- intros F' E. injection E as <-. right. now apply T3.
-          -- intros F' m' E [<- | Hm']; injection E as <-; [exists o; now left |].
-             destruct (T4 F m' EF Hm') as (o' & Ho). exists o'. now right.
+          -- intros F' m' V' E [E' | Hm']; injection E as <-; [injection E' as <- <-; exists o; now left |].
+             destruct (T4 F m' V' EF Hm') as (o' & Ho). exists o'. now right.
           -- intros F' E X. injection E as <-. right. now apply T5.
         * cbn. discriminate.
     - (* grant *)
       destruct (find_try c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_try _ _ _ Ef) as [Hin En].
       destruct (t_frozen e) as [F |] eqn:EF; [| discriminate].
-      apply needed in H. destruct H as [H1 H]. apply needed in H. destruct H as [H2 H]. injection H as <-.
+      apply needed in H. destruct H as [H1 H]. cbv zeta in H.
+      destruct (counts_as_one N (at_once (t_answers e) F (t_what e)) || counts_as_one N (once (t_confirmed e))) eqn:H2;
+        [| match type of H with (if ?b then _ else _) = _ => destruct b end; discriminate]. injection H as <-.
       destruct (sh_tries c _ S e Hin) as [T1 T2 T3 T4 T5]. cbn [history] in *.
       exists (State M (Granted (attempt_of e) (tokens_of F) :: h)). split.
-      + apply one_step. apply orb_prop in H2. destruct H2 as [H2 | H2]; apply majority_is in H2.
-        * eapply Grant_at_once with (F := answers_of F); [auto | exact H2 |]. apply at_once_answered.
-        * eapply Grant_confirmed with (F := answers_of F); [auto | exact H2 |]. intros m Hm. apply nodup_In in Hm. now apply T4.
+      + apply one_step. apply orb_prop in H2. destruct H2 as [H2 | H2]; apply as_one_is in H2; destruct H2 as [H2 Hf].
+        * eapply Grant_at_once with (F := answers_of F); [auto | exact H2 | intros _; exact Hf |].
+          intros m Hm. apply view_at_in, at_once_answered in Hm. destruct Hm as (n & Hn & Hs & Et).
+          destruct (T2 _ _ _ Hs) as (o & Ho). exists (get n), o.
+          split; [unfold answers_of; apply in_map_iff; now exists (m, n) | now split].
+        * eapply Grant_confirmed with (F := answers_of F); [auto | exact H2 | intros _; exact Hf |].
+          intros m Hm. apply view_at_in, once_in in Hm. now apply T4.
       + apply shown_try with (e := e).
         * apply shown_silent; [assumption | exact I].
         * cbn. exact Ef.
         * rewrite <- En. constructor; cbn [t_answers t_frozen t_confirmed t_granted history]; try (intros; right; now auto).
-          -- intros m' n' Hm'. destruct (T2 m' n' Hm') as (o' & Ho). exists o'. now right.
+          -- intros m' V' n' Hm'. destruct (T2 m' V' n' Hm') as (o' & Ho). exists o'. now right.
           -- intros F' E. injection E as <-. right. now apply T3.
-          -- intros F' m' HF Hm. injection HF as <-. destruct (T4 F m' EF Hm) as (o' & Ho). exists o'. now right.
+          -- intros F' m' V' HF Hm. injection HF as <-. destruct (T4 F m' V' EF Hm) as (o' & Ho). exists o'. now right.
           -- intros F' E _. injection E as <-. now left.
         * cbn. discriminate.
     - (* told *)
       apply needed in H. destruct H as [H1 H]. injection H as <-. exists (State M h). split; [apply done | assumption].
     - (* start counting *)
       apply needed in H. destruct H as [H1 H]. injection H as <-.
-      pose (e := Poll name r values V [] None).
+      pose (e := Poll name r values [] None).
       exists (State M (Counting (round_of e) :: h)). split.
       + apply one_step, Start_counting. intro Hin. destruct (sh_counting c _ S _ Hin) as (x & Hx & Ex).
         rewrite forallb_forall in H1. specialize (H1 x Hx). cbn in Ex. rewrite Ex, Nat.eqb_refl in H1. discriminate.
@@ -644,29 +720,31 @@ Section Sound.
       pose proof (SM m k) as (M1 & M2 & M3 & M4 & M5).
       destruct (sh_polls c _ S e Hin) as [T1 T2 T3]. cbn [history] in *.
       assert (n - values (round_of e) + values (round_of e) = n) as Eb by (cbn; lia).
-      exists (State (put M m k (counted_to (M m k) (get (p_view e))
-                       (set (counter (M m k)) (slot_in table (p_counts e)) n))) (Counted (round_of e) m n :: h)). split.
-      + apply one_step. rewrite <- Eb at 1 2. apply (Count _ _ _ _ M h (round_of e) m k (n - values (round_of e))); auto.
+      exists (State (put M m k (counted_to (M m k) (get V)
+                       (set (counter (M m k)) (slot_in table (p_counts e)) n))) (Counted (round_of e) m (get V) n :: h)). split.
+      + apply one_step. rewrite <- Eb at 1 2. apply (Count _ _ _ _ M h (round_of e) m k (get V) (n - values (round_of e))); auto.
         cbn. rewrite M4. lia.
       + apply shown_poll with (e := e).
         * apply shown_silent; [| exact I]. apply shown_machine; [assumption |]. repeat split; cbn; auto.
           intro sl. rewrite get_put_at. unfold set. destruct (sl =? slot_in table (p_counts e)); auto.
         * cbn. exact Ef.
         * rewrite <- En. constructor; cbn [p_answers p_agreed history]; try (intros; right; now auto).
-          intros m' n' [E | Hm]; [injection E as <- <-; now left | right; now apply T2].
+          intros m' V' n' [E | Hm]; [injection E as <- <- <-; now left | right; now apply T2].
         * cbn. auto.
     - (* agree *)
       destruct (find_poll c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_poll _ _ _ Ef) as [Hin En].
-      apply needed in H. destruct H as [H1 H]. apply needed in H. destruct H as [H2 H]. injection H as <-.
-      pose (e' := Poll name (p_counts e) (p_values e) (p_view e) (p_answers e) (Some n)).
+      apply needed in H. destruct H as [H1 H]. apply counted_is in H. destruct H as (H2 & Hf & H). injection H as <-.
+      pose (e' := Poll name (p_counts e) (p_values e) (p_answers e) (Some n)).
       assert (round_of e = round_of e') as Ea by (unfold round_of; cbn; now rewrite En).
       destruct (sh_polls c _ S e Hin) as [T1 T2 T3]. cbn [history] in *. rewrite Ea in *.
       exists (State M (Agreed (round_of e') n :: h)). split.
       + apply one_step. eapply Agree.
         * rewrite <- Ea. eapply (not_agreed_before c (State M h)); eauto.
-        * apply majority_is. exact H2.
-        * cbn. intros m Hm. apply nodup_In in Hm. apply in_map_iff in Hm. destruct Hm as ([m' n'] & <- & Hm).
-          apply filter_In in Hm. destruct Hm as [Hm E]. apply Nat.eqb_eq in E. cbn in E. subst. now apply T2.
+        * exact H2.
+        * intros _. exact Hf.
+        * cbn. intros m Hm. apply view_at_in, once_in, in_map_iff in Hm. destruct Hm as ([[m' V] n'] & E & Hm).
+          cbn in E. injection E as -> ->. apply filter_In in Hm. destruct Hm as [Hm E]. apply Nat.eqb_eq in E. cbn in E.
+          subst n'. now apply T2.
       + apply shown_agreed with (e := e); auto; [| discriminate].
         constructor; cbn [p_answers p_agreed history]; try (intros; right; now auto).
         intros n' E. injection E as <-. now left.
@@ -674,7 +752,7 @@ Section Sound.
       apply needed in H. destruct H as [H1 H]. injection H as <-. exists (State M h). split; [apply done | assumption].
     - (* start breaking *)
       apply needed in H. destruct H as [H1 H]. injection H as <-.
-      pose (e := Ending name r token V [] false).
+      pose (e := Ending name r token [] false).
       exists (State M (Breaking (break_of e) :: h)). split.
       + apply one_step, Start_breaking. intro Hin. destruct (sh_breaking c _ S _ Hin) as (x & Hx & Ex).
         rewrite forallb_forall in H1. specialize (H1 x Hx). cbn in Ex. rewrite Ex, Nat.eqb_refl in H1. discriminate.
@@ -694,28 +772,28 @@ Section Sound.
       apply Nat.leb_le in Hr. apply Nat.ltb_lt in Ht.
       pose proof (SM m k) as (M1 & M2 & M3 & M4 & M5).
       destruct (sh_endings c _ S e Hin) as [T1 T2 T3]. cbn [history] in *.
-      exists (State (put M m k (counted_to (M m k) (get (b_view e))
-                       (set (counter (M m k)) (slot_in table (b_broken e)) n))) (Broke (break_of e) m n :: h)). split.
+      exists (State (put M m k (counted_to (M m k) (get V)
+                       (set (counter (M m k)) (slot_in table (b_broken e)) n))) (Broke (break_of e) m (get V) n :: h)). split.
       + apply one_step. apply (Break_at _ _ _ _ M h (break_of e)); auto. cbn. now rewrite M4.
       + apply shown_ending with (e := e).
         * apply shown_silent; [| exact I]. apply shown_machine; [assumption |]. repeat split; cbn; auto.
           intro sl. rewrite get_put_at. unfold set. destruct (sl =? slot_in table (b_broken e)); auto.
         * cbn. exact Ef.
         * rewrite <- En. constructor; cbn [b_broke b_done history]; try (intros; right; now auto).
-          intros m' [<- | Hm]; [exists n; split; [now left | assumption] |].
-          destruct (T2 m' Hm) as (n' & Hn' & Hlt). exists n'. split; [now right | assumption].
+          intros m' V' [E | Hm]; [injection E as <- <-; exists n; split; [now left | assumption] |].
+          destruct (T2 m' V' Hm) as (n' & Hn' & Hlt). exists n'. split; [now right | assumption].
     - (* broken *)
       destruct (find_ending c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_ending _ _ _ Ef) as [Hin En].
-      apply needed in H. destruct H as [H1 H]. injection H as <-.
+      apply counted_is in H. destruct H as (H1 & Hf & H). injection H as <-.
       destruct (sh_endings c _ S e Hin) as [T1 T2 T3]. cbn [history] in *.
       exists (State M (Broken (break_of e) :: h)). split.
-      + apply one_step. eapply Break_done; [intros _; apply majority_is; exact H1 |].
-        intros m Hm. apply nodup_In in Hm. now apply T2.
+      + apply one_step. eapply Break_done; [intros _; exact H1 | intros _; exact Hf |].
+        intros m Hm. apply view_at_in, once_in in Hm. now apply T2.
       + apply shown_ending with (e := e).
         * apply shown_silent; [assumption | exact I].
         * cbn. exact Ef.
         * rewrite <- En. constructor; cbn [b_broke b_done history]; try (intros; right; now auto).
-          -- intros m' Hm. destruct (T2 m' Hm) as (n' & Hn' & Hlt). exists n'. split; [now right | assumption].
+          -- intros m' V' Hm. destruct (T2 m' V' Hm) as (n' & Hn' & Hlt). exists n'. split; [now right | assumption].
           -- intros _. now left.
     - (* vanish *)
       injection H as <-. pose proof (SM m k) as (M1 & M2 & M3 & M4 & M5).
@@ -813,16 +891,21 @@ Section Sound.
       unfold joins_as in H. destruct (c_state (machine_at c m k)) as [| inc |] eqn:Es; try discriminate.
       apply needed in H. destruct H as [H1 H]. apply needed in H. destruct H as [H2 H]. apply needed in H. destruct H as [H3 H].
       apply needed in H. destruct H as [H4 H]. apply needed in H. destruct H as [H5 H]. apply needed in H. destruct H as [H6 H].
-      injection H as <-. apply andb_prop in H6. destruct H6 as [H6 H7].
+      apply needed in H. destruct H as [H7 H]. injection H as <-. apply andb_prop in H7. destruct H7 as [H7 H8].
+      assert (map fst (voices_of R) = map fst R) as ER by (unfold voices_of; rewrite map_map; reflexivity).
+      pose (L := get (least (voices_of R))). apply fairly_is in H4. rewrite ER in H4.
       exists (State (put M m k (Machine active kept (get W) (counter (M m k)) (locks (M m k))))
-                    (Activated m (view_of L) (counter (M m k)) :: h)). split.
-      + apply one_step, Admit with (I := inc) (R := R); auto.
+                    (Activated m L (counter (M m k)) :: h)). split.
+      + apply one_step, Admit with (I := inc) (R := map fst R) (N := fun j => get (view_at (voices_of R) j)); auto.
         * rewrite M2. unfold is_kept in H1. now destruct (c_lineage (machine_at c m k)).
         * intros _. now apply Nat.eqb_eq.
         * intros _. now apply majority_is.
-        * intros j Hj. rewrite forallb_forall in H4, H5. split; [apply (was_recorded_is c _ _ _ S); auto |].
-          intros sl Hsl. specialize (H5 j Hj). rewrite forallb_forall in H5.
-          now apply (was_installed_is c (State M h)), H5.
+        * intros _. exact H4.
+        * intros j Hj. rewrite <- ER in Hj. apply view_at_in in Hj. apply in_map_iff in Hj.
+          destruct Hj as ([j' L'] & E & Hj). cbn in E. injection E as -> <-. rewrite forallb_forall in H5, H6.
+          split; [apply (was_recorded_is c _ j L' S); exact (H5 _ Hj) |].
+          intros sl Hsl. specialize (H6 _ Hj). rewrite forallb_forall in H6.
+          now apply (was_installed_is c (State M h)), H6.
         * now apply Nat.eqb_eq.
         * intro i. now apply all_below_le.
       + apply shown_admitted; [| now apply Nat.eqb_eq]. apply shown_machine; [assumption |]. repeat split; cbn; auto.

@@ -192,7 +192,7 @@ class Machine:
 
 
 class Try:
-    """What an attempt asks under one view."""
+    """An attempt."""
 
     def __init__(self, name, lock_id, what):
         self.name, self.lock_id, self.what = name, lock_id, what
@@ -210,7 +210,7 @@ class History:
     def __init__(self, first):
         self.first = first  # the view that it begins with
         self.machines = {}
-        self.tries, self.tries_of = {}, collections.defaultdict(list)
+        self.tries = {}
         self.rounds, self.reads = {}, []
         self.agreed, self.values = {}, collections.defaultdict(list)
         self.lines = []
@@ -232,7 +232,6 @@ class Run:
         self.released = set()
         self.judged, self.records, self.grants = 0, 0, 0
         self.gaps = False  # requests that are not judged
-        self.spread = collections.defaultdict(set)  # who counted what, under any view
 
     def __getattr__(self, name):
         return getattr(self.__dict__['now'], name)
@@ -397,13 +396,12 @@ class Run:
 
     # -- attempts --
 
-    def attempt(self, tag, what, view):
+    def attempt(self, tag, what):
         lock_id, attempt = tag.split(b'.')
-        key = int(attempt, 16), tuple(view)
+        key = int(attempt, 16)
         if key not in self.tries:
             made = self.tries[key] = Try(len(self.tries), lock_id, what)
-            self.tries_of[key[0]].append(made)
-            self.line('start', made.name, self.id(lock_id), len(what), *what, self.view(view))
+            self.line('start', made.name, self.id(lock_id), len(what), *what)
         return self.tries[key]
 
     def take(self, machine, look, tag, what, keys, numbers, view):
@@ -413,7 +411,7 @@ class Run:
             self.leave_out(number, lock_id)
             self.hide(machine, what)
             return
-        attempt = self.attempt(tag, what, view)
+        attempt = self.attempt(tag, what)
         for r, key, number in zip(what, keys, numbers):
             had, was = machine.locks.get(r), look.locks.get(key)
             ended = key in self.released or (was and was.left <= SOON_MS)
@@ -423,7 +421,7 @@ class Run:
             slot = self.slot_of[r]
             machine.counters[slot] = max(machine.counters.get(slot, 0), number)
         answer = dict(zip(what, numbers))
-        self.line('take', attempt.name, self.place(machine), self.by_resource(answer),
+        self.line('take', attempt.name, self.place(machine), self.view(view), self.by_resource(answer),
                   self.counters(machine))
         attempt.answers.setdefault(machine.member, answer)
         self.freeze(int(tag.split(b'.')[1], 16), attempt)
@@ -433,7 +431,6 @@ class Run:
         if attempt.frozen or not masters or number in self.old_attempts:
             return
         if any(m not in attempt.answers for m in masters):
-            self.look_elsewhere(number, masters)
             return
         attempt.frozen = masters
         answers = [attempt.answers[m] for m in masters]
@@ -441,11 +438,6 @@ class Run:
                   *(f'{m} {self.by_resource(a)}' for m, a in zip(masters, answers)))
         if all(a == answers[0] for a in answers):
             self.grant(attempt)
-
-    def look_elsewhere(self, number, masters):
-        tries = self.tries_of[number]
-        if all(any(m in t.answers for t in tries) for m in masters):
-            self.leave_out(number, tries[0].lock_id)
 
     def tokens(self, attempt):
         return {r: max(attempt.answers[m][r] for m in attempt.frozen) for r in attempt.what}
@@ -472,15 +464,15 @@ class Run:
         if int(tag.split(b'.')[1], 16) in self.old_attempts:
             self.hide(machine, what)
             return
-        attempt = self.attempt(tag, what, view)
+        attempt = self.attempt(tag, what)
         for r, token in zip(what, tokens):
             lock = machine.locks.get(r)
             if lock:
                 machine.locks[r] = lock._replace(number=token)
             slot = self.slot_of[r]
             machine.counters[slot] = max(machine.counters.get(slot, 0), token)
-        self.line('confirm', attempt.name, self.place(machine), self.by_resource(dict(zip(what, tokens))),
-                  self.counters(machine))
+        self.line('confirm', attempt.name, self.place(machine), self.view(view),
+                  self.by_resource(dict(zip(what, tokens))), self.counters(machine))
         attempt.confirmed.add(machine.member)
         if attempt.frozen and not attempt.granted and len(attempt.confirmed) >= MAJORITY:
             self.grant(attempt)
@@ -530,14 +522,13 @@ class Run:
 
     def count(self, machine, key, values, number, view):
         r = self.names[b'n:' + key]
-        name = key, values, number, tuple(view)
+        name = key, values, number
         if name not in self.rounds:
             self.rounds[name] = (len(self.rounds), set())
-            self.line('begin-count', self.rounds[name][0], r, values, self.view(view))
+            self.line('begin-count', self.rounds[name][0], r, values)
         index, members = self.rounds[name]
-        self.spread[r, values, number].add(machine.member)
         machine.counters[self.slot_of[r]] = number
-        self.line('count', index, self.place(machine), number)
+        self.line('count', index, self.place(machine), self.view(view), number)
         had = len(members)
         members.add(machine.member)
         if had < MAJORITY == len(members):
@@ -616,20 +607,19 @@ class Run:
         for (source, view), slots in machine.installed.items():
             if len(slots) == len(self.slots) and view[machine.member] == machine.next:
                 sources[view].append(source)
-        view = max(sources, key=lambda v: len(sources[v]), default=None)
-        every = {source for members in sources.values() for source in members}
-        if view is None or len(sources[view]) < MAJORITY <= len(every):
-            if view is not None:
-                raise Left('an import was read under several views: one master alone was named more')
-            view = tuple(look.view)
+        best = max(sources, key=lambda v: len(sources[v]), default=None)
+        read = {source: best for source in sources[best]} if best else {}
+        if len(read) < MAJORITY:  # one master alone may have been named more
+            read = {source: view for view, members in sources.items() for source in members} | read
         machine.locks = {}
         for key, lock in look.locks.items():
             if lock and key in self.names:
                 r = self.names[key]
                 machine.locks[r] = lock
                 self.line('lock', self.place(machine), r, self.id(lock.id), lock.number, int(lock.imported))
-        self.line('admit', self.place(machine), self.leader(view, machine.member),
-                  len(sources[view]), *sources[view], self.view(look.view))
+        self.line('admit', self.place(machine), len(read),
+                  *(f'{source} {self.leader(view, machine.member)}' for source, view in read.items()),
+                  self.view(look.view))
         machine.state, machine.next, machine.view = 'active', 0, look.view
         machine.installed.clear()
 
@@ -746,14 +736,9 @@ class Run:
         for self.now in self.histories:
             agreed = any(last <= n and n + values <= last + counted and (values > 0 or counted == 0)
                          for n, counted in self.values[r])
-            if agreed or (self.now is self.histories[-1] and not self.gaps and not self.is_spread(r, last, values)):
+            if agreed or (self.now is self.histories[-1] and not self.gaps):
                 self.line('told-values', r, last, values)
                 return
-
-    def is_spread(self, r, last, values):
-        """Reports whether a majority counted these values, though not under one view."""
-        return any(name == r and last <= n and n + values <= last + counted and len(members) >= MAJORITY
-                   for (name, counted, n), members in self.spread.items())
 
     def told(self):
         """What clients were told (tests/chaos/history.h)."""

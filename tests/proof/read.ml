@@ -57,18 +57,22 @@ let cells () =
 let action word =
   let n = number in
   match word with
-  | "start" -> let a = n () in let i = n () in let what = numbers () in Do_start (a, i, what, numbers ())
-  | "take" -> let a = n () in let m = n () in let k = n () in let x = numbers () in Do_take (a, m, k, x, numbers ())
+  | "start" -> let a = n () in let i = n () in let what = numbers () in Do_start (a, i, what)
+  | "take" ->
+      let a = n () in let m = n () in let k = n () in let v = numbers () in let x = numbers () in
+      Do_take (a, m, k, v, x, numbers ())
   | "freeze" -> let a = n () in Do_freeze (a, list_of answer)
-  | "confirm" -> let a = n () in let m = n () in let k = n () in let t = numbers () in Do_confirm (a, m, k, t, numbers ())
+  | "confirm" ->
+      let a = n () in let m = n () in let k = n () in let v = numbers () in let t = numbers () in
+      Do_confirm (a, m, k, v, t, numbers ())
   | "grant" -> let a = n () in Do_grant (a, numbers ())
   | "told" -> let i = n () in let r = n () in Do_told (i, r, n ())
-  | "begin-count" -> let c = n () in let r = n () in let v = n () in Do_start_counting (c, r, v, numbers ())
-  | "count" -> let c = n () in let m = n () in let k = n () in Do_count (c, m, k, n ())
+  | "begin-count" -> let c = n () in let r = n () in Do_start_counting (c, r, n ())
+  | "count" -> let c = n () in let m = n () in let k = n () in let v = numbers () in Do_count (c, m, k, v, n ())
   | "agree" -> let c = n () in Do_agree (c, n ())
   | "told-values" -> let r = n () in let last = n () in Do_told_values (r, last, n ())
-  | "begin-break" -> let b = n () in let r = n () in let t = n () in Do_start_breaking (b, r, t, numbers ())
-  | "break" -> let b = n () in let m = n () in let k = n () in Do_break (b, m, k, n ())
+  | "begin-break" -> let b = n () in let r = n () in Do_start_breaking (b, r, n ())
+  | "break" -> let b = n () in let m = n () in let k = n () in let v = numbers () in Do_break (b, m, k, v, n ())
   | "broken" -> Do_broken (n ())
   | "vanish" -> let m = n () in let k = n () in Do_vanish (m, k, n ())
   | "rise" -> let m = n () in let k = n () in Do_rise (m, k, numbers ())
@@ -89,8 +93,9 @@ let action word =
       let m = n () in let k = n () in let r = n () in let i = n () in let x = n () in
       Do_install_lock (m, k, r, { by_id = i; number = x; from = (if n () = 1 then Imported else Taken) })
   | "admit" ->
-      let m = n () in let k = n () in let l = leader () in let others = numbers () in
-      Do_admit (m, k, l, others, numbers ())
+      let m = n () in let k = n () in
+      let others = list_of (fun () -> let j = n () in let l = leader () in (j, l)) in
+      Do_admit (m, k, others, numbers ())
   | "has" ->
       let m = n () in let k = n () in let r = n () in let i = n () in
       Do_has (m, k, r, Some { by_id = i; number = n (); from = Taken })
@@ -125,6 +130,7 @@ let text_of_rule = function
   | Agreed_before -> "the round agreed before"
   | Not_above_the_broken_token -> "the counter is not above the broken token"
   | Not_broken -> "the token was not broken"
+  | Named_unfairly -> "more than one master was named another view of one member"
   | Loss_does_not_show -> "the machine lost something, and its marker and lineage do not show it"
   | Lineage_not_kept -> "the lineage of the machine had changed before"
   | Lost_something -> "the machine lost something, and is trusted"

@@ -2,6 +2,7 @@
 #include "tests/sim/actions/tables.h"
 #include "tests/sim/world/world.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,8 +106,7 @@ static uint32_t begin_try(struct sim_world *world, const struct sim_request *req
         return 0;
     }
     struct sim_shown_try *try = &actions->tries[actions->tries_count++];
-    *try = (struct sim_shown_try){
-        .id = lock->attempt, .lock = lock->lock, .set = lock->set, .view = request->view};
+    *try = (struct sim_shown_try){.id = lock->attempt, .lock = lock->lock, .set = lock->set};
     try->set.count -= lock->gated ? 1 : 0;
     sim_line_begin(actions, "start");
     sim_line_number(actions, (uint64_t)(try - actions->tries));
@@ -114,7 +114,6 @@ static uint32_t begin_try(struct sim_world *world, const struct sim_request *req
     sim_line_number(actions, try->set.count);
     for (unsigned k = 0; k < try->set.count; k++)
         sim_line_number(actions, try->set.resource[k]);
-    sim_line_view(actions, &try->view, world->plan.masters);
     sim_line_end(actions);
     return (uint32_t)(try - actions->tries);
 }
@@ -135,13 +134,11 @@ static uint32_t begin_round(struct sim_world *world, unsigned s, const struct si
         .kind = request->lock.kind,
         .resource = request->lock.set.resource[0],
         .token = request->lock.set.token[0],
-        .view = request->view,
     };
     sim_line_begin(actions, counts ? "begin-count" : "begin-break");
     sim_line_number(actions, (uint64_t)(round - actions->rounds));
     sim_line_number(actions, counts ? SIM_RESOURCES_MAX + round->resource : round->resource);
     sim_line_number(actions, counts ? request->lock.count : (uint64_t)round->token);
-    sim_line_view(actions, &round->view, world->plan.masters);
     sim_line_end(actions);
     return (uint32_t)(round - actions->rounds);
 }
@@ -153,8 +150,7 @@ void sim_actions_sent(struct sim_world *world, unsigned s, struct sim_request *r
         return;
     const enum fence_request_kind kind = request->lock.kind;
     if (kind == FENCE_REQUEST_TAKE || kind == FENCE_REQUEST_CONFIRM) {
-        const struct sim_shown_try *try =
-            sim_actions_try(actions, request->lock.attempt, &request->view);
+        const struct sim_shown_try *try = sim_actions_try(actions, request->lock.attempt);
         request->action = try ? (uint32_t)(try - actions->tries) : begin_try(world, request);
     } else if (kind == FENCE_REQUEST_COUNT || kind == FENCE_REQUEST_BREAK) {
         const struct sim_shown_round *round = sim_actions_round(actions, s, request);
@@ -207,11 +203,8 @@ void sim_actions_decided(struct sim_world *world, const struct fence_trace *trac
     struct sim_actions *actions = world->actions;
     if (!actions || actions->over || trace->kind != FENCE_TRACE_FROZEN)
         return;
-    struct sim_shown_try *try = sim_actions_try_of_all(actions, trace->attempt, trace->masters);
-    if (!try) {
-        sim_actions_leave_out(world, SIM_LEFT_OUT_named_alone);
-        return;
-    }
+    struct sim_shown_try *try = sim_actions_try(actions, trace->attempt);
+    assert(try);
     try->frozen = trace->masters;
     sim_line_begin(actions, "freeze");
     sim_line_number(actions, (uint64_t)(try - actions->tries));
@@ -257,22 +250,6 @@ static void hear_agreement(struct sim_world *world, unsigned i, const struct sim
     write_tokens(actions, try, 0);
 }
 
-/* The votes for @number in all that the server asked in the same round. */
-static unsigned votes_under_any_view(const struct sim_actions *actions,
-                                     const struct sim_shown_round *round, int64_t number)
-{
-    unsigned votes = 0;
-    for (unsigned k = 0; k < actions->rounds_count; k++) {
-        const struct sim_shown_round *other = &actions->rounds[k];
-        if (other->server != round->server || other->core != round->core ||
-            other->tag != round->tag)
-            continue;
-        for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
-            votes += other->heard >> j & 1 && other->numbers[j] == number;
-    }
-    return votes;
-}
-
 static void hear_count(struct sim_world *world, unsigned i, const struct sim_request *request,
                        const struct sim_reply *reply)
 {
@@ -285,11 +262,8 @@ static void hear_count(struct sim_world *world, unsigned i, const struct sim_req
     round->numbers[i] = reply->number[0];
     for (unsigned j = 0; j < world->plan.masters; j++)
         votes += round->heard >> j & 1 && round->numbers[j] == reply->number[0];
-    if (votes < world->machines[0].majority) {
-        if (votes_under_any_view(actions, round, reply->number[0]) >= world->machines[0].majority)
-            sim_actions_leave_out(world, SIM_LEFT_OUT_named_alone);
+    if (votes < world->machines[0].majority)
         return;
-    }
     round->over = true;
     sim_line_begin(actions, "agree");
     sim_line_number(actions, (uint64_t)(round - actions->rounds));
@@ -324,30 +298,21 @@ static void write_told(struct sim_actions *actions, uint32_t lock, uint32_t reso
 }
 
 /* The second round of a break of that token, at that server, which most masters have answered. */
-static void write_broken(struct sim_world *world, unsigned s, const struct sim_call *call,
+static void write_broken(struct sim_actions *actions, unsigned s, const struct sim_call *call,
                          int64_t token)
 {
-    struct sim_actions *actions = world->actions;
     uint32_t most = UINT32_MAX;
-    uint32_t any = 0;
     for (unsigned k = 0; k < actions->rounds_count; k++) {
         const struct sim_shown_round *round = &actions->rounds[k];
         if (round->kind != FENCE_REQUEST_BREAK || round->server != s || round->token != token ||
             round->resource != call->set.resource[0])
             continue;
-        any |= round->done;
         if (most == UINT32_MAX ||
             __builtin_popcount(round->done) >= __builtin_popcount(actions->rounds[most].done))
             most = k;
     }
     if (most == UINT32_MAX)
         return; /* the core found that the grant had ended before */
-    const int majority = (int)world->machines[0].majority;
-    if (__builtin_popcount(actions->rounds[most].done) < majority &&
-        __builtin_popcount(any) >= majority) {
-        sim_actions_leave_out(world, SIM_LEFT_OUT_named_alone);
-        return;
-    }
     sim_line_begin(actions, "broken");
     sim_line_number(actions, most);
     sim_line_end(actions);
@@ -373,6 +338,6 @@ void sim_actions_answered(struct sim_world *world, unsigned s, const struct sim_
         sim_line_number(actions, call->count);
         sim_line_end(actions);
     } else if (call->kind == FENCE_CALL_BREAK && answer->breaks.released) {
-        write_broken(world, s, call, call->set.token[0]);
+        write_broken(actions, s, call, call->set.token[0]);
     }
 }

@@ -20,7 +20,6 @@ struct sim_world;
 /* Why the rest of a history is left out. */
 #define SIM_LEFT_OUT(X)                                                                            \
     X(operator, "an operator makes the fleet, or sets a floor")                                    \
-    X(named_alone, "what counts was asked under several views: one master alone was named more")   \
     X(marked_twice, "a copy of a mark is executed on another machine, and has pages")              \
     X(half_way, "a master is trusted half-way through an import")                                  \
     X(disk, "a disk is trusted that lacks writes for which no server counted")                     \
@@ -75,7 +74,6 @@ struct sim_shown_try {
     uint64_t id;
     uint32_t lock;
     struct sim_set set;
-    struct fence_view view;
     uint32_t heard; /* masters whose numbers arrived, */
     uint32_t yes;   /* and whose agreement did */
     uint32_t frozen;
@@ -94,7 +92,6 @@ struct sim_shown_round {
     uint32_t done; /* masters that executed it */
     uint32_t heard;
     int64_t numbers[FENCE_MASTERS_MAX];
-    struct fence_view view;
     bool over;
 };
 

@@ -173,6 +173,7 @@ static void write_locked(struct sim_world *world, const char *word, struct sim_s
     sim_line_begin(actions, word);
     sim_line_number(actions, request->action);
     sim_line_machine(actions, shown);
+    sim_line_view(actions, &request->view, world->plan.masters);
     sim_line_list(actions, by_resource, SIM_RESOURCES_MAX);
     sim_line_counters(actions, shown);
     sim_line_end(actions);
@@ -223,14 +224,16 @@ static void note_joined(struct sim_world *world, struct sim_shown *shown,
     shown->counter[slot] = request->lock.set.token[0];
 }
 
-static void write_counted(struct sim_actions *actions, const char *word, struct sim_shown *shown,
+static void write_counted(struct sim_world *world, const char *word, struct sim_shown *shown,
                           const struct sim_request *request, unsigned slot, int64_t number)
 {
+    struct sim_actions *actions = world->actions;
     shown->counter[slot] = number;
     actions->rounds[request->action].done |= UINT32_C(1) << shown->member;
     sim_line_begin(actions, word);
     sim_line_number(actions, request->action);
     sim_line_machine(actions, shown);
+    sim_line_view(actions, &request->view, world->plan.masters);
     sim_line_number(actions, (uint64_t)number);
     sim_line_end(actions);
 }
@@ -251,9 +254,9 @@ static void note_lock_reply(struct sim_world *world, struct sim_shown *shown,
         note_joined(world, shown, now, request);
     else if (lock->kind == FENCE_REQUEST_COUNT && reply->kind == FENCE_REPLY_NUMBER &&
              actions->names > 0)
-        write_counted(actions, "count", shown, request, actions->slots + r, reply->number[0]);
+        write_counted(world, "count", shown, request, actions->slots + r, reply->number[0]);
     else if (lock->kind == FENCE_REQUEST_BREAK && (yes || reply->kind == FENCE_REPLY_HELD))
-        write_counted(actions, "break", shown, request, r % actions->slots,
+        write_counted(world, "break", shown, request, r % actions->slots,
                       now->counter[r % actions->slots]);
     else
         write_heard(world, shown, request);

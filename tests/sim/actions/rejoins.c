@@ -249,6 +249,22 @@ static struct fence_view leaders_view(struct sim_world *world, unsigned machine,
     return best;
 }
 
+/* The view under which all pages of @source were read last; some view, where they were not. */
+static const struct fence_view *view_of_source(struct sim_world *world, unsigned machine,
+                                               unsigned source, const struct sim_request *request)
+{
+    const struct sim_actions *actions = world->actions;
+    const unsigned member = actions->machines[machine].member;
+    for (unsigned k = actions->installs_count; k > 0; k--) {
+        const struct sim_shown_install *install = &actions->installs[k - 1];
+        if (install->machine == machine && install->source == source &&
+            install->view.incarnation[member] == request->rejoin.incarnation &&
+            sources_under(world, machine, &install->view) >> source & 1)
+            return &install->view;
+    }
+    return &request->view;
+}
+
 static void note_admitted(struct sim_world *world, unsigned machine, struct sim_shown *shown,
                           const struct sim_request *request)
 {
@@ -260,19 +276,19 @@ static void note_admitted(struct sim_world *world, unsigned machine, struct sim_
     if (actions->over)
         return;
     const struct fence_view view = leaders_view(world, machine, request, &all);
-    const uint32_t members = sources_under(world, machine, &view);
-    if (__builtin_popcount(members) < majority && __builtin_popcount(all) >= majority) {
-        sim_actions_leave_out(world, SIM_LEFT_OUT_named_alone);
-        return;
-    }
+    const uint32_t alike = sources_under(world, machine, &view);
+    const uint32_t members = __builtin_popcount(alike) >= majority ? alike : all;
     install_locks(world, master, shown);
     sim_line_begin(actions, "admit");
     sim_line_machine(actions, shown);
-    write_leader(world, &view, shown->member);
     sim_line_number(actions, (unsigned)__builtin_popcount(members));
-    for (unsigned j = 0; j < world->plan.masters; j++)
-        if (members >> j & 1)
-            sim_line_number(actions, j);
+    for (unsigned j = 0; j < world->plan.masters; j++) {
+        if ((members >> j & 1) == 0)
+            continue;
+        sim_line_number(actions, j);
+        write_leader(world, alike >> j & 1 ? &view : view_of_source(world, machine, j, request),
+                     shown->member);
+    }
     sim_line_view(actions, &master->memory.marker.view, world->plan.masters);
     sim_line_end(actions);
     shown->state = SIM_SHOWN_ACTIVE;
