@@ -232,6 +232,8 @@ class Run:
         self.released = set()
         self.judged, self.records, self.grants = 0, 0, 0
         self.gaps = False  # requests that are not judged
+        # The masters that counted so many values up to a number, by what they were named.
+        self.counters_of = collections.defaultdict(lambda: collections.defaultdict(set))
 
     def __getattr__(self, name):
         return getattr(self.__dict__['now'], name)
@@ -286,8 +288,12 @@ class Run:
                 view, _, _, target = call[4:8]
                 self.targets[record.port, view].add(int(target) - 1)
         elif isinstance(record.reply, list):
-            for request in requests_of(*parts_of(call), record.reply):
+            keys, args = parts_of(call)
+            view = tuple(numbers_of(call[3 + 1 + len(keys)])) if keys else ()
+            for request in requests_of(keys, args, record.reply):
                 self.learn_request(request)
+                if request.letter == 'K' and isinstance(request.reply, int):
+                    self.counters_of[request.keys[0], int(request.args[0]), request.reply][view].add(record.member)
 
     def learn_request(self, request):
         letter, args = request.letter, request.args
@@ -523,6 +529,8 @@ class Run:
     def count(self, machine, key, values, number, view):
         r = self.names[b'n:' + key]
         name = key, values, number
+        if not is_one_round(self.counters_of[name]):
+            name += (tuple(view),)
         if name not in self.rounds:
             self.rounds[name] = (len(self.rounds), set())
             self.line('begin-count', self.rounds[name][0], r, values)
@@ -790,6 +798,17 @@ TELLS = ('acquire', 'extend', 'count')
 
 def same(a, b):
     return bool(a) and bool(b) and (a.id, a.number) == (b.id, b.number)
+
+
+def is_one_round(counted):
+    """Reports whether those that counted alike, by what they were named, may be of one round: no
+    view has a majority of its own, and one master alone was named more (Views.v, fair)."""
+    if any(len(masters) >= MAJORITY for masters in counted.values()):
+        return False
+    named = {master: view for view, masters in counted.items() for master in masters}
+    least = [min(incarnations) for incarnations in zip(*named.values())]
+    return all(sum(view[m] != least[m] for view in named.values()) <= (0 if m in named else 1)
+               for m in range(MEMBERS))
 
 
 def numbers_of(view):
