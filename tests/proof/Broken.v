@@ -127,14 +127,18 @@ Qed.
 
 (* ---- Each rule is needed ---------------------------------------------------------------------------------------- *)
 
+(* A's numbers are frozen, 1 and 2. Then B has its turn at members 0 and 2, and is granted 2. *)
+Ltac b_overtakes_a := starts A; starts B; takes A V0 0 1; takes A V0 1 2;
+  freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)];
+  vanishes 0 0; takes B V0 0 2; takes B V0 2 2; freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)];
+  granted B V0 [0; 2].
+
 (* A's step 1 at member 0 is overtaken by B's whole turn there, and a copy of it locks once more. Its number is then 3.
    Without the check A confirms 2, which is B's token. *)
 Theorem broken_where_step_4_checks_no_number : exists s, runs 3 number_unchecked s /\ ~ P1 (history s).
 Proof.
   begin [0; 1; 1].
-  - starts A. starts B. takes A V0 0 1. takes A V0 1 2. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)].
-    vanishes 0 0. takes B V0 0 2. takes B V0 2 2. freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
-    granted B V0 [0; 2]. vanishes 0 0. takes A V0 0 3.
+  - b_overtakes_a. vanishes 0 0. takes A V0 0 3.
     confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 0 3.
     confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 1 2.
     granted_by_confirming A [0; 1]. ends.
@@ -330,9 +334,7 @@ Qed.
 Theorem broken_where_late_answers_join : exists s, runs 3 late_answers_exact s /\ ~ P1 (history s).
 Proof.
   begin [0; 1; 1].
-  - starts A. starts B. takes A V0 0 1. takes A V0 1 2. freezes A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)].
-    vanishes 0 0. takes B V0 0 2. takes B V0 2 2. freezes B [(0, fun _ : resource => 2); (2, fun _ : resource => 2)].
-    granted B V0 [0; 2]. vanishes 2 0. takes A V0 2 3.
+  - b_overtakes_a. vanishes 2 0. takes A V0 2 3.
     confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 1 2.
     confirms A [(0, fun _ : resource => 1); (1, fun _ : resource => 2)] 2 3.
     granted_by_confirming A [1; 2]. ends.

@@ -156,7 +156,7 @@ Inductive action :=
 | Do_admit (m k : nat) (R : list (nat * leader)) (W : list nat)   (* R: those that were read, and under which view *)
 | Do_has (m k r : nat) (l : option lock).             (* the lock that the machine has *)
 
-(* Why a action is refused: the rule that does not allow it. *)
+(* Why an action is refused: the rule that does not allow it. *)
 Inductive rule :=
 | started_before | not_started | not_active | strayed | other_incarnation | older_view
 | held_by_another | not_above_the_counter | not_the_number | counter_fell | counter_below_the_number
@@ -169,6 +169,10 @@ Inductive rule :=
 Inductive verdict := allowed (c : tables) | refused (r : rule).
 
 Definition need (b : bool) (r : rule) (v : verdict) : verdict := if b then v else refused r.
+
+(* What was started before. *)
+Definition if_found {A : Type} (found : option A) (v : A -> verdict) : verdict :=
+  match found with Some e => v e | None => refused not_started end.
 
 Section Checker.
   Variable N : nat.
@@ -326,6 +330,10 @@ Section Checker.
   Definition answered_as (answers : list (voice * list nat)) (F : list answer) (m : nat) (V : list nat) : bool :=
     existsb (fun s => (fst (fst s) =? m) && (get (snd (fst s)) m =? get V m) && existsb (same_answer (m, snd s)) F) answers.
 
+  (* A grant of lock id i of the token n for resource r. *)
+  Definition is_granted (i r n : nat) (e : try_) : bool :=
+    t_granted e && (t_holder e =? i) && has r (t_what e) && match t_frozen e with Some F => token_of F r =? n | None => false end.
+
   (* ---- the rejoin ------------------------------------------------------------------------------------ *)
 
   Fixpoint merged_list (p : page) (c : list nat) : list nat :=
@@ -378,9 +386,7 @@ Section Checker.
         need (forallb (fun e => negb (t_name e =? name)) (tries c)) started_before
           (allowed (with_tries c (Try name i what [] None [] false :: tries c)))
     | Do_take name m k V n cs =>
-        match find_try c name with
-        | None => refused not_started
-        | Some e =>
+        if_found (find_try c name) (fun e =>
             let x := machine_at c m k in
             if_accepted m x V
               (match take_all x (t_holder e) n cs (t_what e) with
@@ -390,22 +396,16 @@ Section Checker.
                      (allowed (with_try (with_machine c m k (Cells (c_state x) (c_lineage x) V cs ls))
                         (Try name (t_holder e) (t_what e) ((m, V, n) :: t_answers e) (t_frozen e) (t_confirmed e)
                              (t_granted e))))
-               end)
-        end
+               end))
     | Do_freeze name F =>
-        match find_try c name with
-        | None => refused not_started
-        | Some e =>
+        if_found (find_try c name) (fun e =>
             need (forallb (fun e' => negb (t_name e' =? name) || match t_frozen e' with None => true | _ => false end) (tries c))
               frozen_before
               (need (is_majority (map fst F)) not_a_majority
                 (need (forallb (fun p => match said (t_answers e) p with Some _ => true | None => false end) F) not_answered
-                  (allowed (with_try c (Try name (t_holder e) (t_what e) (t_answers e) (Some F) [] false)))))
-        end
+                  (allowed (with_try c (Try name (t_holder e) (t_what e) (t_answers e) (Some F) [] false))))))
     | Do_confirm name m k V t cs =>
-        match find_try c name with
-        | None => refused not_started
-        | Some e =>
+        if_found (find_try c name) (fun e =>
             match t_frozen e with
             | None => refused not_frozen
             | Some F =>
@@ -420,12 +420,9 @@ Section Checker.
                               (Try name (t_holder e) (t_what e) (t_answers e) (t_frozen e)
                                    ((m, V) :: t_confirmed e) (t_granted e))))
                      end))
-            end
-        end
+            end)
     | Do_grant name t =>
-        match find_try c name with
-        | None => refused not_started
-        | Some e =>
+        if_found (find_try c name) (fun e =>
             match t_frozen e with
             | None => refused not_frozen
             | Some F =>
@@ -435,36 +432,27 @@ Section Checker.
                    then allowed (with_try c (Try name (t_holder e) (t_what e) (t_answers e) (t_frozen e) (t_confirmed e) true))
                    else if is_majority (map fst all) || is_majority (map fst (once (t_confirmed e)))
                         then refused named_unfairly else refused not_a_majority)
-            end
-        end
+            end)
     | Do_told i r n =>
-        need (existsb (fun e => t_granted e && (t_holder e =? i) && has r (t_what e) &&
-                match t_frozen e with Some F => token_of F r =? n | None => false end) (tries c)) not_granted
-          (allowed c)
+        need (existsb (is_granted i r n) (tries c)) not_granted (allowed c)
     | Do_start_counting name r values =>
         need (forallb (fun e => negb (p_name e =? name)) (polls c)) started_before
           (allowed (with_polls c (Poll name r values [] None :: polls c)))
     | Do_count name m k V n =>
-        match find_poll c name with
-        | None => refused not_started
-        | Some e =>
+        if_found (find_poll c name) (fun e =>
             let x := machine_at c m k in
             if_accepted m x V
               (need (get (c_counter x) (slot_in (p_counts e)) + p_values e <=? n) not_above_the_counter
                 (allowed (with_poll
                    (with_machine c m k (Cells (c_state x) (c_lineage x) V
                                               (put_at (c_counter x) (slot_in (p_counts e)) n 0) (c_locks x)))
-                   (Poll name (p_counts e) (p_values e) ((m, V, n) :: p_answers e) (p_agreed e)))))
-        end
+                   (Poll name (p_counts e) (p_values e) ((m, V, n) :: p_answers e) (p_agreed e))))))
     | Do_agree name n =>
-        match find_poll c name with
-        | None => refused not_started
-        | Some e =>
+        if_found (find_poll c name) (fun e =>
             need (forallb (fun e' => negb (p_name e' =? name) || match p_agreed e' with None => true | _ => false end) (polls c))
               agreed_before
               (if_counted (once (map fst (filter (fun p => snd p =? n) (p_answers e))))
-                (allowed (with_poll c (Poll name (p_counts e) (p_values e) (p_answers e) (Some n)))))
-        end
+                (allowed (with_poll c (Poll name (p_counts e) (p_values e) (p_answers e) (Some n))))))
     | Do_told_values r last values =>
         need (existsb (fun e => (p_counts e =? r) &&
                 match p_agreed e with
@@ -476,9 +464,7 @@ Section Checker.
         need (forallb (fun e => negb (b_name e =? name)) (endings c)) started_before
           (allowed (with_endings c (Ending name r token [] false :: endings c)))
     | Do_break name m k V n =>
-        match find_ending c name with
-        | None => refused not_started
-        | Some e =>
+        if_found (find_ending c name) (fun e =>
             let x := machine_at c m k in
             if_accepted m x V
               (need (get (c_counter x) (slot_in (b_broken e)) <=? n) counter_fell
@@ -486,15 +472,11 @@ Section Checker.
                   (allowed (with_ending
                      (with_machine c m k (Cells (c_state x) (c_lineage x) V
                                                 (put_at (c_counter x) (slot_in (b_broken e)) n 0) (c_locks x)))
-                     (Ending name (b_broken e) (b_token e) ((m, V) :: b_broke e) (b_done e))))))
-        end
+                     (Ending name (b_broken e) (b_token e) ((m, V) :: b_broke e) (b_done e)))))))
     | Do_broken name =>
-        match find_ending c name with
-        | None => refused not_started
-        | Some e =>
+        if_found (find_ending c name) (fun e =>
             if_counted (once (b_broke e))
-              (allowed (with_ending c (Ending name (b_broken e) (b_token e) (b_broke e) true)))
-        end
+              (allowed (with_ending c (Ending name (b_broken e) (b_token e) (b_broke e) true))))
     | Do_vanish m k r =>
         let x := machine_at c m k in
         allowed (with_machine c m k (Cells (c_state x) (c_lineage x) (c_knows x) (c_counter x) (put_at (c_locks x) r None None)))
@@ -506,8 +488,7 @@ Section Checker.
         let x := machine_at c m k in
         if_accepted m x V (allowed (with_machine c m k (Cells (c_state x) (c_lineage x) V (c_counter x) (c_locks x))))
     | Do_join i r n m k V =>
-        match find (fun e => t_granted e && (t_holder e =? i) && has r (t_what e) &&
-                match t_frozen e with Some F => token_of F r =? n | None => false end) (tries c) with
+        match find (is_granted i r n) (tries c) with
         | None => refused not_granted
         | Some _ =>
             let x := machine_at c m k in

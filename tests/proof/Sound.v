@@ -75,6 +75,14 @@ Proof.
     intros e [<- | He]; [left; now left |]. destruct (H2 e He); [left; now right | now right].
 Qed.
 
+(* What the list had with P, it has still, if v has P where x did. *)
+Lemma still_has : forall A is (v x : A) l (P : A -> Prop), find is l = Some x -> (P x -> P v) ->
+  (exists e, In e l /\ P e) -> exists e, In e (replace is v l) /\ P e.
+Proof.
+  intros A is v x l P Hf Hv (e & He & HP). destruct (replaced _ _ v _ _ Hf) as [R1 R2].
+  destruct (R2 e He) as [H | ->]; [now exists e | exists v; auto].
+Qed.
+
 (* ---- How lists show a state of the model --------------------------------------------------------------------- *)
 
 Definition shows (x : cells) (y : machine) : Prop :=
@@ -378,7 +386,7 @@ Section Sound.
     exists p, n. split; [now apply (sh_installs c s S) | assumption].
   Qed.
 
-  (* ---- What a action leaves of what was shown -------------------------------------------------------------- *)
+  (* ---- What an action leaves of what was shown -------------------------------------------------------------- *)
 
   Lemma shown_machine : forall c M h m k x y, shown c (State M h) -> shows x y ->
     shown (with_machine c m k x) (State (put M m k y) h).
@@ -415,78 +423,41 @@ Section Sound.
   Lemma found_ending : forall c name e, find_ending c name = Some e -> In e (endings c) /\ b_name e = name.
   Proof. intros c name e H. apply find_some in H. destruct H as [H E]. apply Nat.eqb_eq in E. auto. Qed.
 
+  (* A record of the lists is replaced; and an event, where there is one, tells of it. *)
+  Ltac replaces found Hf := destruct (found _ _ _ Hf) as [Hin En];
+    match goal with S : shown _ _ |- _ => destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] end;
+    cbn [machines history] in *; constructor;
+    cbn [machines history tries polls endings marks admits records reads installs with_try with_tries with_poll with_polls
+         with_ending with_endings];
+    [assumption | ..]; intros;
+    try match goal with H : In _ (_ :: _) |- _ => destruct H as [H | H]; try discriminate end;
+    try match goal with H : In _ (replace _ _ _) |- _ => apply replace_in in H; destruct H as [-> | H] end;
+    auto using try_still_holds, poll_still_holds, ending_still_holds; try (right; now eauto); try (now eauto);
+    try match goal with H : _ = _ |- exists _, In _ (replace _ _ _) /\ _ =>
+      injection H as <-; eexists; split; [apply (replaced _ _ _ _ _ Hf) | split; [reflexivity | assumption]] end;
+    try (eapply still_has; [exact Hf | cbn; intuition congruence | now eauto]).
+
   Lemma shown_try : forall c s e e', shown c s -> find_try c (t_name e') = Some e -> try_holds (history s) e' ->
     (t_frozen e <> None -> t_frozen e' <> None) -> shown (with_try c e') s.
-  Proof.
-    intros c s e e' [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht Hz.
-    destruct (found_try _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
-    constructor; try assumption; cbn.
-    - intros x Hx. apply replace_in in Hx. destruct Hx as [-> | Hx]; auto.
-    - intros a Ha. destruct (S3 a Ha) as (x & Hx & Ex). destruct (R2 x Hx) as [H | ->]; [now exists x |].
-      exists e'. split; [assumption | congruence].
-    - intros a F t Ha. destruct (S4 a F t Ha) as (x & Hx & Ex & Zx). destruct (R2 x Hx) as [H | ->]; [now exists x |].
-      exists e'. split; [assumption | split; [congruence | auto]].
-  Qed.
+  Proof. intros c [M h] e e' S Hf Ht Hz. replaces found_try Hf. Qed.
 
   Lemma shown_frozen : forall c M h e e' F t, shown c (State M h) -> find_try c (t_name e') = Some e ->
     try_holds (Frozen (attempt_of e') F t :: h) e' -> t_frozen e' <> None ->
     shown (with_try c e') (State M (Frozen (attempt_of e') F t :: h)).
-  Proof.
-    intros c M h e e' F t [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht Hz. cbn [machines history] in *.
-    destruct (found_try _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
-    constructor; cbn [machines history tries polls endings marks admits records reads installs with_try with_tries]; intros;
-      try older; auto using poll_still_holds, ending_still_holds; try (right; now auto).
-    - apply S1.
-    - apply replace_in in H. destruct H as [-> | H]; auto using try_still_holds.
-    - destruct H as [H | H]; [discriminate |]. destruct (S3 a H) as (x & Hx & Ex).
-      destruct (R2 x Hx) as [H' | ->]; [now exists x |]. exists e'. split; [assumption | congruence].
-    - destruct H as [H | H].
-      + injection H as <- _ _. exists e'. auto.
-      + destruct (S4 _ _ _ H) as (x & Hx & Ex & Zx). destruct (R2 x Hx) as [H' | ->]; [now exists x |].
-        exists e'. split; [assumption | split; [congruence | auto]].
-  Qed.
+  Proof. intros c M h e e' F t S Hf Ht Hz. replaces found_try Hf. Qed.
 
   Lemma shown_poll : forall c s e e', shown c s -> find_poll c (p_name e') = Some e -> poll_holds (history s) e' ->
     (p_agreed e <> None -> p_agreed e' <> None) -> shown (with_poll c e') s.
-  Proof.
-    intros c s e e' [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht Hz.
-    destruct (found_poll _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
-    constructor; try assumption; cbn.
-    - intros x Hx. apply replace_in in Hx. destruct Hx as [-> | Hx]; auto.
-    - intros a Ha. destruct (S6 a Ha) as (x & Hx & Ex). destruct (R2 x Hx) as [H | ->]; [now exists x |].
-      exists e'. split; [assumption | congruence].
-    - intros a n Ha. destruct (S7 a n Ha) as (x & Hx & Ex & Zx). destruct (R2 x Hx) as [H | ->]; [now exists x |].
-      exists e'. split; [assumption | split; [congruence | auto]].
-  Qed.
+  Proof. intros c [M h] e e' S Hf Ht Hz. replaces found_poll Hf. Qed.
 
   Lemma shown_agreed : forall c M h e e' n, shown c (State M h) -> find_poll c (p_name e') = Some e ->
     poll_holds (Agreed (round_of e') n :: h) e' -> p_agreed e' <> None ->
     shown (with_poll c e') (State M (Agreed (round_of e') n :: h)).
-  Proof.
-    intros c M h e e' n [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht Hz. cbn [machines history] in *.
-    destruct (found_poll _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
-    constructor; cbn [machines history tries polls endings marks admits records reads installs with_poll with_polls]; intros;
-      try older; auto using try_still_holds, ending_still_holds; try (right; now auto).
-    - apply S1.
-    - apply replace_in in H. destruct H as [-> | H]; auto using poll_still_holds.
-    - destruct H as [H | H]; [discriminate |]. destruct (S6 r H) as (x & Hx & Ex).
-      destruct (R2 x Hx) as [H' | ->]; [now exists x |]. exists e'. split; [assumption | congruence].
-    - destruct H as [H | H].
-      + injection H as <- _. exists e'. auto.
-      + destruct (S7 _ _ H) as (x & Hx & Ex & Zx). destruct (R2 x Hx) as [H' | ->]; [now exists x |].
-        exists e'. split; [assumption | split; [congruence | auto]].
-  Qed.
+  Proof. intros c M h e e' n S Hf Ht Hz. replaces found_poll Hf. Qed.
 
   Lemma shown_ending : forall c s e e', shown c s -> find_ending c (b_name e') = Some e -> ending_holds (history s) e' ->
     shown (with_ending c e') s.
-  Proof.
-    intros c s e e' [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15] Hf Ht.
-    destruct (found_ending _ _ _ Hf) as [Hin En]. destruct (replaced _ _ e' _ _ Hf) as [R1 R2].
-    constructor; try assumption; cbn.
-    - intros x Hx. apply replace_in in Hx. destruct Hx as [-> | Hx]; auto.
-    - intros a Ha. destruct (S9 a Ha) as (x & Hx & Ex). destruct (R2 x Hx) as [H | ->]; [now exists x |].
-      exists e'. split; [assumption | congruence].
-  Qed.
+  Proof. intros c [M h] e e' S Hf Ht. replaces found_ending Hf. Qed.
 
   (* What imports add: an event, and its place in the lists. *)
   Ltac adds := let H := fresh in intros c M h; intros;
@@ -561,10 +532,6 @@ Section Sound.
     destruct (p_agreed x); [discriminate | now apply Zx].
   Qed.
 
-  (* A grant of lock id i of the token n for resource r. *)
-  Definition is_granted (i r n : nat) (e : try_) : bool :=
-    t_granted e && (t_holder e =? i) && has r (t_what e) && match t_frozen e with Some F => token_of F r =? n | None => false end.
-
   Lemma is_granted_holds : forall h e i r n, try_holds h e -> is_granted i r n e = true ->
     exists a x, In (Granted a x) h /\ In (Started a) h /\ holder a = i /\ In r (what a) /\ n = x r.
   Proof.
@@ -575,7 +542,33 @@ Section Sound.
     exists (attempt_of e), (tokens_of F). rewrite tokens_of_is. repeat split; auto.
   Qed.
 
-  Ltac shows_it S := destruct S as (? & ? & ? & ? & ?); repeat split; cbn; auto.
+  Ltac finds found H_ e Hin En Ef := unfold if_found in H_;
+    match type of H_ with match ?f with _ => _ end = _ => destruct f as [e |] eqn:Ef; [| discriminate] end;
+    destruct (found _ _ _ Ef) as [Hin En].
+
+  (* The name was not started before: L tells of each start a record in the lists. *)
+  Ltac not_before L H_ := let Hin := fresh in let x := fresh in let Hx := fresh in let Ex := fresh in
+    intro Hin; destruct (L _ Hin) as (x & Hx & Ex); rewrite forallb_forall in H_; specialize (H_ x Hx);
+    cbn in Ex; rewrite Ex, Nat.eqb_refl in H_; discriminate.
+
+  (* A start adds an event, and a record of it. *)
+  Ltac starts S := destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15]; cbn [machines history] in *;
+    constructor;
+    cbn [machines history tries polls endings marks admits records reads installs with_tries with_polls with_endings];
+    [assumption | ..]; intros;
+    try older; auto using try_still_holds, poll_still_holds, ending_still_holds; try (right; now auto);
+    match goal with X : In _ (_ :: _) |- _ => destruct X as [X | X];
+      [first [ discriminate
+             | subst; constructor; cbn; auto; try (intros; contradiction); intros; discriminate
+             | injection X as <-; eexists; split; [left; reflexivity | reflexivity] ]
+      | let x := fresh in let Hx := fresh in first
+          [ solve [auto using try_still_holds, poll_still_holds, ending_still_holds]
+          | first [destruct (S3 _ X) as (x & Hx & ?) | destruct (S6 _ X) as (x & Hx & ?) | destruct (S9 _ X) as (x & Hx & ?)
+                  | destruct (S4 _ _ _ X) as (x & Hx & ?) | destruct (S7 _ _ X) as (x & Hx & ?)];
+            exists x; split; [now right | assumption] ]]
+    end.
+
+
 
   Theorem judged : forall c s d c', shown c s -> judge c d = allowed c' -> exists s', steps s s' /\ shown c' s'.
   Proof.
@@ -585,20 +578,10 @@ Section Sound.
       apply needed in H. destruct H as [H1 H]. injection H as <-.
       pose (e := Try name holder what [] None [] false).
       exists (State M (Started (attempt_of e) :: h)). split.
-      + apply one_step, Start. intro Hin. destruct (sh_started c _ S _ Hin) as (x & Hx & Ex).
-        rewrite forallb_forall in H1. specialize (H1 x Hx). cbn in Ex. rewrite Ex, Nat.eqb_refl in H1. discriminate.
-      + destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15]. cbn [machines history] in *.
-        constructor; cbn [machines history tries polls endings marks admits records reads installs with_tries]; intros;
-          try older; auto using poll_still_holds, ending_still_holds; try (right; now auto).
-        * apply S1.
-        * destruct H as [<- | H]; [| auto using try_still_holds].
-          constructor; cbn; auto; try (intros; contradiction); intros; discriminate.
-        * destruct H as [H | H].
-          -- injection H as <-. exists e. split; [now left | reflexivity].
-          -- destruct (S3 a H) as (x & Hx & Ex). exists x. split; [now right | assumption].
-        * destruct H as [H | H]; [discriminate |]. destruct (S4 a F t H) as (x & Hx & Ex & Zx). exists x. split; [now right | auto].
+      + apply one_step, Start. not_before (sh_started c _ S) H1.
+      + starts S.
     - (* take *)
-      destruct (find_try c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_try _ _ _ Ef) as [Hin En].
+      finds found_try H e Hin En Ef.
       apply (accepted m _ (M m k)) in H; [| apply SM]. destruct H as [Ha H].
       destruct (take_all table (machine_at c m k) (t_holder e) n c0 (t_what e)) as [ls | why] eqn:Et; [| discriminate].
       apply needed in H. destruct H as [Hr H]. injection H as <-.
@@ -621,7 +604,7 @@ Section Sound.
           -- intros F m' V' HF Hm. destruct (H4 F m' V' HF Hm) as (o' & Ho). exists o'. now right.
         * cbn. auto.
     - (* freeze *)
-      destruct (find_try c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_try _ _ _ Ef) as [Hin En].
+      finds found_try H e Hin En Ef.
       apply needed in H. destruct H as [H1 H]. apply needed in H. destruct H as [H2 H]. apply needed in H. destruct H as [H3 H].
       injection H as <-.
       pose (e' := Try name (t_holder e) (t_what e) (t_answers e) (Some F) [] false).
@@ -642,7 +625,7 @@ Section Sound.
         * intros F' E. injection E as <-. now left.
         * intros F' m' V' E [].
     - (* confirm *)
-      destruct (find_try c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_try _ _ _ Ef) as [Hin En].
+      finds found_try H e Hin En Ef.
       destruct (t_frozen e) as [F |] eqn:EF; [| discriminate].
       apply (accepted m _ (M m k)) in H; [| apply SM]. destruct H as [Ha H].
       apply needed in H. destruct H as [Hm H].
@@ -672,7 +655,7 @@ Section Sound.
           -- intros F' E X. injection E as <-. right. now apply T5.
         * cbn. discriminate.
     - (* grant *)
-      destruct (find_try c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_try _ _ _ Ef) as [Hin En].
+      finds found_try H e Hin En Ef.
       destruct (t_frozen e) as [F |] eqn:EF; [| discriminate].
       apply needed in H. destruct H as [H1 H]. cbv zeta in H.
       destruct (counts_as_one N (at_once (t_answers e) F (t_what e)) || counts_as_one N (once (t_confirmed e))) eqn:H2;
@@ -701,20 +684,10 @@ Section Sound.
       apply needed in H. destruct H as [H1 H]. injection H as <-.
       pose (e := Poll name r values [] None).
       exists (State M (Counting (round_of e) :: h)). split.
-      + apply one_step, Start_counting. intro Hin. destruct (sh_counting c _ S _ Hin) as (x & Hx & Ex).
-        rewrite forallb_forall in H1. specialize (H1 x Hx). cbn in Ex. rewrite Ex, Nat.eqb_refl in H1. discriminate.
-      + destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15]. cbn [machines history] in *.
-        constructor; cbn [machines history tries polls endings marks admits records reads installs with_polls]; intros;
-          try older; auto using try_still_holds, ending_still_holds; try (right; now auto).
-        * apply S1.
-        * destruct H as [<- | H]; [| auto using poll_still_holds].
-          constructor; cbn; auto; try (intros; contradiction); intros; discriminate.
-        * destruct H as [H | H].
-          -- injection H as <-. exists e. split; [now left | reflexivity].
-          -- destruct (S6 _ H) as (x & Hx & Ex). exists x. split; [now right | assumption].
-        * destruct H as [H | H]; [discriminate |]. destruct (S7 _ _ H) as (x & Hx & Ex & Zx). exists x. split; [now right | auto].
+      + apply one_step, Start_counting. not_before (sh_counting c _ S) H1.
+      + starts S.
     - (* count *)
-      destruct (find_poll c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_poll _ _ _ Ef) as [Hin En].
+      finds found_poll H e Hin En Ef.
       apply (accepted m _ (M m k)) in H; [| apply SM]. destruct H as [Ha H].
       apply needed in H. destruct H as [Hr H]. injection H as <-. apply Nat.leb_le in Hr.
       pose proof (SM m k) as (M1 & M2 & M3 & M4 & M5).
@@ -732,7 +705,7 @@ Section Sound.
           intros m' V' n' [E | Hm]; [injection E as <- <- <-; now left | right; now apply T2].
         * cbn. auto.
     - (* agree *)
-      destruct (find_poll c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_poll _ _ _ Ef) as [Hin En].
+      finds found_poll H e Hin En Ef.
       apply needed in H. destruct H as [H1 H]. apply counted_is in H. destruct H as (H2 & Hf & H). injection H as <-.
       pose (e' := Poll name (p_counts e) (p_values e) (p_answers e) (Some n)).
       assert (round_of e = round_of e') as Ea by (unfold round_of; cbn; now rewrite En).
@@ -754,19 +727,10 @@ Section Sound.
       apply needed in H. destruct H as [H1 H]. injection H as <-.
       pose (e := Ending name r token [] false).
       exists (State M (Breaking (break_of e) :: h)). split.
-      + apply one_step, Start_breaking. intro Hin. destruct (sh_breaking c _ S _ Hin) as (x & Hx & Ex).
-        rewrite forallb_forall in H1. specialize (H1 x Hx). cbn in Ex. rewrite Ex, Nat.eqb_refl in H1. discriminate.
-      + destruct S as [S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S15]. cbn [machines history] in *.
-        constructor; cbn [machines history tries polls endings marks admits records reads installs with_endings]; intros;
-          try older; auto using try_still_holds, poll_still_holds; try (right; now auto).
-        * apply S1.
-        * destruct H as [<- | H]; [| auto using ending_still_holds].
-          constructor; cbn; auto; try (intros; contradiction); intros; discriminate.
-        * destruct H as [H | H].
-          -- injection H as <-. exists e. split; [now left | reflexivity].
-          -- destruct (S9 _ H) as (x & Hx & Ex). exists x. split; [now right | assumption].
+      + apply one_step, Start_breaking. not_before (sh_breaking c _ S) H1.
+      + starts S.
     - (* break at a master *)
-      destruct (find_ending c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_ending _ _ _ Ef) as [Hin En].
+      finds found_ending H e Hin En Ef.
       apply (accepted m _ (M m k)) in H; [| apply SM]. destruct H as [Ha H].
       apply needed in H. destruct H as [Hr H]. apply needed in H. destruct H as [Ht H]. injection H as <-.
       apply Nat.leb_le in Hr. apply Nat.ltb_lt in Ht.
@@ -783,7 +747,7 @@ Section Sound.
           intros m' V' [E | Hm]; [injection E as <- <-; exists n; split; [now left | assumption] |].
           destruct (T2 m' V' Hm) as (n' & Hn' & Hlt). exists n'. split; [now right | assumption].
     - (* broken *)
-      destruct (find_ending c name) as [e |] eqn:Ef; [| discriminate]. destruct (found_ending _ _ _ Ef) as [Hin En].
+      finds found_ending H e Hin En Ef.
       apply counted_is in H. destruct H as (H1 & Hf & H). injection H as <-.
       destruct (sh_endings c _ S e Hin) as [T1 T2 T3]. cbn [history] in *.
       exists (State M (Broken (break_of e) :: h)). split.
