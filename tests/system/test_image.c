@@ -307,7 +307,7 @@ static void volume_that_takes_no_key_is_told(void **state)
         run_with((const char *const[]){"--listen", address, "--data", volume, NULL});
     assert_int_equal(process_wait(process, CHECK_TIMEOUT_MS), 1);
     char *text = text_read(workdir.log, 0);
-    assert_non_null(strstr(text, "entrypoint: cannot make "));
+    assert_non_null(strstr(text, "entrypoint: cannot create "));
     assert_null(strstr(text, "pawl_operator_"));
     free(text);
 }
