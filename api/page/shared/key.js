@@ -25,7 +25,7 @@ function signIn(check, changed) {
 
     function content() {
         return [
-            h('p', { id: 'key-hint' }, 'The key stays in the memory of this page. It is forgotten when you sign out, reload or leave.'),
+            h('p', { id: 'key-hint' }, 'This page keeps the key in memory only. Enter the key again after you sign out, reload or leave the page.'),
             h('label', { for: 'key' }, 'Key'),
             h('input', {
                 id: 'key',

@@ -7,7 +7,7 @@ const send = (name, token) =>
     json(`/v1/locks/${inPath(name)}?force=true`, { method: 'DELETE', headers: { 'If-Match': `"${token}"` } });
 
 const sentence = ({ released, token }) =>
-    released ? `The grant with token ${token} was broken.` : 'Nobody held the lock any more: nothing was broken.';
+    released ? `The grant with token ${token} was broken.` : 'The lock was already free, so nothing was broken.';
 
 /** done(sentence) is called once the lock was broken. */
 export function breakLock({ resource: name, token, owner }, done, closed) {
@@ -35,13 +35,13 @@ export function breakLock({ resource: name, token, owner }, done, closed) {
 
     function content() {
         return [
-            h('p', null, `${owner || 'Its holder'} loses the lock, and learns of it at the next extension. Until then a guard refuses what it writes; without a guard it may work beside the next holder.`),
+            h('p', null, `${owner || 'The holder'} loses the lock, but learns of the break only at its next extension. Until then a guard rejects its writes. Without a guard, it can write at the same time as the next holder.`),
             h('label', { for: 'token' }, `Type the token ${token} to break this grant`),
             h('input', { id: 'token', inputmode: 'numeric', autocomplete: 'off', spellcheck: 'false', oninput: type, 'aria-describedby': 'break-fault' }),
             h('p', { id: 'break-fault', class: 'fault', role: 'alert' }, fault),
             h('p', { class: 'buttons' },
                 h('button', { type: 'submit', class: 'break', disabled: typed !== String(token) }, 'Break the lock'),
-                h('button', { type: 'button', onclick: () => dialog.close() }, 'Keep it')),
+                h('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel')),
         ];
     }
 }

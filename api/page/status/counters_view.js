@@ -39,11 +39,11 @@ const counted = [
     ['Grants', 'pawl_grants_total'],
     ['Extensions', 'pawl_extensions_total'],
     ['Extensions that became a new grant', 'pawl_regrants_total'],
-    ['Extensions refused, as the lock was extended too often', 'pawl_extensions_exhausted_total'],
+    ['Extensions refused at the extension limit', 'pawl_extensions_exhausted_total'],
     ['Locks lost', 'pawl_locks_lost_total'],
     ['Locks broken by an operator', 'pawl_locks_broken_total'],
-    ['Attempts that met a contender', 'pawl_attempts_contended_total'],
-    ['Masters asked in place of a slow one', 'pawl_hedges_total'],
+    ['Attempts that failed because callers competed', 'pawl_attempts_contended_total'],
+    ['Extra requests because a master was late', 'pawl_hedges_total'],
 ];
 
 const processColumns = [
@@ -79,7 +79,7 @@ export function countersView(ask) {
         h('div', { class: 'controls' }, h('p', { class: 'wide' }, h('label', { for: 'counter' }, 'Names that begin with'),
             h('input', { id: 'counter', type: 'search', value: prefix, spellcheck: 'false', maxlength: '255', oninput: (event) => typed(event, ask) }))),
         problem && h('p', { class: 'fault', role: 'alert' }, problem.message),
-        h('p', { class: 'quiet', role: 'status' }, at === 0 ? 'Asking for the counters …' : `${several(items.length, 'counter')}${cursor ? '; there are more' : ''}.`),
+        h('p', { class: 'quiet', role: 'status' }, at === 0 ? 'Loading the counters …' : `${several(items.length, 'counter')}${cursor ? '; there are more' : ''}.`),
         items.length > 0 && table({ caption: 'Named counters', columns, rows: items, key: ({ name }) => name }),
         cursor && h('p', null, h('button', { type: 'button', onclick: more }, 'Load more')),
     ];

@@ -45,7 +45,7 @@ const columns = [
 ];
 
 const none = () =>
-    events.missing ? 'This server tells no events.' : events.live ? 'Nothing happened since the page began to listen.' : 'The page does not hear events now.';
+    events.missing ? 'This server sends no events.' : events.live ? 'There were no events since this page was opened.' : 'This page receives no events at the moment.';
 
 export const eventsTable = (rows, caption, withNames = true) =>
     table({ caption, columns: columns.filter(({ names }) => withNames || !names), rows, key: ({ number }) => number, empty: none() });
@@ -99,5 +99,5 @@ export const troubleView = () => {
     const all = kept().filter((event) => isTrouble(event) && event.kind !== 'expired' && !isGreeting(event));
     const last = (refused, most) => all.filter(({ kind }) => (kind === 'refused') === refused).slice(-most);
     const rows = [...last(false, TROUBLE_SHOWN), ...last(true, REFUSED_SHOWN)].sort((a, b) => b.number - a.number);
-    return [h('h2', null, 'What went wrong'), rows.length > 0 ? eventsTable(rows, 'What went wrong, newest first') : h('p', { class: 'quiet' }, `Nothing since the page began to listen${events.begun ? ` at ${clock(events.begun)}` : ''}.`)];
+    return [h('h2', null, 'Recent problems'), rows.length > 0 ? eventsTable(rows, 'Recent problems, newest first') : h('p', { class: 'quiet' }, `No problems since this page was opened${events.begun ? ` at ${clock(events.begun)}` : ''}.`)];
 };

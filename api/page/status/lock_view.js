@@ -37,10 +37,10 @@ export async function refreshLock(name) {
     }
 }
 
-const waiting = () => (lock.waiters === 1 ? 'One call waits for it here.' : lock.waiters > 0 ? `${count(lock.waiters)} calls wait for it here.` : 'No call waits for it here.');
+const waiting = () => (lock.waiters === 1 ? 'One call waits for this lock here.' : lock.waiters > 0 ? `${count(lock.waiters)} calls wait for this lock here.` : 'No call waits for this lock here.');
 
 function summary() {
-    if (!lock.held) return 'Nobody holds it.';
+    if (!lock.held) return 'The lock is free.';
     const left = remaining(lock);
     return [
         'Held by ', h('b', null, lock.owner || 'a holder without a label'), ' under token ', h('b', null, count(lock.token)),
@@ -81,7 +81,7 @@ export function lockView(name, again) {
         lock && h('p', { class: 'lead', key: 'summary' }, summary()),
         lock && h('dl', { class: 'facts', key: 'facts' }, facts(name, own).map(([term, words]) => [h('dt', null, term), h('dd', null, words)])),
         lock && breaker(again),
-        h('h2', null, 'What happened to it'),
+        h('h2', null, 'Events'),
         eventsTable(own.reverse(), 'Events of this lock', false),
     ];
 }

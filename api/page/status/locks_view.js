@@ -41,7 +41,7 @@ let shown = SHOWN;
 function extent() {
     const { items, prefix, complete, at } = locks;
     const which = prefix ? ` whose name begins with “${prefix}”` : '';
-    if (at === 0) return 'Asking for the locks …';
+    if (at === 0) return 'Loading the locks …';
     if (complete) return `${several(items.size, 'lock')}${which}, as of ${clock(at)}.`;
     return `${several(items.size, 'lock')}${which}, as of ${clock(at)}. There are more: the order is that of those shown. Search by prefix, or load more.`;
 }
@@ -49,7 +49,7 @@ function extent() {
 export const locksProblem = () =>
     locks.problem && h('p', { class: 'fault', role: 'alert' },
         locks.problem.type === 'not-allowed' && locks.prefix === ''
-            ? 'This key does not cover all names. Search on the page Locks, with a prefix of the key.'
+            ? 'This key is limited to some prefixes. Search on the page Locks with one of these prefixes.'
             : locks.problem.message);
 
 const ranking = (title, rows, words, none) =>
@@ -150,7 +150,7 @@ export function semaphoresView() {
     return [
         h('h1', null, 'Semaphores'),
         locksProblem(),
-        h('p', { class: 'quiet', role: 'status' }, locks.at === 0 ? 'Asking for the seats …' : `${several(seats.length, 'seat')} of ${several(names.length, 'semaphore')} held, among ${extent()}`),
+        h('p', { class: 'quiet', role: 'status' }, locks.at === 0 ? 'Loading the seats …' : `${several(seats.length, 'seat')} of ${several(names.length, 'semaphore')} held, among ${extent()}`),
         names.map((name) => h('section', { key: name },
             h('h2', { class: 'code' }, name),
             table({ caption: `Seats of ${name}`, columns: seatColumns, rows: of(name), key: ({ resource }) => resource }))),

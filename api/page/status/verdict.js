@@ -3,23 +3,23 @@ import { h } from '../shared/dom.js';
 import { clock, duration, several } from '../shared/words.js';
 import { state } from './state.js';
 
-const asks = 'The page goes on asking.';
+const asks = 'The page keeps trying.';
 
 const silent = () => ({
     tone: 'bad',
     sentence: 'This server does not answer.',
     lead: state.heardAt ? `It last answered at ${clock(state.heardAt)}. ${asks}` : asks,
-    advice: ['Check that pawld runs, and that the network leads to it. Other servers of the fleet may grant meanwhile.'],
+    advice: ['Check that pawld runs and that the network reaches pawld. Other servers of the fleet can still grant locks.'],
 });
 
-const unknown = () => ({ tone: '', sentence: 'Asking the server …', lead: '', advice: [] });
+const unknown = () => ({ tone: '', sentence: 'Waiting for the server …', lead: '', advice: [] });
 
 function withoutKey() {
     const { ok, detail } = state.ready;
     return {
         tone: ok ? 'well' : 'bad',
         sentence: ok ? 'This server can grant locks.' : 'This server cannot grant locks.',
-        lead: ok ? 'Sign in with a key to see its masters and locks.' : detail,
+        lead: ok ? 'Sign in with a key to see masters and locks.' : detail,
         advice: [],
     };
 }
@@ -29,7 +29,7 @@ function cannotGrant({ n, active, majority }) {
     return {
         tone: 'bad',
         sentence: stopping ? 'This server is shutting down.' : 'This server cannot grant locks.',
-        lead: state.ready?.detail.replace(/; see \/v1\/fleet .*$/, '.') ?? `${active} of ${n} masters vote, and ${majority} are needed.`,
+        lead: state.ready?.detail.replace(/; see \/v1\/fleet .*$/, '.') ?? `${active} of ${n} masters vote, and ${majority} must vote.`,
         advice: stopping ? [] : whyNot(),
     };
 }
@@ -39,7 +39,7 @@ const whyNot = () =>
     state.fleet.masters
         .filter((master) => master.state !== 'active')
         .map(({ member, address, detail, back_in_ms: back }) =>
-            `Master ${member} (${address}): ${detail ?? 'it does not vote.'}${back ? ` It should vote again in ${duration(back)}.` : ''}`);
+            `Master ${member} (${address}): ${detail ?? 'this master does not vote.'}${back ? ` The master should vote again in ${duration(back)}.` : ''}`);
 
 const whose = (members) => `${members.length === 1 ? 'Master' : 'Masters'} ${members.join(', ')}`;
 
@@ -57,8 +57,8 @@ function canGrant(fleet) {
     const missing = n - active;
     const spare = active - majority;
     const found = findings(fleet);
-    const votes = n === 1 ? 'Its only master votes.' : `${active === n ? `All ${n}` : `${active} of ${n}`} masters vote; ${majority} are needed.`;
-    const left = spare === 0 && n > 1 ? ' If one more fails, no lock can be granted.' : '';
+    const votes = n === 1 ? 'The only master votes.' : `${active === n ? `All ${n}` : `${active} of ${n}`} masters vote; ${majority} are needed.`;
+    const left = spare === 0 && n > 1 ? ' If one more master fails, no lock can be granted.' : '';
     return {
         tone: missing > 0 ? 'care' : 'well',
         sentence: missing > 0

@@ -13,14 +13,14 @@ const FRAME_MS = 40;
 const LOG_SHOWN = 100;
 const SHORT_MS = 2000;
 const STEPS = 200; /* of the slider, where a scene was recorded */
-const SPEEDS = [[0.25, '¼ speed'], [1, 'true speed'], [2, 'twice as fast'], [6, 'six times as fast']];
+const SPEEDS = [[0.25, '¼ speed'], [1, 'real time'], [2, 'twice as fast'], [6, 'six times as fast']];
 const FREE = {
     title: 'Free play',
-    lead: 'Clients take the lock again and again. Do to them, to the masters and to the network what you like, at any moment.',
+    lead: 'Clients acquire the lock again and again. At any moment you can pause clients, stop masters, and delay messages.',
 };
-const RECORDED = 'The simulator recorded what its servers, masters and clients did. The servers run the real core. The words are those of its trace.';
+const RECORDED = 'The simulator recorded the actions of its servers, masters and clients. The servers run the real core. The sentences come from the trace of the core.';
 const KICKER = 'Why a lock needs a fencing token';
-const SIGNS = [['sign-valid', 'lock held, valid'], ['sign-late', 'validity over, not noticed'], ['sign-pause', 'paused'], ['sign-look', 'looks at its clock'], ['sign-grant', 'pawld grants'], ['sign-read', 'claim and read'], ['sign-write', 'write'], ['sign-refusal', 'refused']];
+const SIGNS = [['sign-valid', 'lock held, valid'], ['sign-late', 'no longer valid, not noticed'], ['sign-pause', 'paused'], ['sign-look', 'checks its clock'], ['sign-grant', 'pawld grants'], ['sign-read', 'claim and read'], ['sign-write', 'write'], ['sign-refusal', 'rejected']];
 
 const page = { world: null, run: null, model: null, playing: false, speed: 2, modes: [0, 0, 0], frame: 0, asked: 0 };
 
@@ -143,9 +143,9 @@ function player(run) {
             h('select', { id: 'speed', onchange: ({ target }) => (page.speed = Number(target.value)) },
                 SPEEDS.map(([value, text]) => h('option', { value, selected: value === page.speed }, text)))),
         script.name && run.own === 0 && h('button', { type: 'button', onclick: () => go(`#scene=${script.name}${script.unguarded ? '' : '&guard=0'}`) },
-            script.unguarded ? 'Play it with the guard' : 'Play it without the guard'),
+            script.unguarded ? 'Play with the guard' : 'Play without the guard'),
         isFree(script) && [3, 5].map((masters) => h('button', { type: 'button', onclick: () => playFreely(masters) }, `New, ${masters} masters`)),
-        isFree(script) && h('button', { type: 'button', onclick: () => go(`#story=${anySeed()}`) }, 'Surprise me'));
+        isFree(script) && h('button', { type: 'button', onclick: () => go(`#story=${anySeed()}`) }, 'Random scene'));
 }
 
 function figure(run) {
@@ -160,7 +160,7 @@ const fact = (name, value, weighs) => h('div', null, h('dt', null, name), h('dd'
 
 const facts = (model) => h('dl', { class: 'sums' },
     fact('balance', model.balance),
-    fact('stale requests refused', model.refused),
+    fact('stale requests rejected', model.refused),
     fact('updates lost', model.lost, model.lost > 0 ? 'fault' : null),
     fact('two valid holders', model.overlaps > 0 ? 'yes' : 'no', model.overlaps > 0 ? 'fault' : null),
     fact('guard', model.isGuarded ? 'on' : 'off'));
@@ -194,13 +194,13 @@ function titles({ name, story, recorded, title }) {
 }
 
 const changes = (run) => [
-    h('h2', null, 'Change what happens'),
-    h('p', { class: 'quiet' }, 'Each change happens now. The address of this page plays this run again: same seed, same changes, same events.'),
+    h('h2', null, 'Change the run'),
+    h('p', { class: 'quiet' }, 'Each change takes effect at once. The URL of this page replays this run with the same seed, changes and events.'),
     controls(run, page.model, page.modes),
 ];
 
 function foot({ recorded, seed }) {
-    const origin = recorded ? 'A recorded scene. It cannot be changed.' : `Seed ${seed}. Locks, tokens, refusals and rejoins are those of the real core, compiled to WebAssembly. Clients, network and clocks are simulated.`;
+    const origin = recorded ? 'This scene is recorded and cannot be changed.' : `Seed ${seed}. The page runs the real core, compiled to WebAssembly. Clients, network and clocks are simulated.`;
     return h('footer', null, h('p', null, origin),
         h('p', null, h('label', { for: 'scene' }, 'Open a scene of the simulator: '), h('input', { id: 'scene', type: 'file', accept: '.txt,.scene,text/plain', onchange: ({ target }) => openFile(target.files[0]) })),
         page.refused && h('p', { class: 'bad', role: 'alert' }, `${page.refused} is not a scene of the simulator. Write a scene with build/tests/mutants --shrink --scene FILE MUTANT.`));

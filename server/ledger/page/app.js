@@ -46,13 +46,13 @@ async function refresh() {
 
 function verdict() {
     const { problem, rejections, heardAt } = ledger;
-    if (problem?.status === 0) return ['bad', 'This ledger does not answer.', heardAt ? `It last answered at ${clock(heardAt)}. The page goes on asking.` : 'The page goes on asking.'];
-    if (locked()) return ['', 'This ledger asks for a key.', 'Sign in with a key to see its accounts.'];
+    if (problem?.status === 0) return ['bad', 'This ledger does not answer.', heardAt ? `It last answered at ${clock(heardAt)}. The page keeps trying.` : 'The page keeps trying.'];
+    if (locked()) return ['', 'This ledger needs a key.', 'Sign in with a key to see the accounts.'];
     if (problem) return ['bad', 'The ledger cannot be read.', problem.message];
-    if (heardAt === 0) return ['', 'Asking the ledger …', ''];
-    if (rejections.length === 0) return ['well', 'No stale write was refused.', 'A guard keeps the highest token of each account, and refuses a lower one.'];
+    if (heardAt === 0) return ['', 'Waiting for the ledger …', ''];
+    if (rejections.length === 0) return ['well', 'No stale write was rejected.', 'The guard stores the highest token of each account, and rejects a lower token.'];
     const [{ at_ms: at, resource, token, highest_token: highest }] = rejections;
-    return ['care', `${several(rejections.length, 'stale call')} refused.`, `The last one at ${clock(at)}: ${resource} with token ${token}, when the guard had seen ${highest}. Its holder was late, and changed nothing.`];
+    return ['care', `${several(rejections.length, 'stale call')} rejected.`, `The last stale call came at ${clock(at)}, for ${resource} with token ${token}. The guard had already seen token ${highest}, so the call changed nothing.`];
 }
 
 const accountColumns = [
@@ -80,10 +80,10 @@ function view() {
         h('p', { class: 'lead' }, lead),
         heardAt > 0 && !locked() && [
             h('h2', null, 'Refused'),
-            table({ caption: 'Refused by a guard, newest first', columns: rejectionColumns, rows: rejections, key: ({ at_ms: at, resource, token, kind }) => `${at} ${resource} ${token} ${kind}`, empty: 'Nothing was refused.' }),
+            table({ caption: 'Calls that the guard rejected, newest first', columns: rejectionColumns, rows: rejections, key: ({ at_ms: at, resource, token, kind }) => `${at} ${resource} ${token} ${kind}`, empty: 'The guard rejected no call.' }),
             h('h2', null, 'Accounts'),
             more && h('p', { class: 'quiet' }, `The first ${count(accounts.length)}; there are more.`),
-            table({ caption: 'Accounts', columns: accountColumns, rows: accounts, key: ({ id }) => id, empty: 'There is no account.' }),
+            table({ caption: 'Accounts', columns: accountColumns, rows: accounts, key: ({ id }) => id, empty: 'There are no accounts.' }),
         ],
     ];
 }

@@ -97,7 +97,7 @@ describe('page', { concurrency: 3 }, () => {
         await heading(page, 'This server can grant locks.');
         await fleet[1].kill();
         await heading(page, 'This server can grant locks, but 1 master does not vote.');
-        await seen(page, 'If one more fails, no lock can be granted.');
+        await seen(page, 'If one more master fails, no lock can be granted.');
         await seen(page, new RegExp(`^Master 2 \\(${fleet[1].url}\\): `));
         await accessible(page, 'one master down');
         await fleet[2].kill();
@@ -121,7 +121,7 @@ describe('page', { concurrency: 3 }, () => {
         const key = newKey(file, 'read', 'reader');
         const { url } = await onFile(t, '--keys', file);
         const page = await open(t, url);
-        await seen(page, 'Sign in with a key to see its masters and locks.');
+        await seen(page, 'Sign in with a key to see masters and locks.');
         await page.getByRole('button', { name: 'Sign in' }).click();
         await accessible(page, 'sign-in');
         await page.getByLabel('Key', { exact: true }).fill('pawl_reader_wrong');
@@ -139,13 +139,13 @@ describe('page', { concurrency: 3 }, () => {
         });
         assert.ok(!kept.includes('pawl_'), kept);
         await page.getByRole('button', { name: 'Sign out' }).click();
-        await seen(page, 'Sign in with a key to see its masters and locks.');
+        await seen(page, 'Sign in with a key to see masters and locks.');
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByLabel('Key', { exact: true }).fill(key);
         await page.keyboard.press('Enter');
         await page.getByRole('heading', { name: 'Masters' }).waitFor(PATIENCE);
         await page.reload();
-        await seen(page, 'Sign in with a key to see its masters and locks.');
+        await seen(page, 'Sign in with a key to see masters and locks.');
         assert.equal(await page.getByRole('heading', { name: 'Masters' }).count(), 0);
         await page.clean();
     });
@@ -193,7 +193,7 @@ describe('page', { concurrency: 3 }, () => {
         await page.getByRole('button', { name: 'Break this lock …' }).waitFor(PATIENCE);
         await breakIt();
         await seen(page, `The grant with token ${held.token} was broken.`);
-        await seen(page, 'Nobody holds it.');
+        await seen(page, 'The lock is free.');
         assert.equal((await call('GET', `${url}/v1/locks/reports/daily`, null, bearer)).held, false);
         await page.clean();
     });
@@ -207,7 +207,7 @@ describe('page', { concurrency: 3 }, () => {
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByLabel('Key', { exact: true }).fill(key);
         await page.keyboard.press('Enter');
-        await seen(page, /This key does not cover all names/);
+        await seen(page, /This key is limited to some prefixes/);
         await page.getByLabel('Names that begin with').fill('orders/');
         await seen(page, 'worker-7');
         await page.clean();
@@ -271,7 +271,7 @@ describe('page', { concurrency: 3 }, () => {
         await until(409, 'PATCH', `${url}/v1/locks/orders/1`, {}, { 'Lock-Id': id, 'Fencing-Token': String(token) });
         await until(201, 'POST', `${url}/v1/locks/orders/2`, { owner: 'worker-7' });
         for (let k = 0; k < 9; k++) await call('POST', `${url}/v1/locks/orders/2`, { owner: `late-${k}` });
-        const rows = (kind) => page.getByRole('table', { name: 'What went wrong' }).getByRole('row').filter({ has: page.getByRole('rowheader', { name: kind }) });
+        const rows = (kind) => page.getByRole('table', { name: 'Recent problems' }).getByRole('row').filter({ has: page.getByRole('rowheader', { name: kind }) });
         await rows('refused').getByText('late-8').waitFor(PATIENCE);
         assert.match(await rows('lost').first().textContent(), /the lease had ended.*orders\/1/);
         assert.equal(await rows('refused').count(), 3);
@@ -314,14 +314,14 @@ describe('page', { concurrency: 3 }, () => {
         const write = (token, balance) => call('PUT', `${url}/v1/accounts/anna`, { balance, memo: 'rent' }, { 'Fencing-Token': String(token) });
         await write(34, 130);
         const page = await open(t, url);
-        await heading(page, 'No stale write was refused.');
+        await heading(page, 'No stale write was rejected.');
         await seen(page, 'anna');
         assert.equal((await write(33, 150)).status, 412);
-        await heading(page, '1 stale call refused.');
-        await seen(page, /accounts\/anna with token 33, when the guard had seen 34/);
+        await heading(page, '1 stale call rejected.');
+        await seen(page, /accounts\/anna with token 33\. The guard had already seen token 34/);
         for (const [size, options] of Object.entries(sizes)) {
             const each = await open(t, url, options);
-            await heading(each, '1 stale call refused.');
+            await heading(each, '1 stale call rejected.');
             await accessible(each, `ledger, ${size}`);
             await picture(each, `ledger-${size}`);
             await each.clean();

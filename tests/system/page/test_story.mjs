@@ -17,7 +17,7 @@ const TOTAL_MAX = 150 * 1024;
 const PATIENCE = { timeout: 20000 };
 const build = process.env.PAWL_BUILD ?? 'build';
 const still = { reducedMotion: 'reduce' }; /* a scene is there at once, as a whole */
-const scenes = { 'gc-pause': 'A pause', 'delayed-packet': 'A delayed packet', 'clock-jump': 'A clock that jumps', failover: 'A failover that forgets', 'reader-writer': 'Readers and a writer' };
+const scenes = { 'gc-pause': 'A pause', 'delayed-packet': 'A delayed packet', 'clock-jump': 'A clock that jumps', failover: 'A failover that loses data', 'reader-writer': 'Readers and a writer' };
 
 /** The events of the native program, as the page has them. */
 function native(words, input = '') {
@@ -72,10 +72,10 @@ describe('story', { concurrency: 3 }, () => {
         const page = await open(t, `${url}/story`, { ...sizes.desktop, ...still });
         for (const name of ['gc-pause', 'delayed-packet', 'clock-jump']) {
             await show(page, name);
-            await page.getByRole('button', { name: 'Play it without the guard' }).click();
-            await page.getByRole('button', { name: 'Play it with the guard' }).waitFor(PATIENCE);
+            await page.getByRole('button', { name: 'Play without the guard' }).click();
+            await page.getByRole('button', { name: 'Play with the guard' }).waitFor(PATIENCE);
             assert.equal(await sum(page, 'updates lost'), '1', name);
-            assert.equal(await sum(page, 'stale requests refused'), '0', name);
+            assert.equal(await sum(page, 'stale requests rejected'), '0', name);
             assert.match(page.url(), new RegExp(`#scene=${name}&guard=0$`));
         }
         await page.clean();
