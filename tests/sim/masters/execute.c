@@ -145,9 +145,9 @@ static void check_left_behind(struct sim_world *world, const struct sim_lock *lo
     bool ownerless = lock->attempt == SIM_ADOPTED && !call->idempotent && call->error && !merged;
     bool missed = request->kind == FENCE_REQUEST_UNDO && lock->attempt == request->attempt;
     if (ownerless || missed)
-        sim_check_fail(
-            &world->check, "P3: lock %" PRIu32 " of r%" PRIu32 " was granted to nobody, and %s",
-            lock->lock, resource, ownerless ? "no clean-up takes it" : "its clean-up leaves it");
+        sim_check_fail(&world->check,
+                       "P3: lock %" PRIu32 " of r%" PRIu32 " was never granted, and %s", lock->lock,
+                       resource, ownerless ? "no clean-up takes it" : "its clean-up leaves it");
 }
 
 /* What @request left at @machine. */

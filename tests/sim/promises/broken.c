@@ -43,8 +43,8 @@ void sim_broken_granted(struct sim_check *check, const struct sim_call *call)
     for (unsigned k = 0; k < call->set.count; k++)
         if (call->set.token[k] <= call->broken[k])
             sim_check_fail(check,
-                           "B3: lock %" PRIu32 " got token %" PRId64 ", though token %" PRId64
-                           " was broken before it was asked for",
+                           "B3: lock %" PRIu32 " got token %" PRId64 ", although token %" PRId64
+                           " was broken before the call",
                            call->lock, call->set.token[k], call->broken[k]);
 }
 
@@ -55,12 +55,12 @@ void sim_broken_extended(struct sim_check *check, const struct sim_call *call)
     if (!call->anew)
         sim_check_fail(check,
                        "B1: lock %" PRIu32 " with token %" PRId64
-                       " is extended, though that was broken before it was asked for",
+                       " is extended, although the grant was broken before the call",
                        call->lock, call->named_token);
     else if (check->remembers)
         sim_check_fail(check,
                        "B2: lock %" PRIu32 " with token %" PRId64
-                       " is acquired again, though that was broken before it was asked for",
+                       " is acquired again, although the grant was broken before the call",
                        call->lock, call->named_token);
 }
 
@@ -70,6 +70,6 @@ void sim_broken_told(struct sim_check *check, const struct sim_call *call, const
         check->broken[call->set.resource[0]].highest < call->named_token)
         sim_check_fail(check,
                        "B4: lock %" PRIu32 " with token %" PRId64
-                       " is said to be broken, and nobody asked for that",
+                       " is reported as broken, but no client asked for the break",
                        call->lock, call->named_token);
 }

@@ -43,8 +43,8 @@ void sim_closed_granted(struct sim_check *check, const struct sim_call *call, ui
             continue;
         if (check->remembers && closed->until_us > now_us && closed->lock != call->lock)
             sim_check_fail(check,
-                           "K1: lock %" PRIu32 " of r%" PRIu32 " is granted, and lock %" PRIu32
-                           " has the name closed for another %" PRIu64 " us",
+                           "K1: lock %" PRIu32 " of r%" PRIu32 " is granted, while lock %" PRIu32
+                           " keeps the name closed for another %" PRIu64 " us",
                            call->lock, resource, closed->lock, closed->until_us - now_us);
         *closed = (struct sim_closed){.lock = call->lock};
         if (call->delay_ms == 0 || call->declined)
@@ -89,7 +89,7 @@ void sim_closed_executed(struct sim_world *world, unsigned machine,
     world->stats.kept += lock->present;
     if (request->keep_ms == 0 && lock->present)
         sim_check_fail(&world->check,
-                       "K2: lock %" PRIu32 " of r%" PRIu32 " was released, and is there",
+                       "K2: lock %" PRIu32 " of r%" PRIu32 " was released, but is still there",
                        request->lock, resource);
     if (request->keep_ms > 0 && lock->present && lock->expires_us > before->expires_us)
         sim_check_fail(&world->check,

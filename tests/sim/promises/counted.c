@@ -14,9 +14,9 @@ static void check_distinct(struct sim_check *check, const struct sim_counted *co
 {
     for (uint32_t i = 0; i < counted->blocks_count; i++)
         if (block.first <= counted->blocks[i].last && block.last >= counted->blocks[i].first)
-            sim_check_fail(check, "C1: %" PRId64 " to %" PRId64 " meet %" PRId64 " to %" PRId64,
-                           block.first, block.last, counted->blocks[i].first,
-                           counted->blocks[i].last);
+            sim_check_fail(
+                check, "C1: values %" PRId64 " to %" PRId64 " overlap with %" PRId64 " to %" PRId64,
+                block.first, block.last, counted->blocks[i].first, counted->blocks[i].last);
 }
 
 static void counted_block(struct sim_check *check, struct sim_counted *counted,
@@ -24,8 +24,8 @@ static void counted_block(struct sim_check *check, struct sim_counted *counted,
 {
     const struct sim_block block = {.first = value - call->count + 1, .last = value};
     if (block.first <= call->least[0])
-        sim_check_fail(check, "C2: %" PRId64 " after %" PRId64 " had been told", block.first,
-                       call->least[0]);
+        sim_check_fail(check, "C2: value %" PRId64 " is given after %" PRId64 " was returned",
+                       block.first, call->least[0]);
     check_distinct(check, counted, block);
     counted->blocks[counted->blocks_count++] = block;
 }
@@ -33,7 +33,7 @@ static void counted_block(struct sim_check *check, struct sim_counted *counted,
 static void check_reading(struct sim_check *check, const struct sim_call *call, int64_t value)
 {
     if (value < call->least[0])
-        sim_check_fail(check, "C3: %" PRId64 " is read after %" PRId64 " had been told", value,
+        sim_check_fail(check, "C3: value %" PRId64 " is read after %" PRId64 " was returned", value,
                        call->least[0]);
 }
 

@@ -79,8 +79,8 @@ static void check_one_seat(struct sim_check *check, const struct sim_call *call,
         if (has_it && r != resource && !sim_grants_is_given_up(check, r, call->lock) &&
             !has_twin(check, call, resource))
             sim_check_fail(check,
-                           "P3: lock %" PRIu32 " has the seat r%" PRIu32
-                           ", and is granted r%" PRIu32 " when it asks again",
+                           "P3: lock %" PRIu32 " has the seat r%" PRIu32 ", but gets seat r%" PRIu32
+                           " when it asks again",
                            call->lock, r, resource);
     }
 }
@@ -100,13 +100,13 @@ static void check_order(struct sim_check *check, const struct sim_call *call, un
     int64_t token = call->set.token[k];
     if (token <= call->above[k])
         sim_check_fail(check,
-                       "P1: lock %" PRIu32 " got token %" PRId64 ", though %" PRId64
-                       " was returned before it was asked for",
+                       "P1: lock %" PRIu32 " got token %" PRId64 ", although token %" PRId64
+                       " was returned before the call",
                        call->lock, token, call->above[k]);
     if (token < call->least[k])
         sim_check_fail(check,
-                       "P1: lock %" PRIu32 " got token %" PRId64 ", though it had %" PRId64
-                       " before it was asked for again",
+                       "P1: lock %" PRIu32 " got token %" PRId64 ", although it had token %" PRId64
+                       " before it asked again",
                        call->lock, token, call->least[k]);
     for (uint32_t i = 0; i < grants->count; i++)
         if (grants->grants[i].token == token && grants->grants[i].lock != call->lock)
@@ -131,7 +131,7 @@ static void check_exclusion(struct sim_check *check, const struct sim_call *call
     if (check->sane && grants->held_until_us > now_us && grants->holder != call->lock)
         sim_check_fail(check,
                        "P2: lock %" PRIu32 " is valid, while lock %" PRIu32
-                       " is so for another %" PRIu64 " us",
+                       " is valid for another %" PRIu64 " us",
                        call->lock, grants->holder, grants->held_until_us - now_us);
 }
 

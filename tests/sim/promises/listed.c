@@ -154,8 +154,8 @@ static void check_listed(struct sim_world *world, uint32_t resource)
         world->stats.locks_promised++;
         if (!(listed->listed[lock] >> resource & 1))
             sim_check_fail(&world->check,
-                           "L1: r%" PRIu32 " is not listed, though lock %" PRIu32
-                           " held it from before the first page until after the last",
+                           "L1: r%" PRIu32 " is not listed, although lock %" PRIu32
+                           " held it from before the first page until after the last page",
                            resource, lock);
         return;
     }

@@ -46,7 +46,7 @@ static void check(struct sim_world *world, unsigned machine, const struct sim_lo
     if (held_back != is_another)
         sim_check_fail(&world->check,
                        "W5: lock %" PRIu32 " with ticket %" PRId64 " %s r%" PRIu32
-                       ", which is kept for %" PRId64,
+                       ", which is reserved for ticket %" PRId64,
                        request->lock, request->ticket, held_back ? "is held back from" : "takes",
                        resource, kept);
 }

@@ -47,7 +47,7 @@ void sim_voters_check(struct sim_world *world)
         if (behind >= fence_majority(plan->masters))
             sim_check_fail(&world->check,
                            "P1: r%" PRIu32 " had token %" PRId64
-                           ", and the counters of %u masters that may vote are behind it",
+                           ", but the counters of %u masters with a vote are lower",
                            r, token, behind);
     }
 }

@@ -152,7 +152,8 @@ static void check_asks_at_once(struct sim_world *world, const struct sim_call *c
                   !sim_broken_is_begun(&world->check, call->set.resource[0], call->lock, 1);
     if (has_it && call->state == SIM_CALL_UNDER_WAY && !call->asked)
         sim_check_fail(&world->check,
-                       "W4: lock %" PRIu32 " has r%" PRIu32 ", and waits behind others to hear so",
+                       "W4: lock %" PRIu32 " has r%" PRIu32
+                       ", but waits behind others for its answer",
                        call->lock, call->set.resource[0]);
 }
 

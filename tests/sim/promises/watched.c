@@ -101,7 +101,7 @@ static void check_bound(struct sim_world *world, const struct sim_call *call)
     if (late_us > sim_clock_span(&server->clock, SIM_WATCH_BOUND_US))
         sim_check_fail(&world->check,
                        "T3: a watch of r%" PRIu32 " that knows token %" PRId64
-                       " is not told of a change of %" PRIu64 " us ago",
+                       " is not told of a change that happened %" PRIu64 " us ago",
                        call->set.resource[0], call->set.token[0], late_us);
 }
 
@@ -205,14 +205,14 @@ static void check_truth(struct sim_world *world, const struct sim_call *call,
         if (knows_all && (had == 0 || had + sim_check_unheard(answer) < majority))
             sim_check_fail(&world->check,
                            "T1: a watch of r%" PRIu32 " is told token %" PRId64
-                           ", which no majority had since it came",
+                           ", which no majority had since the watch began",
                            resource, answer->token);
     } else if (!answer->inspect.held) {
         world->stats.watched_free++;
         if (world->machines_count == world->plan.masters && was_held_throughout(world, call))
             sim_check_fail(&world->check,
-                           "T1: a watch of r%" PRIu32 " is told that it is free, and it was held "
-                           "ever since that came",
+                           "T1: a watch of r%" PRIu32 " is told that the lock is free, but it was "
+                           "held since the watch began",
                            resource);
     }
 }

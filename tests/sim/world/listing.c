@@ -262,7 +262,7 @@ static void check_ends(struct sim_world *world, unsigned s, uint64_t now_us)
     uint64_t deadline_us = fence_listing_deadline(&maker->page);
     if (world->listing.server == s && maker->inspecting == 0 &&
         deadline_us > now_us + FENCE_LISTING_PATIENCE_US)
-        sim_check_fail(&world->check, "L3: a page at server %u waits for masters without an end",
+        sim_check_fail(&world->check, "L3: a page at server %u waits for masters without a limit",
                        s);
 }
 
