@@ -339,7 +339,7 @@ static int check_request(pawl_client *client, const struct pawl_request *request
         return PAWL_EINVAL;
     }
     if (request->ttl_ms < 0 || request->delay_ms < 0) {
-        client_say(client, "%s is negative", request->ttl_ms < 0 ? "ttl_ms" : "delay_ms");
+        client_say(client, "%s must not be negative", request->ttl_ms < 0 ? "ttl_ms" : "delay_ms");
         return PAWL_EINVAL;
     }
     const int wrong = client_wait_check(client, request->wait_ms);
@@ -373,11 +373,10 @@ static int check_own(pawl_client *client, const struct pawl_request *request)
     for (size_t i = 0; i < request->name_count && request->wait_ms != PAWL_NO_WAIT; i++) {
         if (!client_held_has(client->held, request->names[i], pawl_now_ms()))
             continue;
-        client_say(
-            client,
-            "this client already holds %s and would wait for itself: release the lock first, "
-            "or do not wait",
-            request->names[i]);
+        client_say(client,
+                   "this client already holds %s, so it would wait for itself: release the lock "
+                   "first, or do not wait",
+                   request->names[i]);
         return PAWL_EREFUSED;
     }
     return 0;

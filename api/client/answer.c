@@ -109,7 +109,7 @@ bool client_is_about(const struct client_answer *answer, const char *lock_id, co
 int client_say_other(pawl_client *client)
 {
     client_say(client,
-               "%s answers about another lock: a gateway between may have mixed up the answers of "
+               "the answer of %s is for another lock: a gateway may have mixed up the answers of "
                "its callers",
                client->server[client->current]);
     return PAWL_EPROTOCOL;

@@ -38,7 +38,8 @@ static int check_validity(pawl_client *client, const pawl_lock *lock)
     const int64_t deadline_ms = pawl_lock_deadline_ms(lock);
     if (deadline_ms == 0 || deadline_ms > pawl_now_ms())
         return 0;
-    client_say(client, "its validity has ended: stop the work, and acquire it again");
+    client_say(client,
+               "the validity of the lock has ended: stop the work, and acquire the lock again");
     return PAWL_ELOST;
 }
 
@@ -129,7 +130,7 @@ int client_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms, int64_t 
 int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms)
 {
     if (ttl_ms < 0) {
-        client_say(client, "a time is negative");
+        client_say(client, "a time must not be negative");
         return PAWL_EINVAL;
     }
     int error = client_check_lock(client, lock);

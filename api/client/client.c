@@ -73,8 +73,8 @@ static int say_forked(pawl_client *client, const char *what, const char *name, p
 {
     client_say(client,
                "%s%s belongs to process %d, and this process is a fork of it (daemon() forks, and "
-               "ends process %d): nothing is held here. Make a new client in this process, and "
-               "acquire with it",
+               "ends process %d): this process holds no lock. Create a new client in this process, "
+               "and acquire the lock with it",
                what, name, (int)pid, (int)pid);
     return PAWL_EFORKED;
 }

@@ -110,7 +110,8 @@ static int stream_path(pawl_client *client, const char *prefix, const char *afte
     const size_t len = strnlen(after, ID_MAX_BYTES);
     char path[128];
     if (len >= ID_MAX_BYTES || strspn(after, of_ids) < len) {
-        client_say(client, "the events after an id were asked for that no event has");
+        client_say(client,
+                   "the given event id is not valid: pass the id of the last event, or none");
         return PAWL_EINVAL;
     }
     (void)snprintf(path, sizeof(path), "/v1/events%s%s%s", len > 0 ? "?after=" : "", after,

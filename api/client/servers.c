@@ -76,8 +76,9 @@ static int check_server(pawl_client *client, const char *source, const char *ser
     if (client_socket(server) != NULL)
         return check_socket(client, source, server);
     if (strchr(server, '@') != NULL) /* it may be a password, which no sentence shows */
-        return client_wrong(client, source,
-                            "a server URL must have no user and no password; use a key instead");
+        return client_wrong(
+            client, source,
+            "a server URL must not contain a user or a password; use a key instead");
     if (strchr(server, ',') != NULL)
         return client_wrong(
             client, source,

@@ -403,8 +403,8 @@ static bool say_lost(pawl_client *client, const struct client_answer *answer)
     if (strcmp(answer->type, "lock-lost") != 0 || name == NULL || name[0] == '\0')
         return false;
     client_say(client,
-               "%s is no longer held under this lock id and token: stop the work, and acquire it "
-               "again",
+               "%s is no longer held under this lock id and token: stop the work, and acquire the "
+               "lock again",
                name);
     client->is_named = true;
     return true;

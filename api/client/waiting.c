@@ -26,7 +26,8 @@ int client_wait_check(pawl_client *client, int64_t wait_ms)
 {
     if (wait_ms >= PAWL_NO_WAIT)
         return 0;
-    client_say(client, "wait_ms is negative; give PAWL_NO_WAIT, PAWL_WAIT or milliseconds");
+    client_say(client,
+               "wait_ms must not be negative; give PAWL_NO_WAIT, PAWL_WAIT or milliseconds");
     return PAWL_EINVAL;
 }
 

@@ -6,12 +6,13 @@
 static const struct fence_words own_findings[] = {
     [FENCE_FINDING_REPLICAS - FENCE_FINDINGS_OF_SERVER] =
         {"replicas",
-         "It has replicas. A promoted replica lacks the writes that it had not received. "
-         "Detach the replicas, or make sure that nothing promotes them."},
+         "This master has replicas. A replica that is promoted lacks the writes that it has not "
+         "received. Detach the replicas, or make sure that they are never promoted."},
     [FENCE_FINDING_CLOCK - FENCE_FINDINGS_OF_SERVER] =
-        {"clock", "Its wall clock, which expires locks, jumped or drifted against the boot clock "
-                  "of this machine. Let NTP slew the clock, never step it. If all masters show "
-                  "this at once, this machine was paused."},
+        {"clock",
+         "The wall clock of this master, which expires locks, jumped or drifted against the boot "
+         "clock of pawld's machine. Configure NTP to slew the clock, and never to step it. If all "
+         "masters show this problem at the same time, pawld's machine was paused."},
     [FENCE_FINDING_SAME_HOST - FENCE_FINDINGS_OF_SERVER] =
         {"same-host", "Some masters are on one machine and fail together. In production, give each "
                       "master its own machine."},

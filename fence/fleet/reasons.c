@@ -5,31 +5,27 @@ static const struct fence_words reasons[] = {
     [FENCE_REASON_NONE] = {"none", "It votes."},
     [FENCE_REASON_CONNECTING] = {"connecting",
                                  "pawld has not reached this master yet and keeps trying."},
-    [FENCE_REASON_UNREACHABLE] =
-        {"unreachable",
-         "The connection failed; pawld keeps trying. Check that this master runs, and its "
-         "address."},
+    [FENCE_REASON_UNREACHABLE] = {"unreachable",
+                                  "The connection to this master failed; pawld keeps trying. Check "
+                                  "that the master runs, and that its address is correct."},
     [FENCE_REASON_SILENT] =
         {"silent", "This master did not answer in time; pawld keeps trying. Check the machine and "
                    "the network."},
     [FENCE_REASON_UNWILLING] =
-        {"unwilling",
-         "This master answers but accepts no writes; pawld keeps trying. Repair what its "
-         "last failure names: free its disk, or change its settings."},
-    [FENCE_REASON_ERROR] =
-        {"error", "This master answers with an error; pawld keeps trying. Repair what its last "
-                  "failure names."},
+        {"unwilling", "This master answers but accepts no writes; pawld keeps trying. Repair the "
+                      "cause of its last failure: free its disk, or change its settings."},
+    [FENCE_REASON_ERROR] = {"error", "This master answers with an error; pawld keeps trying. "
+                                     "Repair the cause of its last failure."},
     [FENCE_REASON_CHANGED] = {"changed", "This master has changed; pawld probes it again."},
     [FENCE_REASON_NO_MAJORITY] =
-        {"no-majority",
-         "A majority of the masters must name one fleet before any may vote. Start the "
-         "other masters. If the fleet is new, run pawld init --new once."},
+        {"no-majority", "No master can vote until a majority of the masters belongs to one fleet. "
+                        "Start the other masters. If the fleet is new, run pawld init --new once."},
     [FENCE_REASON_RESTARTED] = {"restarted",
                                 "This master restarted, or its data changed. It is rejoining."},
-    [FENCE_REASON_UNFIT] = {"unfit", "This server is not fit to be a master."},
+    [FENCE_REASON_UNFIT] = {"unfit", "This server cannot be a master."},
     [FENCE_REASON_SAME_SERVER] = {"same-server",
-                                  "Two --master addresses lead to this one server. A server has "
-                                  "one vote. Give each address its own server."},
+                                  "Two --master addresses lead to this one server, and a server "
+                                  "has only one vote. Give each address its own server."},
     [FENCE_REASON_BLANK] =
         {"blank",
          "This master has no marker: it is new, was wiped, or lost its disk. If the whole "
@@ -40,56 +36,55 @@ static const struct fence_words reasons[] = {
          "This master belongs to a fleet with another number of masters. If a fleet was "
          "moved here, give every pawld the --master addresses that pawld move was given."},
     [FENCE_REASON_MOVED] =
-        {"moved", "The fleet of this master was moved. Start pawld with the new masters. If "
-                  "that move was interrupted, run it again. To use this server for something else, "
-                  "wipe it."},
+        {"moved",
+         "The fleet of this master was moved. Start pawld with the new masters. If that pawld move "
+         "was interrupted, run it again. To use this server for something else, wipe it."},
     [FENCE_REASON_MALFORMED] =
-        {"malformed",
-         "The marker of this master (the hash pawl:fleet) was changed by another program and "
-         "cannot be read. The master rejoins once a majority of the other masters is "
-         "active. If no majority is left, delete that key on this master (redis-cli DEL "
-         "pawl:fleet), and run pawld init --token-floor."},
-    [FENCE_REASON_OTHER_FLEET] = {"other-fleet",
-                                  "This master belongs to another fleet. Check the --master "
-                                  "addresses. If they are right, its marker was changed by another "
-                                  "program: wipe the master (redis-cli FLUSHALL), and it rejoins."},
+        {"malformed", "The marker of this master (the hash pawl:fleet) was changed by another "
+                      "program and cannot be read. The master rejoins once a majority of the other "
+                      "masters is active. If no majority is left, delete the key pawl:fleet on "
+                      "this master (redis-cli DEL pawl:fleet), and run pawld init --token-floor."},
+    [FENCE_REASON_OTHER_FLEET] =
+        {"other-fleet", "This master belongs to another fleet. Check the --master addresses. If "
+                        "the addresses are correct, another program changed the marker of this "
+                        "master: wipe the master (redis-cli FLUSHALL), and it rejoins."},
     [FENCE_REASON_OTHER_MEMBER] =
         {"other-member", "This master is at the wrong position in the --master list. Give every "
                          "pawld the addresses in the order of pawld init. If the master was a "
                          "replica of another member and has a copy of its data, wipe it."},
     [FENCE_REASON_LIST_ORDER] =
-        {"list-order", "This master is empty, and pawld does not admit it: another master is at "
-                       "the wrong position in the --master list, so this position may be wrong "
-                       "too. Give every pawld the addresses in the order of pawld init."},
+        {"list-order",
+         "This master is empty, and pawld does not admit it: another master is at the wrong "
+         "position in the --master list, so the position of this master may be wrong, too. Give "
+         "every pawld the addresses in the order of pawld init."},
     [FENCE_REASON_OTHER_TTL] =
         {"other-ttl",
          "The marker of this master names another maximum TTL than the majority: another program "
          "changed it. Wipe this master (redis-cli FLUSHALL), and it rejoins."},
     [FENCE_REASON_UNDURABLE] =
-        {"undurable",
-         "This master is marked as durable, and its settings have become weaker. Restore the "
-         "settings that its audit names. To run without them, stop it, "
-         "remove its data folder, and start it empty: it then rejoins as a master that "
-         "loses its data when it restarts."},
+        {"undurable", "This master is marked as durable, and its settings have become weaker. "
+                      "Restore the settings that its audit names. To keep the weaker settings, "
+                      "stop the master, remove its data folder, and start it empty: it then "
+                      "rejoins as a master that loses its data when it restarts."},
     [FENCE_REASON_FORGOT] =
         {"forgot", "This master restarted, was a replica for a while, or dropped keys, so it may "
                    "have lost data. It rejoins once a majority of the other masters is active."},
     [FENCE_REASON_ROLLED_BACK] =
-        {"rolled-back",
-         "The data of this master is older than its answers: an older file was restored, or the "
-         "end of its append-only file was cut off. It rejoins once a majority of the other masters "
-         "is active: start those masters. If they are lost, run pawld init --token-floor."},
+        {"rolled-back", "The data of this master is older than the answers that it gave: an older "
+                        "file was restored, or the end of its append-only file was cut off. The "
+                        "master rejoins once a majority of the other masters is active: start the "
+                        "other masters. If they lost their data, run pawld init --token-floor."},
     [FENCE_REASON_SUPERSEDED] = {"superseded",
                                  "Another server has replaced this master in the fleet. Retire "
                                  "this server. To use it again at this address, restart it empty."},
     [FENCE_REASON_JOINING] = {"joining",
-                              "Another pawld is admitting this master, which then votes. If that "
-                              "pawld fails, another one starts again within seconds."},
+                              "Another pawld is admitting this master. Then the master votes. If "
+                              "that pawld fails, another pawld continues within seconds."},
     [FENCE_REASON_INIT] =
-        {"init", "pawld init or pawld move is running on this master. With --token-floor, and in a "
-                 "move, it waits until the longest lease has ended; then all masters vote. Keep "
-                 "this master running. If the command was interrupted, run it again with the same "
-                 "options."},
+        {"init",
+         "pawld init or pawld move is running on this master. With --token-floor, and in a move, "
+         "the command waits until the longest lease has ended; then all masters vote. Keep this "
+         "master running. If the command was interrupted, run it again with the same options."},
     [FENCE_REASON_EMPTY] =
         {"blank", "This master has no marker: it was replaced, wiped, or lost its disk. It rejoins "
                   "once a majority of the other masters is active."},
@@ -98,12 +93,12 @@ static const struct fence_words reasons[] = {
 /* The advice for a fleet in a file, which has no network and no other masters. */
 static const struct fence_words silent_file = {
     "silent", "The file did not answer in time; pawld keeps trying. The disk is slow, or another "
-              "program has locked the file: find it (fuser pawl.db), and end it."};
+              "program has locked the file: find that program (fuser pawl.db), and end it."};
 static const struct fence_words forgotten_file = {
-    "forgot", "The file was moved, replaced, or written to by another program while pawld served, "
-              "so it may lack tokens that were granted. Stop pawld, and continue above them with "
-              "pawld init --token-floor T --data FOLDER, where T is the highest token that any "
-              "guard has seen."};
+    "forgot",
+    "The file was moved, replaced, or written to by another program while pawld served, so it may "
+    "lack tokens that were granted. Stop pawld, and continue with higher tokens: pawld init "
+    "--token-floor T --data FOLDER, where T is the highest token that any guard has seen."};
 
 const struct fence_words *fence_reason_words(enum fence_reason reason,
                                              const struct fence_facts *facts)

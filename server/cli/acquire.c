@@ -34,7 +34,7 @@ static const struct argp_option acquire_described[] = {
     {"ttl", OPTION_TTL, "TIME", 0, "The lease (30s)", 0},
     {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},
     {"shell", OPTION_SHELL, NULL, 0,
-     "Print lines for eval: PAWL_TOKEN and the other values of the grant", 0},
+     "Print shell lines for eval, which set PAWL_TOKEN and the other values of the grant", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -60,8 +60,9 @@ static error_t parse_acquire(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->name_count > 0 && state->next - 1 == state->quoted)
-            return server_options_error(
-                "runs no command, but '%s' follows '--': use pawl lock NAME -- COMMAND", text);
+            return server_options_error("pawl acquire runs no command, but '%s' follows '--': use "
+                                        "pawl lock NAME -- COMMAND",
+                                        text);
         return cli_take_name(text, options->names, &options->name_count);
     case ARGP_KEY_END:
         return options->name_count > 0
@@ -94,9 +95,9 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
         .options = acquire_described,
         .parser = parse_acquire,
         .args_doc = "NAME...",
-        .doc = "Acquires the lock NAME, or all of several, and leaves it held for its lease.\v"
-               "Keep the lock id: pawl extend and pawl release need it. Exit code 124: another "
-               "caller holds the lock.",
+        .doc = "Acquires the lock NAME, or several locks together, and leaves them held until the "
+               "lease ends.\vKeep the lock id: pawl extend and pawl release need it. Exit code "
+               "124: another caller holds the lock.",
         .children = cli_globals_children,
     };
     struct acquire_options options = {.globals = globals, .wait_ms = -1};

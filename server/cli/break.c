@@ -69,8 +69,8 @@ static void show_holder(const struct break_options *options, const json_t *lock)
     cli_time_text(json_integer_value(json_object_get(lock, "remaining_ms")), left, sizeof(left));
     (void)fprintf(stderr, "%s is held by %s, with token %lld, for %s unless extended.\n",
                   options->name, holder, (long long)options->token, left);
-    (void)fprintf(stderr, "The holder continues until its next extension. Only a guard rejects its "
-                          "writes until then.\n");
+    (void)fprintf(stderr, "The holder can work until its next extension fails. Until then, only a "
+                          "guard rejects its writes.\n");
 }
 
 /* True where the person at the terminal types yes. */
@@ -147,9 +147,9 @@ int cli_break(struct cli_globals *globals, int argc, char **argv)
         .options = break_described,
         .parser = parse_break,
         .args_doc = "NAME",
-        .doc = "Force-releases the lock NAME. Shows the holder, and asks for confirmation.\v"
-               "The holder's next extension fails, and the next holder has a higher token. Exit "
-               "code 123: the lock was not held. The command can be repeated.",
+        .doc = "Force-releases the lock NAME. Shows the holder, and asks for confirmation.\vThe "
+               "old holder's next extension fails, and the next holder has a higher token. Exit "
+               "code 123: the lock was not held. It is safe to repeat the command.",
         .children = cli_globals_children,
     };
     struct break_options options = {.globals = globals};

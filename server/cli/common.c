@@ -56,7 +56,7 @@ error_t cli_take_time(const char *text, const char *option, int64_t least_ms, in
                                     text);
     cli_duration_text(least_ms, least, sizeof(least));
     if (ms < least_ms)
-        return server_options_error("--%s is %s at least, not '%s'", option, least, text);
+        return server_options_error("--%s must be at least %s, not '%s'", option, least, text);
     *ret_ms = ms;
     return 0;
 }
@@ -100,7 +100,7 @@ error_t cli_check_prefix(const char *text)
     assert(text != NULL);
     if (fence_label_valid(text, strlen(text)))
         return 0;
-    return server_options_error("'%s' is not a valid prefix: names have A-Z a-z 0-9 . _ ~ : @ / -",
+    return server_options_error("'%s' is not a valid prefix: use only A-Z a-z 0-9 . _ ~ : @ / -",
                                 text);
 }
 
@@ -127,7 +127,7 @@ error_t cli_take_label(char *text, const char **ret_label)
 
 int cli_refuse_json(const char *why)
 {
-    return cli_say("--json has no meaning here: %s", why);
+    return cli_say("this command does not accept --json: %s", why);
 }
 
 int64_t cli_wait_ms(int64_t wait_ms)
@@ -140,7 +140,7 @@ int64_t cli_wait_ms(int64_t wait_ms)
 
 static const struct argp_option globals_described[] = {
     {"server", OPTION_SERVER, "URL", 0,
-     "A pawld, or unix:/PATH; pawl tries several in turn (PAWL_SERVER, or this machine's)", -1},
+     "URL of a pawld, or unix:/PATH; may be repeated (PAWL_SERVER, or this machine)", -1},
     {"ca-file", OPTION_CA_FILE, "FILE", 0, "For https://: CA to trust (PAWL_CA_FILE)", -1},
     {"cert", OPTION_CERT, "FILE", 0, "For https://: client certificate (PAWL_CERT)", -1},
     {"cert-key", OPTION_CERT_KEY, "FILE", 0, "The key of --cert (PAWL_CERT_KEY)", -1},
@@ -170,7 +170,8 @@ static error_t read_key_file(struct cli_globals *globals, const char *path)
     const bool read = fgets(globals->key, sizeof(globals->key), file) != NULL;
     (void)fclose(file);
     if (known && S_ISREG(stat.st_mode) && (stat.st_mode & (S_IROTH | S_IWOTH)))
-        return server_options_error("--key-file %s: every user can read it; chmod o-rwx it", path);
+        return server_options_error(
+            "--key-file %s: every user can read this file; run chmod o-rwx on it", path);
     if (read && strchr(globals->key, '\n') == NULL && strlen(globals->key) < PAWL_KEY_MAX)
         return server_options_error("--key-file %s: %s", path, SERVER_HALF_WRITTEN);
     const size_t len = read ? strcspn(globals->key, "\r\n") : 0;

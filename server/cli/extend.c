@@ -21,7 +21,7 @@ struct extend_options {
 };
 
 static const struct argp_option extend_described[] = {
-    {"ttl", OPTION_TTL, "TIME", 0, "The new lease, from now on (30s)", 0},
+    {"ttl", OPTION_TTL, "TIME", 0, "The new lease, counted from now (30s)", 0},
     {"lock-id", OPTION_LOCK_ID, "ID", 0, "The lock id of the grant (PAWL_LOCK_ID)", 0},
     {"token", OPTION_TOKEN, "TOKEN", 0, "The token of the grant (PAWL_TOKEN)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -70,7 +70,8 @@ static int extend_grant(const struct extend_options *options, int64_t token)
         error = pawl_extend(client, lock, options->ttl_ms);
     const int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     if (error == PAWL_NEW_GRANT)
-        (void)cli_say("this is a new grant: use the new token, claim with it, and read again");
+        (void)cli_say("the lock was acquired again: use the new token, claim with it, and read "
+                      "your data again");
     if (error >= 0)
         cli_grant_print(lock, options->globals->json, false);
     pawl_lock_free(lock);
@@ -84,11 +85,9 @@ int cli_extend(struct cli_globals *globals, int argc, char **argv)
         .options = extend_described,
         .parser = parse_extend,
         .args_doc = "[NAME]",
-        .doc =
-            "Extends a held lock. Without NAME and options it uses the variables of pawl lock and "
-            "pawl acquire --shell.\v"
-            "A higher token in the answer means a new grant. Exit code 123: "
-            "the lock was lost.",
+        .doc = "Extends a held lock. Without NAME and options it uses the variables that pawl lock "
+               "and pawl acquire --shell set.\vA higher token in the answer means that the lock "
+               "was acquired again. Exit code 123: the lock was lost.",
         .children = cli_globals_children,
     };
     struct extend_options options = {.globals = globals};

@@ -60,8 +60,8 @@ int cli_fleet(struct cli_globals *globals, int argc, char **argv)
 {
     static const struct argp parser = {
         .parser = parse_fleet,
-        .doc = "Shows the masters: which of them vote, and the problems of the others.\v"
-               "Exit code 1: no lock can be granted now.",
+        .doc = "Shows which masters vote, and the problems of the other masters.\vExit code 1: no "
+               "lock can be granted now.",
         .children = cli_globals_children,
     };
     json_t *fleet = NULL;

@@ -113,7 +113,7 @@ static bool fits_environment(const struct cli_grant *grant)
         return true;
     for (size_t i = 0; i < grant->name_count; i++)
         if (getenv("PAWL_LOCK_ID") != NULL && !environment_is_of(grant->names[i])) {
-            (void)cli_say("PAWL_LOCK_ID belongs to another lock than %s: use --lock-id",
+            (void)cli_say("PAWL_LOCK_ID belongs to another lock, not to %s: give --lock-id",
                           grant->names[i]);
             return false;
         }

@@ -75,9 +75,9 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv)
                "  pawl guard check postgresql | psql -q orders\n"
                "  pawl guard check mariadb | mariadb --table orders\n"
                "  pawl guard check sqlite | sqlite3 -readonly -header orders.db\n\n"
-               "Install the guard once in each database, as the role that owns it. A second "
-               "installation keeps its tokens. The check prints a line for the guard and one for "
-               "each protected table.",
+               "Install the guard once in each database, as the role that owns the database. If "
+               "you install it again, the guard keeps its tokens. The check prints a line for the "
+               "guard and one for each protected table.",
         .children = cli_text_children,
     };
     struct guard_options options = {.globals = globals};

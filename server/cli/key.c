@@ -38,7 +38,7 @@ static const struct argp_option key_described[] = {
     {"id", 'i', "ID", 0, "Name of the key in the file and in logs: 4 to 16 of a-z 0-9 - (random)",
      0},
     {"rate", 'R', "N", 0, "Maximum calls a second, at each pawld (no limit)", 0},
-    {"burst", 'B', "N", 0, "Maximum calls at once (the value of --rate)", 0},
+    {"burst", 'B', "N", 0, "Maximum calls at the same moment (default: --rate)", 0},
     {"held", 'H', "N", 0,
      "Maximum locks held at once (no cap). Each pawld counts the locks that it granted, and "
      "starts at zero after a restart",
@@ -285,10 +285,11 @@ int cli_key(struct cli_globals *globals, int argc, char **argv)
         .options = key_described,
         .parser = parse_key,
         .args_doc = "new",
-        .doc = "Creates a key for callers of pawld and of the ledger.\v"
-               "The key is printed once to stdout, and stored nowhere. The line for the key file "
-               "goes to stderr, or with --file into the file. The line has no secret. pawld reads "
-               "the file at its start and at SIGHUP.",
+        .doc =
+            "Creates a key for callers of pawld and of the ledger.\v"
+            "pawl prints the key once, to stdout, and stores it nowhere. It prints the line for "
+            "the key file to stderr, or adds it to --file. The line does not contain the secret. "
+            "pawld reads the key file at its start and at SIGHUP.",
         .children = cli_text_children,
     };
     struct key_options options = {.globals = globals};

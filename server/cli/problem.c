@@ -81,8 +81,9 @@ static bool tell_masters(const struct failure *failure, char *ret_reason)
 {
     if (is_refused_listing(failure->problem))
         return false;
-    (void)snprintf(ret_reason, CLI_REASON_MAX,
-                   "too few masters took part: retry later; pawl fleet shows their problems");
+    (void)snprintf(
+        ret_reason, CLI_REASON_MAX,
+        "too few masters answered or could vote: retry later; pawl fleet shows their problems");
     return true;
 }
 

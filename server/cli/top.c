@@ -196,7 +196,7 @@ static struct cli_top_model *new_model(void)
     struct cli_top_model *model = malloc(sizeof(*model));
     if (model != NULL && cli_top_model_init(model) == 0)
         return model;
-    (void)cli_say("memory or descriptors are short");
+    (void)cli_say("too little memory, or too few file descriptors (ulimit -n)");
     free(model);
     return NULL;
 }
@@ -227,7 +227,7 @@ int cli_top(struct cli_globals *globals, int argc, char **argv)
         .parser = parse_top,
         .args_doc = "[PREFIX]",
         .doc = "Shows the fleet, its locks and their changes, live in a terminal: all locks, or "
-               "the locks whose names begin with PREFIX. Changes nothing.\v"
+               "only the locks whose names begin with PREFIX. Changes nothing.\v"
                "  q            quits\n"
                "  up, down     scroll the locks; also j, k and the page keys\n"
                "  s            next order: most waiters, held longest, next to expire\n"

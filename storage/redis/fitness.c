@@ -8,15 +8,12 @@ enum {
 
 static const struct fence_words
     old = {"old", "This Redis is older than 7.0. Upgrade it."},
-    replica_of_another =
-        {"replica",
-         "This Redis is a replica and lacks the writes that it has not received yet. Give pawld an "
-         "independent master instead."},
+    replica_of_another = {"replica", "This Redis is a replica, and may lack recent writes. Give "
+                                     "pawld an independent master instead."},
     in_cluster = {"cluster",
                   "This Redis runs in cluster mode. Give pawld an independent master instead."},
-    evicting = {"evicts",
-                "It has a memory limit and may evict locks or its marker. Set maxmemory-policy "
-                "noeviction, or maxmemory 0."};
+    evicting = {"evicts", "This Redis has a memory limit, and may evict locks or its marker. Set "
+                          "maxmemory-policy noeviction, or maxmemory 0."};
 
 const struct fence_words *storage_redis_unfit(const struct storage_server *server, bool replica)
 {
@@ -31,33 +28,34 @@ const struct fence_words *storage_redis_unfit(const struct storage_server *serve
 
 static const struct fence_words undurable = {
     "undurable",
-    "This master is marked as durable, and its settings have become weaker. Restore "
-    "appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, and allow CONFIG GET to "
-    "pawld's user. To run without them, stop the master, remove its data folder, and start it "
+    "This master is marked as durable, and its settings have become weaker. Restore appendonly "
+    "yes, appendfsync always and no-appendfsync-on-rewrite no, and allow CONFIG GET to pawld's "
+    "user. To keep the weaker settings, stop the master, remove its data folder, and start it "
     "empty: it then rejoins as a master that loses its data when it restarts."};
 
 static const struct fence_words finding_words[] = {
     [STORAGE_FINDING_PERSISTENCE_UNKNOWN] =
         {"persistence-unknown",
-         "It refuses CONFIG GET, so it counts as a master that loses its data when it restarts. "
-         "Allow CONFIG GET to pawld's user (ACL: +config|get)."},
+         "This master refuses CONFIG GET, so it counts as a master that loses its data when it "
+         "restarts. Allow CONFIG GET to pawld's user (ACL: +config|get)."},
     [STORAGE_FINDING_NO_AOF] =
-        {"no-aof", "A restart loses all data, and the master has no vote until it has rejoined. "
-                   "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no."},
+        {"no-aof",
+         "This master loses all data when it restarts, and then has no vote until it has rejoined. "
+         "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no."},
     [STORAGE_FINDING_FSYNC] =
         {"fsync",
-         "A crash may lose the last writes, so after a restart the master has no vote until "
+         "A crash of this master may lose its last writes, so after a restart it has no vote until "
          "it has rejoined. Set appendfsync always and no-appendfsync-on-rewrite no."},
     [STORAGE_FINDING_REWRITE] =
-        {"fsync-on-rewrite", "A crash during an AOF rewrite may lose the last writes, so after a "
-                             "restart the master has no vote until it has rejoined. Set "
-                             "no-appendfsync-on-rewrite no."},
+        {"fsync-on-rewrite",
+         "A crash of this master during an AOF rewrite may lose its last writes, so after a "
+         "restart it has no vote until it has rejoined. Set no-appendfsync-on-rewrite no."},
     [STORAGE_FINDING_EVICTION] =
-        {"eviction", "When its memory is full, it may evict held locks, or its marker with all "
-                     "counters. Set maxmemory-policy noeviction."},
-    [STORAGE_FINDING_MEMORY] =
-        {"memory-full", "Its memory is full, so it refuses new locks; held locks can be released. "
-                        "Raise its maxmemory."},
+        {"eviction", "If the memory of this master is full, it may evict held locks, or its marker "
+                     "with all counters. Set maxmemory-policy noeviction."},
+    [STORAGE_FINDING_MEMORY] = {"memory-full",
+                                "The memory of this master is full, so it refuses new locks; held "
+                                "locks can be released. Raise its maxmemory."},
 };
 
 static uint32_t finding_bit(enum storage_finding finding, bool found)

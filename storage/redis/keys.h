@@ -19,9 +19,8 @@
 
 /* The note in its place where the fleet was moved away. */
 #define STORAGE_CLOSED_NOTE                                                                        \
-    "The fleet of this master was moved to others, and what it had is here no more. Do not "       \
-    "delete "                                                                                      \
-    "this key before that move has ended."
+    "The fleet of this master was moved to other masters, and its data is no longer here. Do not " \
+    "delete this key before that move has ended."
 
 /* Never there: a handshake asks to write nothing to it, to see whether the master takes writes. */
 #define STORAGE_PROBE_KEY "pawl:probe"

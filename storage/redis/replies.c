@@ -131,7 +131,7 @@ static bool is_asked_for(struct storage_replies *replies, const redisReadTask *t
         return true;
     return replies->to == STORAGE_REPLIES_TO_LISTENER
                ? is_heard(replies, part, root ? -1 : task->idx)
-               : refuse_part(replies, part, "and nobody asked for it");
+               : refuse_part(replies, part, "although no request waits for a reply");
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------- */

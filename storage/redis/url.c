@@ -52,7 +52,7 @@ static const char *parse_port(const char *text, struct storage_redis_url *url)
     uint64_t port = 0;
     const char *slash = strchr(text, '/');
     if (slash && slash != text)
-        return "nothing may follow the port: pawld always uses database 0";
+        return "nothing can follow the port: pawld always uses database 0";
     if (!fence_decimal_read(text, strlen(text), UINT16_MAX, &port) || port == 0)
         return "the port must be a number from 1 to 65535";
     url->port = (uint16_t)port;
@@ -78,7 +78,7 @@ static const char *parse_host(const char *text, struct storage_redis_url *url)
     url->port = STORAGE_REDIS_PORT;
     if (*after == '\0')
         return NULL;
-    return *after == ':' ? parse_port(after + 1, url) : "nothing may follow the host but a port";
+    return *after == ':' ? parse_port(after + 1, url) : "only a port can follow the host";
 }
 
 static const char *parse_tcp(const char *text, struct storage_redis_url *url)
@@ -97,8 +97,8 @@ static const char *parse_tls(const char *text, struct storage_redis_url *url)
 {
     url->is_tls = true;
     if (!storage_tls_is_built())
-        return "rediss:// needs a pawld that was built with hiredis 1.0 or later and its "
-               "hiredis_ssl, and this one was not. Use stunnel, and write redis:// (RUN.md, "
+        return "rediss:// needs a pawld that was built with hiredis 1.0 or later and hiredis_ssl, "
+               "and this pawld was built without them. Use stunnel, and write redis:// (RUN.md, "
                "\"Encrypted connections to masters\")";
     return parse_tcp(text, url);
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const struct fence_words in_memory = {
-    "in-memory", "Its folder is in memory (tmpfs), so the next start of the machine deletes the "
-                 "fleet. Give pawld a folder on a disk (--data)."};
+    "in-memory", "The folder of the fleet is in memory (tmpfs), so the fleet is lost when the "
+                 "machine restarts. Give pawld a folder on a disk (--data)."};
 
 void storage_facts_tell(const struct storage_state *state, struct fence_facts *ret_facts)
 {

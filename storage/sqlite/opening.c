@@ -56,9 +56,9 @@ static int cannot(char ret_why[static STORAGE_WHY_MAX], int error, const char *p
 /* The last failure of @db, in the words of SQLite but for a lock: that needs an act. */
 static const char *failure_of(sqlite3 *db)
 {
-    return sqlite3_errcode(db) == SQLITE_BUSY
-               ? "another program has locked this file. Find it (fuser pawl.db), and end it"
-               : sqlite3_errmsg(db);
+    return sqlite3_errcode(db) == SQLITE_BUSY ? "another program has locked this file. Find that "
+                                                "program (fuser pawl.db), and end it"
+                                              : sqlite3_errmsg(db);
 }
 
 /* The system does not let us have what is at @path. */
@@ -66,8 +66,8 @@ static int cannot_use(char ret_why[static STORAGE_WHY_MAX], const char *path)
 {
     (void)snprintf(
         ret_why, STORAGE_WHY_MAX,
-        "%s: %s. Name a folder that pawld may write to, or create its parent folder (--data)", path,
-        strerror(errno));
+        "%s: %s. Give pawld a folder that it can write to (--data), or create the parent folder",
+        path, strerror(errno));
     return FENCE_EIO;
 }
 
@@ -166,7 +166,7 @@ static int identify_tables(struct storage_file *file, struct storage_identity *i
                       "this file does not belong to pawld. Give pawld its own folder (--data)");
     if (!error && version > 1)
         return cannot(ret_why, FENCE_EIO, file->path,
-                      "a newer pawld created this file. Serve it with that pawld");
+                      "a newer version of pawld created this file. Use that version");
     if (!error && identity->has_tables)
         storage_tables_read(file->db, identity, &error);
     return error ? cannot(ret_why, FENCE_EIO, file->path, failure_of(file->db)) : 0;
@@ -216,10 +216,11 @@ static int gather_evidence(const struct storage_file_config *config, struct stor
 
 static int refuse_retired(const char *folder, char ret_why[static STORAGE_WHY_MAX])
 {
-    (void)snprintf(ret_why, STORAGE_WHY_MAX,
-                   "%s: its fleet was moved to other masters (pawld move). Serve from those, with "
-                   "--master. If the move was interrupted, run it again",
-                   folder);
+    (void)snprintf(
+        ret_why, STORAGE_WHY_MAX,
+        "%s: its fleet was moved to other masters (pawld move). Start pawld with the addresses of "
+        "these masters (--master). If the move was interrupted, run it again",
+        folder);
     return FENCE_ECONFLICT;
 }
 
@@ -312,8 +313,8 @@ static int make_durable(struct storage_file *file, char ret_why[static STORAGE_W
         return cannot(ret_why, error, file->path, failure_of(file->db));
     return durable ? 0
                    : cannot(ret_why, FENCE_EIO, file->path,
-                            "SQLite cannot keep a write-ahead log there. Give pawld a folder on a "
-                            "local disk (--data)");
+                            "SQLite cannot create a write-ahead log in this folder. Give pawld a "
+                            "folder on a local disk (--data)");
 }
 
 /* Data that stand in the log alone are lost with it: so the tables go to the database at once. So

@@ -162,7 +162,7 @@ int storage_sqlite_store_open(const struct storage_file_config *config,
         *ret_store = store;
         return 0;
     }
-    (void)snprintf(ret_why, STORAGE_WHY_MAX, "the system gives no thread");
+    (void)snprintf(ret_why, STORAGE_WHY_MAX, "the operating system cannot start a thread");
     storage_file_close(&store->file, &store->state);
     free(store);
     return FENCE_ENOMEM;

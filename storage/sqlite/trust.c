@@ -173,23 +173,28 @@ enum storage_trust storage_trust_judge(const struct storage_evidence *evidence)
 /* ---- in words -------------------------------------------------------------------------------- */
 
 #define WHAT_TO_DO                                                                                 \
-    "Tokens that it issued may be lost: continue above them with pawld init --token-floor T "      \
-    "--data %s, where T is the highest token that any guard has seen"
+    "Tokens that were issued may be lost. To continue with higher tokens, run pawld init "         \
+    "--token-floor T --data %s, where T is the highest token that any guard has seen"
 
 int storage_trust_explain(enum storage_trust trust, const char *folder,
                           char ret_why[static STORAGE_WHY_MAX])
 {
     static const char *const whats[] = {
-        [STORAGE_TRUST_REMOVED] = "pawl.db is gone, and pawl.witness shows that there was one",
-        [STORAGE_TRUST_NO_LOG] = "the log of pawl.db (pawl.db-wal) or pawl.db itself is gone",
-        [STORAGE_TRUST_OTHER] = "pawl.db is another database than the one of pawl.witness",
-        [STORAGE_TRUST_COPIED] = "pawl.db is a copy, or pawl.witness was removed",
-        [STORAGE_TRUST_OLDER] = "pawl.db or its log was restored from a copy: commits are lost",
-        [STORAGE_TRUST_PUT_BACK] = "pawl.witness was restored, or its owner, mode or links changed",
-        [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: it was restored",
+        [STORAGE_TRUST_REMOVED] = "pawl.db is missing, but pawl.witness shows that it existed",
+        [STORAGE_TRUST_NO_LOG] = "the log of pawl.db (pawl.db-wal) or pawl.db itself is missing",
+        [STORAGE_TRUST_OTHER] = "pawl.db is not the database that pawl.witness was written for: "
+                                "one of the two files was replaced",
+        [STORAGE_TRUST_COPIED] = "pawl.db is a copy, or pawl.witness was deleted",
+        [STORAGE_TRUST_OLDER] =
+            "pawl.db or its log was restored from an older copy, so commits are lost",
+        [STORAGE_TRUST_PUT_BACK] =
+            "pawl.witness was restored from a copy, or its owner, mode or links were changed",
+        [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: it was restored from a copy",
         [STORAGE_TRUST_WRITTEN] = "another program than pawld has written to pawl.db",
-        [STORAGE_TRUST_REPLACED] = "pawl.db was restored from before a pawld init --token-floor",
-        [STORAGE_TRUST_UNREADABLE] = "a newer pawld wrote pawl.witness, or it is damaged",
+        [STORAGE_TRUST_REPLACED] =
+            "pawl.db was restored from a copy that is older than the last pawld init --token-floor",
+        [STORAGE_TRUST_UNREADABLE] =
+            "pawl.witness cannot be read: a newer version of pawld wrote it, or it is damaged",
     };
     assert(trust != STORAGE_TRUST_NEW && trust != STORAGE_TRUST_KEPT && whats[trust] != NULL);
     (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,

@@ -229,8 +229,8 @@ static void file_that_is_gone_is_no_new_fleet(void **state)
     serve();
     stop();
     assert_int_equal(unlink(database), 0);
-    expect_refused(workdir.data, "is gone");
-    expect_refused(workdir.data, "is gone");
+    expect_refused(workdir.data, "is missing");
+    expect_refused(workdir.data, "is missing");
 }
 
 static void file_of_something_else_is_left_alone(void **state)
@@ -247,8 +247,8 @@ static void folder_that_is_not_to_be_had_is_named_with_what_to_do(void **state)
 {
     char below[WORKDIR_PATH_BYTES];
     workdir_join(workdir.data, "below", below);
-    expect_refused(below, "Name a folder that pawld may write to");
-    expect_refused("/dev/null", "Name a folder that pawld may write to");
+    expect_refused(below, "Give pawld a folder that it can write to");
+    expect_refused("/dev/null", "Give pawld a folder that it can write to");
 }
 
 static void what_is_not_trusted_goes_on_above_a_floor(void **state)
@@ -298,7 +298,7 @@ static void taking_over_that_fails_at_once_leaves_no_new_fleet(void **state)
     expect_init((const char *const[]){"--token-floor", "7", NULL}, 1);
     unsetenv("LD_PRELOAD");
     workdir_write(faults, "");
-    expect_refused(workdir.data, "is gone");
+    expect_refused(workdir.data, "is missing");
     expect_init((const char *const[]){"--new", NULL}, 1);
 }
 

@@ -155,7 +155,7 @@ static struct pawl_service serve_with_terms(const char *ttl_max_ms, const char *
 static void terms_that_a_fleet_was_not_made_with_are_told_once(void **state)
 {
     static const char told[] = "warning.* --max-ttl-ms 60000 is ignored: the fleet was created "
-                               "with 5000\\. .*pawld move --max-ttl-ms";
+                               "with the value 5000\\. .*pawld move --max-ttl-ms";
     char twice[2 * sizeof(told) + 16];
     (void)snprintf(twice, sizeof(twice), "%s.*\n(.*\n)*.*%s", told, told);
     fleet_start(1, REDIS_ALWAYS);

@@ -236,7 +236,7 @@ static void overlay_without_its_upper_layer_is_refused(void **state)
     (void)take_tokens();
     end_it(STOPPED);
     run_script("umount \"$0\" \"$0.up\" && mount -t tmpfs none \"$0.up\" && " OVERLAY);
-    expect_refused("from before a pawld init");
+    expect_refused("older than the last pawld init");
     forget_record();
     expect_refused("is a copy");
     run_script("umount \"$0\" \"$0.up\"");
@@ -331,7 +331,7 @@ static void file_from_before_a_floor_is_refused(void **state)
                                   (const char *const[]){"--token-floor", "9", NULL}, workdir.said),
                      0);
     run_script("rm \"$0\"/pawl.* && mv \"$1\"/pawl.* \"$0\"");
-    expect_refused("from before a pawld init");
+    expect_refused("older than the last pawld init");
     forget_record();
     expect_refused("pawl.witness was restored");
 }

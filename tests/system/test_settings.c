@@ -122,7 +122,7 @@ static void line_that_is_no_setting_is_told(void **state)
 {
     workdir_write(conf, "max-waiters = 3\nmax-counters 5\n");
     assert_int_equal(RUN("--check"), 2);
-    assert_printed("pawld.conf:2: neither name = value nor a comment");
+    assert_printed("pawld.conf:2: the line is neither name = value nor a comment");
 }
 
 static void line_that_is_too_long_is_told_and_its_rest_is_no_setting(void **state)

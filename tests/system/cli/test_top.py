@@ -362,7 +362,7 @@ class WithoutTerminal(Case):
     def test_wrong_words_are_refused(self):
         pawld = self.pawld()
         self.assertIn("takes one prefix", self.once(pawld, "a", "b").stderr)
-        self.assertIn("--json has no meaning here", self.once(pawld, "--json").stderr)
+        self.assertIn("this command does not accept --json", self.once(pawld, "--json").stderr)
 
 
 if __name__ == "__main__":

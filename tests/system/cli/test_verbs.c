@@ -129,7 +129,7 @@ static void lock_id_of_another_lock_is_not_taken_from_the_environment(void **sta
     snprintf(script, sizeof(script), "%s\"$PAWL\" acquire b >/dev/null; \"$PAWL\" release b",
              has_a);
     expect_error(script, EXIT_ERROR,
-                 "pawl: PAWL_LOCK_ID belongs to another lock than b: use --lock-id");
+                 "pawl: PAWL_LOCK_ID belongs to another lock, not to b: give --lock-id");
     expect_refused("lock --quiet c \"$PAWL\" extend d", "another lock than d");
     expect_exit("\"$PAWL\" lock --all e f -- sh -c '\"$PAWL\" release e f'", 0);
     snprintf(script, sizeof(script), "%s\"$PAWL\" release a",
@@ -279,7 +279,7 @@ static void names_that_none_can_have_are_called_names(void **state)
     }
     expect_error("PAWL_RESOURCE=$(printf '\\377') PAWL_LOCK_ID=x \"$PAWL\" release", EXIT_ERROR,
                  "is not a valid name in PAWL_RESOURCE: ");
-    expect_refused("acquire --ttl 99ms a", "--ttl is 100ms at least, not '99ms'");
+    expect_refused("acquire --ttl 99ms a", "--ttl must be at least 100ms, not '99ms'");
 }
 
 static void json_is_refused_where_it_would_mean_nothing(void **state)
@@ -288,7 +288,7 @@ static void json_is_refused_where_it_would_mean_nothing(void **state)
                                         "--json guard sql mariadb", "--json acquire --shell a",
                                         "--json key new --role read --prefix a"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        expect_refused(words[i], "pawl: --json has no meaning here: ");
+        expect_refused(words[i], "pawl: this command does not accept --json: ");
     }
     expect_exit("[ ! -e ran ] && [ ! -s out ]", 0);
 }
@@ -362,7 +362,7 @@ static void majority_that_is_down_is_a_matter_of_pawl_fleet(void **state)
     redis_fleet_kill(fleet, 1);
     expect_error_of(
         service, "show a",
-        "pawl: too few masters took part: retry later; pawl fleet shows their problems\n");
+        "pawl: too few masters answered or could vote: retry later; pawl fleet shows their problems\n");
     assert_int_equal(fleet_teardown(state), 0);
 }
 

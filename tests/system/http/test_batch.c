@@ -175,7 +175,7 @@ static void batch_that_is_malformed_is_refused_whole(void **state)
         {"{\"method\":\"GET\"}", "lacks the field path"},
         {"{\"method\":\"POST\",\"path\":\"/v1/locks/a\",\"body\":[]}", "body must be an object"},
         {"{\"method\":\"PATCH\",\"path\":\"/v1/locks/a\",\"token\":0}", "token is 0"},
-        {"7", "item 2 is of another type"},
+        {"7", "item 2 has another type"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char items[512];
