@@ -254,7 +254,7 @@ Section Checker.
 
   Definition counts_as_one (Q : list voice) : bool := is_majority (map fst Q) && fairly Q None.
 
-  (* What counts is a majority, which was named one view. *)
+  (* What counts is a majority, which was named views fairly. *)
   Definition if_counted (Q : list voice) (v : verdict) : verdict :=
     need (is_majority (map fst Q)) not_a_majority (need (fairly Q None) named_unfairly v).
 
