@@ -175,9 +175,10 @@ static int check_whole(struct reading *reading)
     if (!reading->has_hash)
         return refuse_line(reading, "hash= is missing; pawl key new prints the whole line");
     if (!reading->has_role)
-        return refuse_line(reading, "role= is missing: read, lock or admin");
+        return refuse_line(reading, "role= is missing: give read, lock or admin");
     if (key->prefixes_count == 0)
-        return refuse_line(reading, "prefix= is missing: the beginning of names, or * for all");
+        return refuse_line(reading,
+                           "prefix= is missing: give the beginning of names, or * for all names");
     if (key->burst != 0 && key->rate == 0)
         return refuse_line(reading, "burst= needs rate=: add the maximum number of calls a second");
     if (key->burst == 0)

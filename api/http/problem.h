@@ -109,7 +109,7 @@
       "Send the key that the operator gave you: Authorization: Bearer pawl_...")                   \
     X(API_PROBLEM_NOT_ALLOWED, 0, 403, "not-allowed", "The key does not allow this",               \
       "Use a key with the missing right or prefix, or ask the operator for such a key.")           \
-    X(API_PROBLEM_RATE, 0, 429, "rate-limited", "The key calls too often",                         \
+    X(API_PROBLEM_RATE, 0, 429, "rate-limited", "Too many calls with this key",                    \
       "The key has used up its rate of calls. Retry after the time in the Retry-After header.")    \
     X(API_PROBLEM_TOO_MANY_HELD, 0, 409, "too-many-held", "The key holds too many locks",          \
       "With this call, the key would hold more locks than its cap allows. Release a lock first.")  \

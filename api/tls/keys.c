@@ -141,8 +141,9 @@ static void check_authorities(const struct api_tls_config *config, const gnutls_
     gnutls_free(certs);
     if (unbounded)
         warn_of(config, "the client CA", config->client_ca,
-                "it has no path length limit, so other programs trust a certificate that it signed "
-                "to sign further ones; renew it with pathlen:0, as server/TLS.md shows");
+                "it has no path length limit, so a certificate that it signed could sign other "
+                "certificates, and other programs would trust them; renew the CA with pathlen:0, "
+                "as server/TLS.md shows");
 }
 
 static int load_client_ca(struct api_tls_files *files, const struct api_tls_config *config,

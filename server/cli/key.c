@@ -38,7 +38,7 @@ static const struct argp_option key_described[] = {
     {"id", 'i', "ID", 0, "Name of the key in the file and in logs: 4 to 16 of a-z 0-9 - (random)",
      0},
     {"rate", 'R', "N", 0, "Maximum calls a second, at each pawld (no limit)", 0},
-    {"burst", 'B', "N", 0, "Maximum calls at the same moment (default: --rate)", 0},
+    {"burst", 'B', "N", 0, "Maximum calls at once (default: --rate)", 0},
     {"held", 'H', "N", 0,
      "Maximum locks held at once (no cap). Each pawld counts the locks that it granted, and "
      "starts at zero after a restart",

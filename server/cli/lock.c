@@ -69,25 +69,20 @@ struct options {
 };
 
 /* The options of both verbs. */
-#define SHARED_OPTIONS                                                                               \
-    {"wait", 'w', "TIME", 0, "Maximum wait (default: forever)", 0},                                  \
-        {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                                \
-        {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},           \
-        {"delay", OPTION_DELAY, "TIME", 0, "Keep the lock closed for TIME if the lease expires", 0}, \
-        {"at-least",                                                                                 \
-         OPTION_AT_LEAST,                                                                            \
-         "TIME",                                                                                     \
-         0,                                                                                          \
-         "Keep the lock for at least TIME after acquiring it",                                       \
-         0},                                                                                         \
-        {"exit-code", 'E', "CODE", 0, "Exit code if the lock was not acquired (124)", 0},            \
-        {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},                     \
-        {"signal", OPTION_SIGNAL, "NAME", 0, "Signal for COMMAND when the lock is lost (TERM)", 0},  \
-        {"kill-after", OPTION_KILL_AFTER, "TIME", 0, "Delay before SIGKILL (5s)", 0},                \
-        {"foreground", OPTION_FOREGROUND, NULL, 0, "Run COMMAND in the process group of pawl", 0},   \
-        {"once", OPTION_ONCE, NULL, 0, "Exit with 123 instead of starting COMMAND again", 0},        \
-    {                                                                                                \
-        "quiet", OPTION_QUIET, NULL, 0, "Print only errors", 0                                       \
+#define SHARED_OPTIONS                                                                              \
+    {"wait", 'w', "TIME", 0, "Maximum wait (default: forever)", 0},                                 \
+        {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                               \
+        {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},          \
+        {"delay", OPTION_DELAY, "TIME", 0, "Stay closed for TIME if the lease expires", 0},         \
+        {"at-least", OPTION_AT_LEAST, "TIME", 0, "Keep the lock for at least TIME", 0},             \
+        {"exit-code", 'E', "CODE", 0, "Exit code if the lock was not acquired (124)", 0},           \
+        {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},                    \
+        {"signal", OPTION_SIGNAL, "NAME", 0, "Signal for COMMAND when the lock is lost (TERM)", 0}, \
+        {"kill-after", OPTION_KILL_AFTER, "TIME", 0, "Delay before SIGKILL (5s)", 0},               \
+        {"foreground", OPTION_FOREGROUND, NULL, 0, "Run COMMAND in the process group of pawl", 0},  \
+        {"once", OPTION_ONCE, NULL, 0, "Exit with 123 instead of starting COMMAND again", 0},       \
+    {                                                                                               \
+        "quiet", OPTION_QUIET, NULL, 0, "Print only errors", 0                                      \
     }
 
 static const struct argp_option described[] = {
@@ -442,8 +437,8 @@ static int parse_and_run(struct cli_globals *globals, const struct argp *parser,
 }
 
 #define EXIT_CODES                                                                                 \
-    "Exit code: COMMAND's own; 128+n if signal n ended it; 123: lock lost; 124: not acquired; "    \
-    "125: error of pawl; 126: not executable; 127: not found."
+    "Exit code: COMMAND's own; 128+n if signal n ended it; 123 lost; 124 not acquired; 125 pawl "  \
+    "failed; 126 not executable; 127 not found."
 
 int cli_lock(struct cli_globals *globals, int argc, char **argv)
 {
@@ -452,7 +447,7 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         .parser = parse_lock,
         .args_doc = "NAME [--] COMMAND [ARG...]\n--all NAME... -- COMMAND [ARG...]",
         .doc = "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
-               "Write '--' before COMMAND if its arguments contain '--'. The fencing token is in "
+               "Write '--' before COMMAND if it contains '--'. COMMAND finds its fencing token in "
                "PAWL_TOKEN, or all tokens in PAWL_TOKENS. pawl ends COMMAND before the lock's "
                "validity ends. " EXIT_CODES,
         .children = cli_text_children,

@@ -240,6 +240,6 @@ int cli_top(struct cli_globals *globals, int argc, char **argv)
     if (wrong != 0)
         return wrong;
     if (globals->json)
-        return cli_refuse_json("pawl fleet --json and pawl list --json print the same");
+        return cli_refuse_json("pawl fleet --json and pawl list --json print the same data");
     return run_top(&options);
 }

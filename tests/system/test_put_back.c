@@ -485,7 +485,7 @@ static const struct CMUnitTest cases[] = {
         .back = "rm \"$0\"/pawl.db-*"),
     ROW(log_and_witness_removed, .words = "is a copy", .ending = KILLED,
         .back = "rm \"$0\"/pawl.db-* \"$0/pawl.witness\""),
-    ROW(database_and_witness_removed, .words = "is gone", .ending = KILLED,
+    ROW(database_and_witness_removed, .words = "is missing", .ending = KILLED,
         .back = "rm \"$0/pawl.db\" \"$0/pawl.witness\""),
     ROW(page_of_the_database, .words = "another program than pawld", .ending = KILLED,
         .stops_first = true,

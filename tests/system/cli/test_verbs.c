@@ -130,11 +130,11 @@ static void lock_id_of_another_lock_is_not_taken_from_the_environment(void **sta
              has_a);
     expect_error(script, EXIT_ERROR,
                  "pawl: PAWL_LOCK_ID belongs to another lock, not to b: give --lock-id");
-    expect_refused("lock --quiet c \"$PAWL\" extend d", "another lock than d");
+    expect_refused("lock --quiet c \"$PAWL\" extend d", "another lock, not to d");
     expect_exit("\"$PAWL\" lock --all e f -- sh -c '\"$PAWL\" release e f'", 0);
     snprintf(script, sizeof(script), "%s\"$PAWL\" release a",
              "eval \"$(\"$PAWL\" acquire --shell g)\"; ");
-    expect_error(script, EXIT_ERROR, "another lock than a");
+    expect_error(script, EXIT_ERROR, "another lock, not to a");
 }
 
 static void lock_of_somebody_else_is_broken(void **state)
@@ -360,9 +360,9 @@ static void majority_that_is_down_is_a_matter_of_pawl_fleet(void **state)
     const struct pawl_service service = pawld_start_new(fleet);
     redis_fleet_kill(fleet, 0);
     redis_fleet_kill(fleet, 1);
-    expect_error_of(
-        service, "show a",
-        "pawl: too few masters answered or could vote: retry later; pawl fleet shows their problems\n");
+    expect_error_of(service, "show a",
+                    "pawl: too few masters answered or could vote: retry later; pawl fleet shows "
+                    "their problems\n");
     assert_int_equal(fleet_teardown(state), 0);
 }
 
