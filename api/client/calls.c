@@ -205,7 +205,7 @@ int pawl_release_and_keep(pawl_client *client, pawl_lock *lock, int64_t keep_ms,
     if (result < 0)
         return result;
     if (keep_ms < 0 || keep_ms > CLIENT_KEEP_MAX_MS) {
-        client_say(client, "keep_ms is 0 to %d", CLIENT_KEEP_MAX_MS);
+        client_say(client, "keep_ms must be 0 to %d", CLIENT_KEEP_MAX_MS);
         return PAWL_EINVAL;
     }
     const int64_t now_ms = pawl_now_ms();
@@ -241,7 +241,7 @@ int pawl_break(pawl_client *client, const char *name, int64_t token, bool *ret_b
     static const char force[] = "?force=true";
     char path[CLIENT_PATH_MAX];
     if (token < 1 || token > CLIENT_TOKEN_MAX) {
-        client_say(client, "a token is 1 to %lld", (long long)CLIENT_TOKEN_MAX);
+        client_say(client, "a token must be 1 to %lld", (long long)CLIENT_TOKEN_MAX);
         return PAWL_EINVAL;
     }
     int error = client_path(client, "/v1/locks/", name, path);

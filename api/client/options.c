@@ -64,7 +64,7 @@ static int take_options(pawl_client *client, const struct pawl_options *options)
     if (options == NULL)
         options = &defaults;
     if (options->call_timeout_ms < 0 || options->call_timeout_ms > CALL_TIMEOUT_MOST_MS)
-        return client_wrong(client, "", "call_timeout_ms is from 0 to %d", CALL_TIMEOUT_MOST_MS);
+        return client_wrong(client, "", "call_timeout_ms must be 0 to %d", CALL_TIMEOUT_MOST_MS);
     client->call_timeout_ms =
         options->call_timeout_ms > 0 ? options->call_timeout_ms : CALL_TIMEOUT_DEFAULT_MS;
     int error = client_take_servers(client, options);

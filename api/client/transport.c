@@ -464,7 +464,7 @@ int client_path(pawl_client *client, const char *prefix, const char *name,
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~:@/-";
     const size_t len = strnlen(name, PAWL_NAME_MAX + 1);
     if (len == 0 || len > PAWL_NAME_MAX) {
-        client_say(client, "a name has 1 to %d characters", PAWL_NAME_MAX);
+        client_say(client, "a name must have 1 to %d characters", PAWL_NAME_MAX);
         return PAWL_EINVAL;
     }
     size_t at = (size_t)snprintf(ret_path, CLIENT_PATH_MAX, "%s", prefix);

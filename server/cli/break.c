@@ -36,7 +36,7 @@ static error_t take_token(const char *text, int64_t *ret_token)
     const long long token = strtoll(text, &end, 10);
     if (!isdigit((unsigned char)text[0]) || *end != '\0' || token < 1 ||
         token > (INT64_C(1) << 53) - 1)
-        return server_options_error("--token is a whole number from 1 to 9007199254740991");
+        return server_options_error("--token must be a whole number from 1 to 9007199254740991");
     *ret_token = token;
     return 0;
 }

@@ -33,7 +33,7 @@ static error_t parse_counter(int key, char *text, struct argp_state *state)
         return 0;
     case 'c':
         if (!server_options_number(text, 1, COUNT_MAX, &options->count))
-            return server_options_error("--count is 1 to %d, not '%s'", COUNT_MAX, text);
+            return server_options_error("--count must be 1 to %d, not '%s'", COUNT_MAX, text);
         return 0;
     case ARGP_KEY_ARG:
         if (options->words == 2)

@@ -98,6 +98,6 @@ int cli_extend(struct cli_globals *globals, int argc, char **argv)
     if (!cli_grant_complete(&options.grant, true))
         return CLI_EXIT_ERROR;
     if (!server_options_number(options.grant.token, 1, TOKEN_MAX, &token))
-        return cli_say("a token is a number of at least 1, not '%s'", options.grant.token);
+        return cli_say("the token must be a number of at least 1, not '%s'", options.grant.token);
     return extend_grant(&options, token);
 }

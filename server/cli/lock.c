@@ -199,13 +199,16 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
         return cli_take_time(text, "kill-after", 0, &options->kill_after_ms);
     case 'E':
         if (!server_options_number(text, 0, EXIT_CODE_MOST, &options->not_acquired))
-            return server_options_error("--exit-code is 0 to %d, not '%s'", EXIT_CODE_MOST, text);
+            return server_options_error("--exit-code must be 0 to %d, not '%s'", EXIT_CODE_MOST,
+                                        text);
         return 0;
     case OPTION_WHY:
         return cli_take_label(text, &options->why);
     case OPTION_SIGNAL:
         options->signal = signal_of(text);
-        return options->signal > 0 ? 0 : server_options_error("'%s' is no signal", text);
+        return options->signal > 0
+                   ? 0
+                   : server_options_error("--signal: '%s' is not the name of a signal", text);
     case OPTION_FOREGROUND:
         options->foreground = true;
         return 0;
@@ -220,7 +223,8 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_PERMITS:
         if (!server_options_number(text, 1, FENCE_SEATS_MAX, &options->permits))
-            return server_options_error("--permits is 1 to %d, not '%s'", FENCE_SEATS_MAX, text);
+            return server_options_error("--permits must be 1 to %d, not '%s'", FENCE_SEATS_MAX,
+                                        text);
         return 0;
     case ARGP_KEY_ARG:
         return take_word(options, text, state);

@@ -36,7 +36,7 @@ static error_t take_until(const char *text, enum until *ret_until)
     else if (strcmp(text, "held") == 0)
         *ret_until = UNTIL_HELD;
     else
-        return server_options_error("--until is free or held, not '%s'", text);
+        return server_options_error("--until must be free or held, not '%s'", text);
     return 0;
 }
 

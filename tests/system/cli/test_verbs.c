@@ -205,7 +205,7 @@ static void watch_ends_as_soon_as_the_lock_is_as_asked(void **state)
     expect_output("\"$PAWL\" acquire --ttl 300ms --why me a >grant; "
                   "\"$PAWL\" watch --until free a",
                   "a: held under token 1 by me\na: free\n");
-    expect_refused("watch --until gone a", "pawl: --until is free or held, not 'gone'\n");
+    expect_refused("watch --until gone a", "pawl: --until must be free or held, not 'gone'\n");
     expect_refused("watch a 3>/dev/full >&3", "pawl: cannot write to standard output");
 }
 
