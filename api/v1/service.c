@@ -237,8 +237,7 @@ static void answer_initialising(struct api_request *request, const struct fence_
     api_problem_answer_detail(
         request, API_PROBLEM_NOT_READY,
         "A pawld init or pawld move is running on the masters. With --token-floor, and in a move, "
-        "it "
-        "waits for leases, at most for the longest lease, %" PRIu32
+        "the command waits until the old leases have ended, at most %" PRIu32
         " ms; then the masters vote, and this pawld continues. If the command was interrupted, run "
         "it again with the same options.",
         lease_ms);

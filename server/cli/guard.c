@@ -69,7 +69,7 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv)
         .args_doc = "sql DATABASE\ncheck DATABASE",
         .doc = "Prints SQL that installs the guard in a database, or a query that checks the guard "
                "and its protected tables.\v"
-               "DATABASE is postgresql or mariadb, and for check also sqlite:\n\n"
+               "DATABASE is postgresql or mariadb; check accepts sqlite, too:\n\n"
                "  pawl guard sql postgresql | psql orders\n"
                "  pawl guard sql mariadb | mariadb orders\n"
                "  pawl guard check postgresql | psql -q orders\n"

@@ -46,7 +46,7 @@ static bool tell_prefix(const struct failure *failure, char *ret_reason)
         return false;
     (void)snprintf(ret_reason, CLI_REASON_MAX,
                    "the key %s does not cover all names: use pawl list PREFIX or pawl counter list "
-                   "PREFIX with one of its prefixes",
+                   "PREFIX with a prefix of the key",
                    member_text(failure->problem, "key"));
     return true;
 }
