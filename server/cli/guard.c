@@ -67,8 +67,8 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv)
     static const struct argp parser = {
         .parser = parse_guard,
         .args_doc = "sql DATABASE\ncheck DATABASE",
-        .doc = "Prints SQL that installs the guard in a database, or a query that checks the guard "
-               "and its protected tables.\v"
+        .doc = "Prints SQL that installs the guard in a database, or a query that checks the "
+               "guard and its protected tables.\v"
                "DATABASE is postgresql or mariadb; check accepts sqlite, too:\n\n"
                "  pawl guard sql postgresql | psql orders\n"
                "  pawl guard sql mariadb | mariadb orders\n"
