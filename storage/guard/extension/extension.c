@@ -219,8 +219,8 @@ static bool sees_replaced_rows(sqlite3_context *context)
     if (pragma_number(sqlite3_context_db_handle(context), "PRAGMA recursive_triggers", &recursive))
         storage_call_fail_as_sqlite(context);
     else if (!recursive)
-        storage_call_fail(context, "unsafe: a protected table is written with "
-                                   "PRAGMA recursive_triggers = ON");
+        storage_call_fail(context, "unsafe: recursive_triggers is off on this connection. "
+                                   "Run PRAGMA recursive_triggers = ON, and repeat the write");
     return recursive != 0;
 }
 
