@@ -72,9 +72,9 @@ void client_say(pawl_client *client, const char *format, ...)
 static int say_forked(pawl_client *client, const char *what, const char *name, pid_t pid)
 {
     client_say(client,
-               "%s%s belongs to process %d, and this process is a fork of it (daemon() forks, and "
-               "ends process %d): this process holds no lock. Create a new client in this process, "
-               "and acquire the lock with it",
+               "%s%s belongs to process %d. This process is a fork of process %d (daemon() also "
+               "forks), and holds no lock. Create a new client in this process, and acquire the "
+               "lock with it",
                what, name, (int)pid, (int)pid);
     return PAWL_EFORKED;
 }

@@ -35,12 +35,15 @@ static const struct argp_option key_described[] = {
      "read: show locks; lock: also acquire locks and count; admin: everything", 0},
     {"prefix", 'p', "PREFIX", 0,
      "Prefix of the names that the key may use, or * for all; up to 16 times", 0},
-    {"id", 'i', "ID", 0, "Name of the key in the file and in logs: 4 to 16 of a-z 0-9 - (random)",
+    {"id", 'i', "ID", 0,
+     "Name of the key in the file and in logs: 4 to 16 characters, a-z, 0-9 or hyphen (default: "
+     "random)",
      0},
-    {"rate", 'R', "N", 0, "Maximum calls a second, at each pawld (no limit)", 0},
+    {"rate", 'R', "N", 0, "Maximum calls a second, at each pawld (default: no limit)", 0},
     {"burst", 'B', "N", 0, "Maximum calls at once (default: --rate)", 0},
     {"held", 'H', "N", 0,
-     "Maximum locks held at once (no cap). Each pawld counts the locks that it granted, and "
+     "Maximum locks held at once (default: no limit). Each pawld counts the locks that it granted, "
+     "and "
      "starts at zero after a restart",
      0},
     {"subject", 's', "NAME", 0, "Common name of the client certificates that count as this key", 0},

@@ -32,8 +32,9 @@ static void say_forgotten(const struct fence_bootstrap *bootstrap, char *why)
                   count, n);
     else
         add_words(why,
-                  "%u of %u masters know the earlier move that closed the fleet %s. Give the "
-                  "--master addresses of that move. If you gave these addresses, the masters may "
+                  "%u of %u masters have a record of the earlier pawld move that closed the fleet "
+                  "%s. Repeat the --master options of that move. If you gave these addresses, the "
+                  "masters may "
                   "have voted since then, and lost their data",
                   count, n, bootstrap->params.from);
     add_words(why, "; or give --token-floor T, the highest token that any guard has seen");

@@ -103,9 +103,9 @@ static int make_target(struct move *move)
     int error = server_bootstrap(&config, &made, why);
     if (made.outcome.failure == FENCE_BOOTSTRAP_FORGOTTEN)
         (void)server_options_error(
-            "move: the fleet in %s was moved before, and %u of these %u masters know that move. "
-            "Give the --master addresses of that move. If you gave these addresses, and the "
-            "masters lost their data, run pawld init --token-floor with them",
+            "move: the fleet in %s was moved before, and %u of these %u masters have a record "
+            "of that move. Repeat the --master options of that move. If you gave these addresses, "
+            "and the masters lost their data, run pawld init --token-floor with them",
             options->data, made.outcome.count, options->masters_count);
     else if (error)
         (void)server_options_error("move: %s", why[0] ? why : fence_strerror(error));

@@ -171,7 +171,7 @@ static void a_reply_that_nobody_asked_for_ends_its_connection_alone(void **state
         LIE(BEHIND, "*2\r\n*1\r\n:1\r\n+\x9b\x31\x33mred\r\n"),
     };
     for (size_t i = 0; i < COUNT_OF(lies); i++)
-        expect_dropped(&lies[i], "nobody asked");
+        expect_dropped(&lies[i], "no request waits");
 }
 
 static void a_reply_of_no_known_type_ends_its_connection_alone(void **state)

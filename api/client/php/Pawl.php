@@ -400,8 +400,8 @@ final class Owner
 
     public function error(string $what): Forked
     {
-        return new Forked("$what belongs to process $this->pid, and this process is a fork of it: nothing is held here. "
-            . 'Make a new client in this process, and acquire with it', 'forked');
+        return new Forked("$what belongs to process $this->pid. This process is a fork of it, and holds no lock. "
+            . 'Create a new client in this process, and acquire the lock with it', 'forked');
     }
 
     public function check(string $what = 'this client'): void

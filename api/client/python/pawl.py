@@ -298,9 +298,9 @@ class _Owner:
         return self._forks == _forks and self.pid == os.getpid()
 
     def error(self, what: str) -> Forked:
-        return Forked(f"{what} belongs to process {self.pid}, and this process is a fork of it "
-                      f"(daemon() forks, and ends process {self.pid}): nothing is held here. Make a "
-                      "new client in this process, and acquire with it", "forked")
+        return Forked(f"{what} belongs to process {self.pid}. This process is a fork of it (daemon() "
+                      "also forks), and holds no lock. Create a new client in this process, and "
+                      "acquire the lock with it", "forked")
 
     def check(self, what: str = "this client"):
         """Raises Forked in a child."""
@@ -1788,6 +1788,11 @@ class Lock:
     def renew(self, notice=None, on_stop=None):
         """Starts to extend, each time a third of the lease has passed. That ends with release(),
         and where `must_stop` is set. Arguments: see Client.lock()."""
+        self._renew(notice, on_stop)
+
+    # -- for this file --
+
+    def _renew(self, notice, on_stop, is_abandoned=None):
         self._check_owner()
         most = self.ttl / 2
         notice = _seconds("notice", self.ttl / 6 if notice is None else notice,
@@ -1797,11 +1802,9 @@ class Lock:
         with self._mutex:
             if self._renewer is not None:
                 raise Invalid("the lock is already being extended")
-            renewer = _Renewer(self, notice, on_stop)
+            renewer = _Renewer(self, notice, on_stop, is_abandoned)
             renewer.start()
             self._renewer = renewer
-
-    # -- for this file --
 
     def _forked(self) -> Forked:
         return self._owner.error(f"the lock {', '.join(self.names)}")
@@ -1895,10 +1898,11 @@ class _Renewer:
     """Extends a lock until it is released, or `must_stop` is set. One thread makes the calls. The
     other one makes none, and watches the time."""
 
-    def __init__(self, lock: Lock, notice: float, on_stop):
+    def __init__(self, lock: Lock, notice: float, on_stop, is_abandoned=None):
         self.lock = lock
         self.notice = notice
         self.on_stop = on_stop
+        self.is_abandoned = is_abandoned  # nobody can release the lock any more; None: see Lock
         self.failure = None  # of the last extension
         self.threads = [threading.Thread(target=run, name=f"pawl-{what} {lock.names[0]}",
                                          daemon=True)
@@ -1919,6 +1923,8 @@ class _Renewer:
                 with lock._calls:
                     if self.is_over():
                         return
+                    if self.is_abandoned is not None and self.is_abandoned():
+                        return self.tell(Unavailable("the event loop of the lock was closed"))
                     if lock.left() <= self.notice:
                         raise Unavailable("it could not be extended in time")
                     lock._extend(None, min(lock.deadline - self.notice,
@@ -2110,7 +2116,7 @@ class AsyncLock:
                 pass  # the loop is closed
 
         self._on_stop = on_stop
-        self.lock.renew(notice, tell_loop)
+        self.lock._renew(notice, tell_loop, loop.is_closed)
         self._watch(loop)
 
     async def wait_stop(self):

@@ -301,8 +301,8 @@ module Pawl
     def here? = @pid == Process.pid
 
     def error(what)
-      Forked.new("#{what} belongs to process #{@pid}, and this process is a fork of it: nothing is held here. Make a " \
-                 "new client in this process, and acquire with it", type: "forked")
+      Forked.new("#{what} belongs to process #{@pid}. This process is a fork of it, and holds no lock. Create a " \
+                 "new client in this process, and acquire the lock with it", type: "forked")
     end
 
     def check(what = "this client")

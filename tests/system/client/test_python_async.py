@@ -169,6 +169,20 @@ class Async(Case):
         with self.assertRaises(pawl.LockLost):
             asyncio.run(main())
 
+    def test_lock_of_a_loop_that_was_closed_ends_with_its_lease(self):
+        """No task can leave the block any more."""
+        async def block():
+            async with self.client.alock(self.name, ttl=1):
+                await asyncio.sleep(PATIENCE)
+
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(block())
+        while not self.is_held():
+            loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+        until(lambda: not self.is_held(), "the end of the lease")
+        self.assertFalse(task.done())
+
     def test_cancellation_of_the_block_is_no_lost_lock(self):
         async def block():
             async with self.client.alock(self.name, ttl=20):
