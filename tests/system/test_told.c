@@ -73,7 +73,7 @@ static bool says_that_init_runs(void *arg)
     const struct http_response *response = call(port, "GET", "/readyz", NULL, NULL);
     return response->status == 503 &&
            strstr(response->body, "A pawld init or pawld move is running") &&
-           strstr(response->body, "the longest lease, 3000 ms");
+           strstr(response->body, "at most 3000 ms");
 }
 
 static void a_service_says_that_an_init_is_running_and_what_it_waits_for(void **state)
