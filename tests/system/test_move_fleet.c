@@ -357,7 +357,7 @@ static void move_whose_masters_forgot_is_not_begun_again(void **state)
     serve_and_expect_higher_tokens(&others);
     wipe(&others);
     assert_int_equal(moving_run(&three, &others, NULL), 1);
-    moving_expect_said("0 of 3 masters know");
+    moving_expect_said("0 of 3 masters have a record");
     char floor[32];
     snprintf(floor, sizeof(floor), "%lld", (long long)last_token[0]);
     assert_int_equal(

@@ -119,7 +119,8 @@ static void masters_that_restart_in_turn_log_no_warning(void **state)
         redis_fleet_restart(fleet, i, true);
         masters_wait_all_active(service.port, fleet->n);
     }
-    assert_true(process_wrote(service.process, " info .* does not vote: The connection to this master failed"));
+    assert_true(process_wrote(service.process,
+                              " info .* does not vote: The connection to this master failed"));
     assert_int_equal(process_stop(service.process), 0);
     expect_no_warning();
 }
@@ -139,7 +140,9 @@ static void masters_that_start_after_pawld_log_no_warning(void **state)
     expect_no_warning();
 }
 
-#define AWAY " warning .*master 1 .* does not vote, and has not for 5 s: The connection to this master failed"
+#define AWAY                                                                                       \
+    " warning .*master 1 .* does not vote, and has not for 5 s: The connection to this master "    \
+    "failed"
 
 static void master_that_stays_away_is_a_warning_once(void **state)
 {
