@@ -182,8 +182,8 @@ int storage_trust_explain(enum storage_trust trust, const char *folder,
     static const char *const whats[] = {
         [STORAGE_TRUST_REMOVED] = "pawl.db is missing, but pawl.witness shows that it existed",
         [STORAGE_TRUST_NO_LOG] = "the log of pawl.db (pawl.db-wal) or pawl.db itself is missing",
-        [STORAGE_TRUST_OTHER] = "pawl.db is not the database that pawl.witness was written for: "
-                                "one of the two files was replaced",
+        [STORAGE_TRUST_OTHER] =
+            "pawl.db and pawl.witness belong to different fleets: one of the two was replaced",
         [STORAGE_TRUST_COPIED] = "pawl.db is a copy, or pawl.witness was deleted",
         [STORAGE_TRUST_OLDER] =
             "pawl.db or its log was restored from an older copy, so commits are lost",

@@ -266,7 +266,8 @@ static int key_resize(struct redis_key *key, size_t len)
     assert(bytes);
     memcpy(bytes, value->bytes, len < value->len ? len : value->len);
     free(value->bytes);
-    *value = (struct redis_string){len, bytes};
+    value->bytes = bytes;
+    value->len = len;
     return REDIS_OK;
 }
 
@@ -528,6 +529,7 @@ static int on_key_event(struct redis_ctx *ctx, int types, redis_key_event_fn *he
     (void)ctx;
     assert(host.changed_count < HEARD_MAX);
     if (types & REDIS_KEY_STRING_WRITTEN)
+        // cppcheck-suppress AssignmentAddressToInteger ; it does not see that both are functions
         host.changed[host.changed_count++] = heard;
     return REDIS_OK;
 }

@@ -355,6 +355,25 @@ static bool parse_part(const char *text, struct options *options)
     return true;
 }
 
+/* False: there is no such kind of world; no such mutant. */
+static bool parse_kind(const char *text, struct options *options)
+{
+    options->any_kind = true;
+    for (unsigned k = 0; k < SIM_WORLD_KINDS; k++)
+        if (strcmp(text, sim_world_kind_name((enum sim_world_kind)k)) == 0)
+            return options->kinds[k] = true;
+    return false;
+}
+
+static bool parse_mutant(const char *text, struct options *options)
+{
+    options->any_chosen = true;
+    for (unsigned m = 0; m < MUTANTS; m++)
+        if (strcmp(text, mutants[m].name) == 0)
+            return options->chosen[m] = true;
+    return false;
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -383,22 +402,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->scene = text;
         return 0;
     case 'i':
-        options->any_kind = true;
-        for (unsigned k = 0; k < SIM_WORLD_KINDS; k++)
-            if (strcmp(text, sim_world_kind_name((enum sim_world_kind)k)) == 0) {
-                options->kinds[k] = true;
-                return 0;
-            }
-        argp_error(state, "no such kind of world: %s", text);
+        if (!parse_kind(text, options))
+            argp_error(state, "no such kind of world: %s", text);
         return 0;
     case ARGP_KEY_ARG:
-        options->any_chosen = true;
-        for (unsigned m = 0; m < MUTANTS; m++)
-            if (strcmp(text, mutants[m].name) == 0) {
-                options->chosen[m] = true;
-                return 0;
-            }
-        argp_error(state, "no such mutant: %s", text);
+        if (!parse_mutant(text, options))
+            argp_error(state, "no such mutant: %s", text);
         return 0;
     case ARGP_KEY_END:
         if ((options->shrink || options->actions) && !options->any_chosen)

@@ -199,8 +199,12 @@ static void claim(struct sim_world *world, unsigned c)
     uint32_t resource = client->set.resource[client->at];
     int64_t token = client->set.token[client->at];
     const bool stale = sim_account_claim(&world->accounts[resource], token, &client->value) != 0;
-    sim_scene_account(world, c, resource, false, token, stale,
-                      stale ? world->accounts[resource].highest : client->value);
+    const struct sim_visit visit = {
+        .is_stale = stale,
+        .token = token,
+        .value = stale ? world->accounts[resource].highest : client->value,
+    };
+    sim_scene_account(world, c, resource, &visit);
     if (stale) {
         world->stats.claims_stale++;
         SIM_SAY(world, "client %u: claim of r%" PRIu32 " with token %" PRId64 " refused", c,
@@ -224,8 +228,13 @@ static void write(struct sim_world *world, unsigned c)
     int64_t token = client->set.token[client->at];
     struct sim_account *account = &world->accounts[resource];
     bool stale = sim_account_write(account, token, client->value + 1) != 0;
-    sim_scene_account(world, c, resource, true, token, stale,
-                      stale ? account->highest : account->value);
+    const struct sim_visit visit = {
+        .writes = true,
+        .is_stale = stale,
+        .token = token,
+        .value = stale ? account->highest : account->value,
+    };
+    sim_scene_account(world, c, resource, &visit);
     world->stats.writes_stale += stale;
     world->stats.writes += !stale;
     SIM_SAY(world, "client %u: write of %" PRId64 " to r%" PRIu32 " with token %" PRId64 "%s", c,

@@ -330,17 +330,17 @@ void sim_scene_after(struct sim_world *world)
         look_at_client(world, c);
 }
 
-void sim_scene_account(struct sim_world *world, unsigned c, uint32_t resource, bool writes,
-                       int64_t token, bool is_stale, int64_t value)
+void sim_scene_account(struct sim_world *world, unsigned c, uint32_t resource,
+                       const struct sim_visit *visit)
 {
     if (!world->scene || resource != world->scene->resource)
         return;
-    tell(world, is_stale ? STORY_STALE : STORY_ACCEPTED,
+    tell(world, visit->is_stale ? STORY_STALE : STORY_ACCEPTED,
          (struct story_event){.who = STORY_DATABASE,
                               .whom = STORY_CLIENT + (int32_t)c,
-                              .what = writes ? STORY_WRITE : STORY_READ,
-                              .token = (int32_t)token,
-                              .value = (int32_t)value});
+                              .what = visit->writes ? STORY_WRITE : STORY_READ,
+                              .token = (int32_t)visit->token,
+                              .value = (int32_t)visit->value});
 }
 
 /* ---- a scene --------------------------------------------------------------------------------- */

@@ -42,8 +42,16 @@ void sim_scene_put_off(struct sim_world *world, const struct sim_event *event, u
 void sim_scene_before(struct sim_world *world, const struct sim_event *event);
 void sim_scene_after(struct sim_world *world);
 
-/* Client @c claims the account of @resource with @token, or writes @value to it. */
-void sim_scene_account(struct sim_world *world, unsigned c, uint32_t resource, bool writes,
-                       int64_t token, bool is_stale, int64_t value);
+/* A claim, or a write, at the account of a resource. */
+struct sim_visit {
+    bool writes;
+    bool is_stale; /* it is refused */
+    int64_t token;
+    int64_t value;
+};
+
+/* Client @c makes @visit to the account of @resource. */
+void sim_scene_account(struct sim_world *world, unsigned c, uint32_t resource,
+                       const struct sim_visit *visit);
 
 #endif

@@ -134,7 +134,7 @@ static void waiter_that_another_server_told_has_its_ticket(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
     meet(f, 40);
-    tell_place(f, 34, 20 * 1000);
+    tell_place(f, 34, 20000);
     own_id(f, 3); /* and asks at once, as the first */
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, OWN_ID);
     assert_int_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->take.ticket, 34);
@@ -144,7 +144,7 @@ static void place_that_another_server_told_ends(void **state)
 {
     struct core_fixture *f = core_fixture_acquiring(state, 3, WAIT_MS);
     meet(f, 40);
-    tell_place(f, 34, 20 * 1000);
+    tell_place(f, 34, 20000);
     core_later_us(f, FENCE_PLACE_KEPT_US);
     own_id(f, 3);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0); /* it stands at the end */
@@ -156,7 +156,7 @@ static void waiter_that_came_before_the_word_moves_forward(void **state)
     meet(f, 40);
     core_acquire(f, 2, WAIT_MS);
     own_id(f, 3);
-    tell_place(f, 34, 20 * 1000);
+    tell_place(f, 34, 20000);
     assert_int_equal(ticket_at_release(f, CORE_OTHER_HOLDER), 34);
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, OWN_ID);
 }
