@@ -2,7 +2,7 @@
  * masters. The round asks a spare master where another master is late, or where the answers do not
  * settle the round. The round counts each answer, and the call concludes. If the fleet has another
  * view by then, the call restarts, or the round asks no more masters. fence/round/round.h says
- * whom a round asks first, and fence/round/hedge.h when it asks another master. */
+ * which masters a round asks first, and fence/round/hedge.h when it asks another master. */
 #ifndef FENCE_CALL_ROUNDS_H
 #define FENCE_CALL_ROUNDS_H
 

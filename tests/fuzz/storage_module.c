@@ -1,15 +1,15 @@
-/* The module for Redis, on a server that lends it its functions (redis_host.h). The input is lines:
+/* The module for Redis, on a server that lends it its functions (redis_host.h). The input is lines.
  *
- *     B KEYS WORD...   a batch: each word is an argument, '-' an empty one
- *     b KEYS BYTES     a batch: the bytes are all arguments as they came, \n written as \t
- *     t VIEW FLEET MEMBER   what the batches after it say that they work under
- *     L KEYS           PAWL.LEFT
- *     K KEYS LOCK MS   PAWL.KEEP
- *     v KEYS VALUE     another client writes these keys; without a value, it deletes them
- *     f FIELD VALUE    the same of a field of the marker
- *     c MS             the clock goes on, and the server's cron runs
- *     m                memory is full, or no more
- *     x                FLUSHALL, and the master is admitted again
+ *     B KEYS WORD...   a batch: each word is an argument, '-' an empty one.
+ *     b KEYS BYTES     a batch: the bytes are the arguments, with \t for \n.
+ *     t VIEW FLEET MEMBER   the terms of the batches that follow.
+ *     L KEYS           PAWL.LEFT.
+ *     K KEYS LOCK MS   PAWL.KEEP.
+ *     v KEYS VALUE     another client writes these keys. Without a value it deletes them.
+ *     f FIELD VALUE    another client writes a field of the marker.
+ *     c MS             the clock goes on, and the server's cron runs.
+ *     m                memory is full, or no more.
+ *     x                FLUSHALL, and the master is admitted again.
  *
  * KEYS is a letter for each key. A batch that is refused writes nothing. Each command is answered
  * exactly once, and leaves no key open: the host holds that. */

@@ -1902,7 +1902,7 @@ class _Renewer:
         self.lock = lock
         self.notice = notice
         self.on_stop = on_stop
-        self.is_abandoned = is_abandoned  # nobody can release the lock any more; None: see Lock
+        self.is_abandoned = is_abandoned  # True: no task can release the lock; None: a thread can
         self.failure = None  # of the last extension
         self.threads = [threading.Thread(target=run, name=f"pawl-{what} {lock.names[0]}",
                                          daemon=True)
