@@ -188,9 +188,21 @@ static bool lost_a_mark(const struct fence_fleet *fleet, unsigned i)
     return fence_fleet_claimed(fleet, i) > latest;
 }
 
+/* The number of connected masters that vote, or that only have to be trusted to vote. */
+static unsigned may_vote(const struct fence_fleet *fleet)
+{
+    unsigned count = 0;
+    for (unsigned j = 0; j < fleet->n; j++)
+        count += fleet->master[j].connected &&
+                 (fleet->master[j].reason == FENCE_REASON_NONE || fence_fleet_keeps(fleet, j));
+    return count;
+}
+
 /* Its disk is trusted alone only if no majority of other masters can be asked, because many
  * restarted together. Then the masters that answer, and all servers, know if it lost a reported
- * write, or the mark of a rejoin. A master that recorded the lost mark would refuse its vote. */
+ * write, or the mark of a rejoin. A master that recorded the lost mark would refuse its vote.
+ * Fewer than a majority of masters grant nothing. So trust waits for a majority, and hears first
+ * what each of these masters was told. */
 static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i,
                                                   uint64_t now_us)
 {
@@ -199,7 +211,7 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
     unsigned active = others_active(fleet, i);
     if (active >= majority)
         return FENCE_MASTER_REJOIN;
-    return active + others_unknown(fleet, i, now_us) >= majority ||
+    return active + others_unknown(fleet, i, now_us) >= majority || may_vote(fleet) < majority ||
                    !fence_fleet_is_told(fleet, i, now_us) || lost_a_mark(fleet, i)
                ? FENCE_MASTER_WAITING
                : FENCE_MASTER_RESTAMP;

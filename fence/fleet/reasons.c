@@ -20,8 +20,9 @@ static const struct fence_words reasons[] = {
     [FENCE_REASON_NO_MAJORITY] =
         {"no-majority", "No master can vote until a majority of the masters belongs to one fleet. "
                         "Start the other masters. If the fleet is new, run pawld init --new once."},
-    [FENCE_REASON_RESTARTED] = {"restarted",
-                                "This master restarted, or its data changed. It is rejoining."},
+    [FENCE_REASON_RESTARTED] =
+        {"restarted", "This master restarted, or its data changed. It votes again by itself when "
+                      "a majority of the masters answers."},
     [FENCE_REASON_UNFIT] = {"unfit", "This server cannot be a master."},
     [FENCE_REASON_SAME_SERVER] = {"same-server",
                                   "Two --master addresses lead to this one server, and a server "

@@ -1,5 +1,6 @@
 /* The disk of one master is older than what that master answered, and the others cannot be asked:
  * they are silent, down, or older too. A master that lost nothing comes back anyway. */
+#include "fence/protocol/limits.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"
@@ -7,10 +8,12 @@
 #include "tests/system/forgetting/redis_files.h"
 #include "tests/system/masters.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 enum {
     TOLD_MS = 10 * FLEET_PROBE_MS, /* the time in which a pawld told what it knows */
+    GRACE_MS = 2 * FENCE_TRUST_GRACE_US / 1000,
     SHORT_MS = 1000,
 };
 
@@ -158,6 +161,33 @@ static void only_master_with_an_older_file_is_not_believed(void **state)
     forgetting_judge_all(&forgetting, true);
 }
 
+/* The others were told and fell silent, and a pawld that slept meanwhile was not told. It waits for
+ * one of them, for longer than for a master that is away for a moment. */
+static void older_file_is_not_believed_before_another_master_is_heard(void **state)
+{
+    struct forgetting forgetting = forgetting_serve();
+    const struct pawl_service slept = fleet_serve_early();
+    masters_wait_all_active(slept.port, fleet->n);
+    redis_files_keep(fleet, 0, aside(0));
+    process_freeze(slept.process);
+    assert_true(forgetting_grant(&forgetting));
+    wait_ms(TOLD_MS);
+    process_kill(forgetting.process);
+    redis_fleet_kill(fleet, 0);
+    lose_others(SILENT);
+    redis_fleet_pause(fleet, 2);
+    redis_files_put_back(fleet, 0, aside(0));
+    redis_fleet_restart(fleet, 0, true);
+    process_signal(slept.process, SIGCONT);
+    forgetting.port = slept.port;
+    masters_wait_within(slept.port, 0, "waiting", "restarted", MASTERS_WAIT_LONG_MS);
+    wait_ms(GRACE_MS);
+    redis_fleet_resume(fleet, 2);
+    masters_wait_out(slept.port, 0, "rolled-back", MASTERS_WAIT_LONG_MS);
+    bring_back_others(SILENT);
+    forgetting_judge(&forgetting);
+}
+
 /* The last that a master did was to lengthen a lease. Its older file has the lease end sooner. */
 static void lost_extension_is_noticed(void **state)
 {
@@ -204,6 +234,7 @@ static const struct CMUnitTest cases[] = {
     KEEPS(kept_file_is_believed_by_a_pawld_that_started_later, 5, KEPT, DOWN, LATER),
     KEEPS(kept_files_are_believed_when_all_restarted, 3, KEPT, RESTARTED, LATER),
     FLEET_CASE(only_master_with_an_older_file_is_not_believed, 1, REDIS_ALWAYS),
+    FLEET_CASE(older_file_is_not_believed_before_another_master_is_heard, 3, REDIS_ALWAYS),
     FLEET_CASE(lost_extension_is_noticed, 3, REDIS_ALWAYS),
 };
 

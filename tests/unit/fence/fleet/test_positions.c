@@ -114,6 +114,40 @@ static void position_that_is_heard_meanwhile_counts(void **state)
     assert_master(&fleet, OLD, FENCE_MASTER_REFUSED, FENCE_REASON_ROLLED_BACK);
 }
 
+/* Fewer than a majority grant nothing. So the others are heard first, however long they are silent,
+ * and even if no server has to be waited for. */
+static void master_is_not_believed_before_a_majority_was_heard(void **state)
+{
+    struct fence_fleet fleet = fleet_active(3);
+    struct fence_facts facts = restarted_at(WRITES - 1);
+    facts.exclusive = true;
+    for (unsigned i = 0; i < 3; i++)
+        fleet_lose(&fleet, i);
+    (void)fence_fleet_judge_all(&fleet, FLEET_NOW_US);
+    (void)fleet_learn_at(&fleet, OLD, facts, LATER_US);
+    assert_int_equal(fence_fleet_judge_all(&fleet, LATER_US + TOLD_US), 0);
+    assert_master(&fleet, OLD, FENCE_MASTER_WAITING, FENCE_REASON_RESTARTED);
+    (void)fleet_learn_at(&fleet, TOLD, told(WRITES), LATER_US + TOLD_US);
+    assert_master(&fleet, OLD, FENCE_MASTER_REFUSED, FENCE_REASON_ROLLED_BACK);
+}
+
+/* Each of two that restarted together makes the other's majority. */
+static void masters_that_restarted_together_are_believed_together(void **state)
+{
+    struct fence_fleet fleet = fleet_active(3);
+    struct fence_facts other = facts_at(TOLD, 1);
+    become_other(other.server_id);
+    other.server_id[0] ^= 1;
+    other.intact = true;
+    for (unsigned i = 0; i < 3; i++)
+        fleet_lose(&fleet, i);
+    (void)fence_fleet_judge_all(&fleet, FLEET_NOW_US);
+    (void)fleet_learn_at(&fleet, OLD, restarted_at(WRITES), LATER_US);
+    (void)fleet_learn_at(&fleet, TOLD, other, LATER_US);
+    assert_int_equal(fence_fleet_judge_all(&fleet, LATER_US + TOLD_US),
+                     CORE_SET(OLD) | CORE_SET(TOLD));
+}
+
 /* No other caller can have seen more of it. */
 static void master_of_one_server_alone_is_believed_at_once(void **state)
 {
@@ -240,6 +274,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(master_behind_what_it_was_told_itself_is_not_believed),
     cmocka_unit_test(master_is_waited_with_until_every_server_could_tell),
     cmocka_unit_test(position_that_is_heard_meanwhile_counts),
+    cmocka_unit_test(master_is_not_believed_before_a_majority_was_heard),
+    cmocka_unit_test(masters_that_restarted_together_are_believed_together),
     cmocka_unit_test(master_of_one_server_alone_is_believed_at_once),
     cmocka_unit_test(master_behind_its_position_rejoins_where_others_can_be_asked),
     cmocka_unit_test(master_that_did_not_restart_is_found_too),
