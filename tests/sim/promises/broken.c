@@ -34,8 +34,15 @@ void sim_broken_ends(struct sim_check *check, const struct sim_call *call)
 
 void sim_broken_begun(const struct sim_check *check, struct sim_call *call)
 {
-    for (unsigned k = 0; k < call->set.count; k++)
+    for (uint32_t r = 0; r < call->seats; r++)
+        call->broken[r] = check->broken[r].ended[call->lock];
+    for (unsigned k = 0; call->seats == 0 && k < call->set.count; k++)
         call->broken[k] = check->broken[call->set.resource[k]].ended[call->lock];
+}
+
+void sim_broken_seated(struct sim_call *call, uint32_t resource)
+{
+    call->broken[0] = call->broken[resource];
 }
 
 void sim_broken_granted(struct sim_check *check, const struct sim_call *call)

@@ -37,6 +37,9 @@ void sim_broken_ends(struct sim_check *check, const struct sim_call *call);
 /* @call, an acquire or an extension, is about to be given to the core. */
 void sim_broken_begun(const struct sim_check *check, struct sim_call *call);
 
+/* The semaphore's call got the seat @resource: what was broken before the call counts for that. */
+void sim_broken_seated(struct sim_call *call, uint32_t resource);
+
 /* It was granted; an extension succeeded, or was told that @by broke the grant. */
 void sim_broken_granted(struct sim_check *check, const struct sim_call *call);
 void sim_broken_extended(struct sim_check *check, const struct sim_call *call);

@@ -165,9 +165,11 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
     struct sim_call *call = &world->check.calls[answer->client];
     uint64_t valid_us = sim_clock_span(&server->clock, answer->lease.validity_ms * 1000);
     call->unheard = !sim_asking_hears(world, call);
-    if (call->kind == FENCE_CALL_ACQUIRE && call->seats > 0 && answer->error == 0)
-        sim_grants_seated(&world->check, call, sim_resource_number(answer->resource),
-                          world->now_us);
+    if (call->kind == FENCE_CALL_ACQUIRE && call->seats > 0 && answer->error == 0) {
+        const uint32_t seat = sim_resource_number(answer->resource);
+        sim_grants_seated(&world->check, call, seat, world->now_us);
+        sim_broken_seated(call, seat);
+    }
     sim_actions_answered(world, s, call, answer);
     perhaps_decline(world, s, call, answer);
     sim_check_answered(&world->check, call, answer, world->now_us, world->now_us + valid_us);
