@@ -66,7 +66,8 @@ endfunction()
 #                [PROPERTIES <name> <value>...])
 #
 # One CTest entry that runs a command: a script (by its full path), or a program made with
-# pawl_add_test_program() (by its name).
+# pawl_add_test_program() (by its name). A long one says so by COST, which is about its seconds: ctest begins
+# with those, or the last of them would run alone at the end.
 function(pawl_add_check name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;PROPERTIES")
     _pawl_test_properties(${name} "${arg_TIMEOUT}" properties)
