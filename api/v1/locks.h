@@ -1,6 +1,6 @@
-/* The lock calls: acquire (POST), extend (PATCH), release (DELETE) and inspect (GET) on
- * /v1/locks/{resource...}. A call is checked here, handed to the backend, and answered when the
- * backend says so. */
+/* The routes of locks, and what a holder calls: extend (PATCH) and release (DELETE), and the break
+ * of an admin. A call is checked, handed to the backend, and answered when the backend says so.
+ * api/v1/acquire.h and api/v1/inspect.h have the handlers of POST and GET. */
 #ifndef API_V1_LOCKS_H
 #define API_V1_LOCKS_H
 

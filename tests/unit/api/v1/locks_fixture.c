@@ -1,5 +1,6 @@
 #include "tests/unit/api/v1/locks_fixture.h"
 
+#include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 
 #include <stdio.h>
@@ -98,4 +99,11 @@ const char *locks_request_seat(const char *body)
                    "%zu\r\n\r\n%s",
                    strlen(body), body);
     return text;
+}
+
+void locks_assert_refused(const char *text, const char *word)
+{
+    assert_int_equal(loop_ask(text), 400);
+    assert_int_equal(locks.calls, 0);
+    assert_said(word);
 }

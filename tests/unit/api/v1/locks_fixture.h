@@ -35,4 +35,7 @@ const char *locks_request(const char *method, const char *resource, const char *
 const char *locks_request_several(const char *body);
 const char *locks_request_seat(const char *body);
 
+/* The request @text is answered with 400 and @word, and the backend was not called. */
+void locks_assert_refused(const char *text, const char *word);
+
 #endif
