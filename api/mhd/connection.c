@@ -5,8 +5,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,39 +30,22 @@ static uint64_t connection_now_ms(void)
 
 static void disarm(struct api_connection *connection)
 {
-    struct api_connections *connections = connection->connections;
-    assert(connection->wait <= API_CONNECTION_FREE);
-    if (connection->wait == API_CONNECTION_FREE)
-        return;
-    assert((connection->prev == NULL) ==
-           (connections->waits[connection->wait].first == connection));
-    assert((connection->next == NULL) == (connections->waits[connection->wait].last == connection));
-    if (connection->prev != NULL)
-        connection->prev->next = connection->next;
-    else
-        connections->waits[connection->wait].first = connection->next;
-    if (connection->next != NULL)
-        connection->next->prev = connection->prev;
-    else
-        connections->waits[connection->wait].last = connection->prev;
-    connection->wait = API_CONNECTION_FREE;
+    api_deadline_clear(&connection->connections->deadlines, &connection->deadline);
 }
 
-/* All connections in one list have the same time limit, so a new one goes to the end. */
 static void arm(struct api_connection *connection, enum api_connection_wait wait)
 {
-    struct api_connections *connections = connection->connections;
-    assert(wait < API_CONNECTION_WAITS && !connection->ended);
-    disarm(connection);
-    connection->wait = (uint8_t)wait;
-    connection->since_ms = connection_now_ms();
-    connection->next = NULL;
-    connection->prev = connections->waits[wait].last;
-    if (connection->prev != NULL)
-        connection->prev->next = connection;
-    else
-        connections->waits[wait].first = connection;
-    connections->waits[wait].last = connection;
+    assert(!connection->ended);
+    api_deadline_set(&connection->connections->deadlines, &connection->deadline, wait,
+                     connection_now_ms());
+}
+
+/* NULL if @deadline is. */
+static struct api_connection *of_deadline(struct api_deadline *deadline)
+{
+    return deadline == NULL ? NULL
+                            : (struct api_connection *)((char *)deadline -
+                                                        offsetof(struct api_connection, deadline));
 }
 
 /* Requests that wait for their answers. Meanwhile nothing more is read, so the client cannot be
@@ -83,7 +66,7 @@ static void await_rest(struct api_connection *connection)
         wait = API_CONNECTION_HEAD;
     else if (!is_owed(connection) && phase == API_FRAMING_BODY)
         wait = API_CONNECTION_BODY;
-    if (wait == connection->wait)
+    if (wait == connection->deadline.wait)
         return;
     if (wait == API_CONNECTION_FREE)
         disarm(connection);
@@ -170,7 +153,7 @@ static enum api_problem problem_of_fault(const struct api_fault *fault)
 static ssize_t refuse_connection(struct api_connection *connection)
 {
     const struct api_fault *fault = connection->fault;
-    assert(fault != NULL && connection->wait != API_CONNECTION_LINGER);
+    assert(fault != NULL && connection->deadline.wait != API_CONNECTION_LINGER);
     refuse_unfinished(connection, problem_of_fault(fault), fault->detail);
     say_goodbye(connection);
     (void)shutdown(connection->fd, SHUT_WR);
@@ -193,12 +176,12 @@ static void see_end(struct api_connection *connection)
 
 static void expire(struct api_connection *connection)
 {
-    assert(connection->wait < API_CONNECTION_WAITS && !connection->ended);
-    if (connection->wait == API_CONNECTION_END) {
+    assert(connection->deadline.wait < API_CONNECTION_WAITS && !connection->ended);
+    if (connection->deadline.wait == API_CONNECTION_END) {
         see_end(connection);
         return;
     }
-    if (connection->wait != API_CONNECTION_LINGER && !connection->fresh)
+    if (connection->deadline.wait != API_CONNECTION_LINGER && !connection->fresh)
         refuse_unfinished(connection, API_PROBLEM_REQUEST_TIMEOUT, NULL);
     end(connection);
 }
@@ -292,8 +275,8 @@ ssize_t api_connection_read(struct api_connection *connection, char *buffer, siz
     if (connection->ended)
         return 0;
     if (connection->fault != NULL)
-        return connection->wait == API_CONNECTION_LINGER ? drain(connection)
-                                                         : refuse_connection(connection);
+        return connection->deadline.wait == API_CONNECTION_LINGER ? drain(connection)
+                                                                  : refuse_connection(connection);
 
     const ssize_t got = fill(connection, buffer, size, &kept);
     if (connection->fault != NULL && kept == 0)
@@ -377,7 +360,7 @@ void api_connection_answered(struct api_connection *connection)
     if (connection->ended || connection->fault != NULL)
         return;
     await_rest(connection);
-    if (!is_owed(connection) && connection->wait == API_CONNECTION_FREE)
+    if (!is_owed(connection) && connection->deadline.wait == API_CONNECTION_FREE)
         arm(connection, API_CONNECTION_END);
 }
 
@@ -387,11 +370,7 @@ void api_connections_init(struct api_connections *connections, uint32_t head_ms,
                           const struct api_observer *observer)
 {
     *connections = (struct api_connections){.observer = observer};
-    connections->waits[API_CONNECTION_HEAD].limit_ms = head_ms;
-    connections->waits[API_CONNECTION_BODY].limit_ms = body_ms;
-    connections->waits[API_CONNECTION_LINGER].limit_ms = API_CONNECTION_LINGER_MS;
-    connections->waits[API_CONNECTION_END].limit_ms = API_CONNECTION_END_MS;
-    connections->waits[API_CONNECTION_IDLE].limit_ms = UINT32_MAX;
+    api_deadlines_init(&connections->deadlines, head_ms, body_ms);
 }
 
 static void connection_free(struct api_connection *connection)
@@ -448,7 +427,7 @@ int api_connections_add(struct api_connections *connections, int fd, const struc
     connection->local = local;
     connection->fd = fd;
     connection->fresh = true;
-    connection->wait = API_CONNECTION_FREE;
+    api_deadline_init(&connection->deadline);
     connections->by_fd[fd] = connection;
     arm(connection, API_CONNECTION_HEAD);
     return 0;
@@ -471,53 +450,38 @@ struct api_connection *api_connections_find(const struct api_connections *connec
     return fd >= 0 && (size_t)fd < connections->size ? connections->by_fd[fd] : NULL;
 }
 
-static uint64_t deadline_ms(const struct api_connections *connections, int wait)
-{
-    const struct api_connection *first = connections->waits[wait].first;
-    return first != NULL ? first->since_ms + connections->waits[wait].limit_ms : UINT64_MAX;
-}
-
 void api_connections_expire(struct api_connections *connections)
 {
+    const uint64_t now_ms = connection_now_ms();
     int left = API_CONNECTION_EXPIRE_MAX;
     for (int wait = 0; wait < API_CONNECTION_WAITS; wait++) {
-        if (connections->waits[wait].first == NULL)
-            continue;
-        const uint64_t now = connection_now_ms();
-        while (deadline_ms(connections, wait) <= now && left-- > 0)
-            expire(connections->waits[wait].first);
+        struct api_deadline *due = NULL;
+        while ((due = api_deadlines_due(&connections->deadlines, wait, now_ms)) != NULL &&
+               left-- > 0)
+            expire(of_deadline(due));
     }
 }
 
 int api_connections_timeout_ms(const struct api_connections *connections)
 {
-    uint64_t next_ms = UINT64_MAX;
-    for (int wait = 0; wait < API_CONNECTION_WAITS; wait++)
-        if (deadline_ms(connections, wait) < next_ms)
-            next_ms = deadline_ms(connections, wait);
-    if (next_ms == UINT64_MAX)
-        return -1;
-    const uint64_t now = connection_now_ms();
-    if (next_ms <= now)
-        return 0;
-    return next_ms - now < INT_MAX ? (int)(next_ms - now) : INT_MAX;
+    return api_deadlines_timeout_ms(&connections->deadlines, connection_now_ms());
 }
 
-/* The one that has waited for longest, if that is long. */
+/* The connection that has waited for longest, if that is long. */
 static struct api_connection *find_old(const struct api_connections *connections,
-                                       enum api_connection_wait wait, uint64_t now)
+                                       enum api_connection_wait wait, uint64_t now_ms)
 {
-    struct api_connection *oldest = connections->waits[wait].first;
-    return oldest != NULL && now - oldest->since_ms >= API_CONNECTION_EVICT_MS ? oldest : NULL;
+    return of_deadline(
+        api_deadlines_older(&connections->deadlines, wait, API_CONNECTION_EVICT_MS, now_ms));
 }
 
 unsigned api_connections_evict(struct api_connections *connections, unsigned count)
 {
     unsigned evicted = 0;
-    const uint64_t now = connection_now_ms();
+    const uint64_t now_ms = connection_now_ms();
     for (; evicted < count; evicted++) {
-        struct api_connection *unfinished = find_old(connections, API_CONNECTION_HEAD, now);
-        struct api_connection *idle = find_old(connections, API_CONNECTION_IDLE, now);
+        struct api_connection *unfinished = find_old(connections, API_CONNECTION_HEAD, now_ms);
+        struct api_connection *idle = find_old(connections, API_CONNECTION_IDLE, now_ms);
         if (unfinished != NULL)
             expire(unfinished);
         else if (idle != NULL)

@@ -12,6 +12,7 @@
 #define API_MHD_CONNECTION_H
 
 #include "api/http/observer.h"
+#include "api/mhd/deadlines.h"
 #include "api/mhd/door.h"
 #include "api/wire/framing.h"
 #include "api/wire/socket_calls.h"
@@ -23,34 +24,19 @@
 #include <sys/types.h>
 
 enum {
-    API_CONNECTION_LINGER_MS = 1000, /* a refused client has so long to read why */
-    API_CONNECTION_END_MS = 50, /* an answered client that is silent for so long may have ended */
     API_CONNECTION_EVICT_MS = 1000,  /* if space is short, one may be ended whose head takes
                                       * longer, or that asked for nothing for so long */
     API_CONNECTION_EXPIRE_MAX = 512, /* connections ended in one turn */
 };
 
-/* The limited times of a connection. */
-enum api_connection_wait {
-    API_CONNECTION_HEAD, /* also for its first byte */
-    API_CONNECTION_BODY,
-    API_CONNECTION_LINGER,
-    API_CONNECTION_END,   /* for a next request; then it is looked whether the client has ended */
-    API_CONNECTION_IDLE,  /* for a next request, as long as libmicrohttpd lets it */
-    API_CONNECTION_WAITS, /* how many there are */
-    API_CONNECTION_FREE = API_CONNECTION_WAITS,
-};
-
 struct api_connection {
     struct api_connections *connections;
-    const struct api_door *door;        /* through which it came */
-    struct api_tls_session *session;    /* NULL: plain HTTP */
-    struct api_connection *prev, *next; /* in the list of what it waits for */
-    const struct api_fault *fault;      /* found, and to be told */
-    uint64_t since_ms;                  /* when the wait began; CLOCK_MONOTONIC */
+    const struct api_door *door;     /* through which it came */
+    struct api_tls_session *session; /* NULL: plain HTTP */
+    struct api_deadline deadline;    /* of what it waits for */
+    const struct api_fault *fault;   /* found, and to be told */
     int fd;
     uint32_t answered; /* requests; wraps, as framing.completed does */
-    uint8_t wait;      /* enum api_connection_wait */
     bool fresh;        /* nothing came yet, but what is TLS's own */
     bool ended;        /* libmicrohttpd is told that the client has gone */
     bool greeting;     /* the session is that of a handshake's thread (api/mhd/greeting.h) */
@@ -62,10 +48,7 @@ struct api_connections {
     struct api_connection **by_fd;
     size_t size; /* number of entries in by_fd */
     const struct api_observer *observer;
-    struct {
-        struct api_connection *first, *last; /* the longest wait first */
-        uint32_t limit_ms;
-    } waits[API_CONNECTION_WAITS];
+    struct api_deadlines deadlines;
     void (*log)(void *context, const char *message); /* as in api/mhd/server.h; may be NULL */
     void *log_context;
 };
