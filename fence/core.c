@@ -12,7 +12,7 @@
 #include "fence/call/extend.h"
 #include "fence/call/inspect.h"
 #include "fence/call/left.h"
-#include "fence/call/refuse.h"
+#include "fence/call/refuse_before_asking.h"
 #include "fence/call/release.h"
 #include "fence/call/rounds.h"
 #include "fence/call/seating.h"

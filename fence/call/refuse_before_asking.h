@@ -1,8 +1,8 @@
 /* Calls that the core turns away at once, before they get a slot: too many calls or waiters, no
  * fleet yet, a lease that the fleet does not allow. A call that waits for masters is admission's
  * (fence/call/admit.h). */
-#ifndef FENCE_CALL_REFUSE_H
-#define FENCE_CALL_REFUSE_H
+#ifndef FENCE_CALL_REFUSE_BEFORE_ASKING_H
+#define FENCE_CALL_REFUSE_BEFORE_ASKING_H
 
 #include "fence/state/state.h"
 

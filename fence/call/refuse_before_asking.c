@@ -1,4 +1,4 @@
-#include "fence/call/refuse.h"
+#include "fence/call/refuse_before_asking.h"
 
 #include "fence/call/seating.h"
 #include "fence/protocol/name.h"
