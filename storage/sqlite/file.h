@@ -1,11 +1,12 @@
 /* The file of an embedded master. A folder has pawl.db, an SQLite database, and pawl.witness
  * (storage/sqlite/witness.h). The kernel's memory has a record (storage/sqlite/record.h). The file
- * is opened only where it is what it was when it was last closed (storage/sqlite/trust.h). */
+ * is opened only where it is what it was when it was last closed
+ * (storage/sqlite/detect_restored_file.h). */
 #ifndef STORAGE_SQLITE_FILE_H
 #define STORAGE_SQLITE_FILE_H
 
+#include "storage/sqlite/detect_restored_file.h"
 #include "storage/sqlite/state.h"
-#include "storage/sqlite/trust.h"
 #include "storage/sqlite/witness.h"
 
 struct storage_file_config {

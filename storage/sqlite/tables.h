@@ -3,7 +3,7 @@
 #define STORAGE_SQLITE_TABLES_H
 
 #include "storage/sql/sql.h"
-#include "storage/sqlite/trust.h"
+#include "storage/sqlite/detect_restored_file.h"
 
 /* The answer to a question for one number; 0: it has no row. An error goes to *@ret_error, which a
  * success leaves as it was. */

@@ -1,5 +1,5 @@
 /* The judge of a file: what the evidence may be, and what follows. */
-#include "storage/sqlite/trust.h"
+#include "storage/sqlite/detect_restored_file.h"
 #include "tests/lib/case.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
  * - ctimes, which no program can set: the kernel sets them to now as a file is put back;
  * - the commits that the database has without its log, which a checkpoint only raises;
  * - the record in the kernel's memory, which no backup of a disk holds. */
-#ifndef STORAGE_SQLITE_TRUST_H
-#define STORAGE_SQLITE_TRUST_H
+#ifndef STORAGE_SQLITE_DETECT_RESTORED_FILE_H
+#define STORAGE_SQLITE_DETECT_RESTORED_FILE_H
 
 #include "storage/sqlite/record.h"
 #include "storage/sqlite/witness.h"

@@ -1,4 +1,4 @@
-#include "storage/sqlite/trust.h"
+#include "storage/sqlite/detect_restored_file.h"
 
 #include "fence/base/minmax.h"
 
