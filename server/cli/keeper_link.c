@@ -1,7 +1,7 @@
 #include "server/cli/keeper_link.h"
 
+#include "server/cli/command_keeper.h"
 #include "server/cli/descendants.h"
-#include "server/cli/keeper.h"
 
 #include <assert.h>
 #include <errno.h>

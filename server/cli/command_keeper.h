@@ -8,8 +8,8 @@
  *
  * One thing of the keeper itself stays: it can be stopped, or the whole machine can. Then the
  * command runs on past the validity, and only its token tells. */
-#ifndef SERVER_CLI_KEEPER_H
-#define SERVER_CLI_KEEPER_H
+#ifndef SERVER_CLI_COMMAND_KEEPER_H
+#define SERVER_CLI_COMMAND_KEEPER_H
 
 #include "server/cli/command.h"
 

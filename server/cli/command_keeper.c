@@ -1,5 +1,5 @@
 /* One loop over the orders, the command's end, and the deadline. */
-#include "server/cli/keeper.h"
+#include "server/cli/command_keeper.h"
 
 #include "fence/base/minmax.h"
 #include "server/cli/descendants.h"
