@@ -1,10 +1,10 @@
 #include "server/cli/run.h"
 
 #include "fence/base/minmax.h"
+#include "server/cli/command_keeper_link.h"
 #include "server/cli/common.h"
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
-#include "server/cli/keeper_link.h"
 #include "server/cli/signals.h"
 #include "server/cli/terminal.h"
 

@@ -1,7 +1,7 @@
 /* `pawl lock`'s side of the socket to its keeper. The keeper here is a process that says one event,
  * and ends without reading its order. */
 #include "server/cli/command_keeper.h"
-#include "server/cli/keeper_link.h"
+#include "server/cli/command_keeper_link.h"
 #include "tests/lib/case.h"
 
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "server/cli/keeper_link.h"
+#include "server/cli/command_keeper_link.h"
 
 #include "server/cli/command_keeper.h"
 #include "server/cli/descendants.h"

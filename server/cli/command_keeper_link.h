@@ -1,7 +1,7 @@
 /* The socket to the keeper, as `pawl lock` uses it: starts the keeper (keeper.h), sends it orders,
  * reads its events. */
-#ifndef SERVER_CLI_KEEPER_LINK_H
-#define SERVER_CLI_KEEPER_LINK_H
+#ifndef SERVER_CLI_COMMAND_KEEPER_LINK_H
+#define SERVER_CLI_COMMAND_KEEPER_LINK_H
 
 #include "server/cli/command.h"
 #include "server/cli/keeper_wire.h"
