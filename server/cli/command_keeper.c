@@ -2,8 +2,8 @@
 #include "server/cli/command_keeper.h"
 
 #include "fence/base/minmax.h"
+#include "server/cli/command_keeper_wire.h"
 #include "server/cli/descendants.h"
-#include "server/cli/keeper_wire.h"
 #include "server/cli/spawn.h"
 #include "server/system/clock.h"
 

@@ -4,7 +4,7 @@
 #define SERVER_CLI_COMMAND_KEEPER_LINK_H
 
 #include "server/cli/command.h"
-#include "server/cli/keeper_wire.h"
+#include "server/cli/command_keeper_wire.h"
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 /* The messages between `pawl lock` and its keeper, over a socket that keeps records apart. */
-#ifndef SERVER_CLI_KEEPER_WIRE_H
-#define SERVER_CLI_KEEPER_WIRE_H
+#ifndef SERVER_CLI_COMMAND_KEEPER_WIRE_H
+#define SERVER_CLI_COMMAND_KEEPER_WIRE_H
 
 #include <stdint.h>
 
