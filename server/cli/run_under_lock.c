@@ -1,4 +1,4 @@
-#include "server/cli/run.h"
+#include "server/cli/run_under_lock.h"
 
 #include "fence/base/minmax.h"
 #include "server/cli/command_keeper_link.h"

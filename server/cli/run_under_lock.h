@@ -1,6 +1,6 @@
 /* One run of a command under a lock: the keeper, the renewer, signals and the terminal. */
-#ifndef SERVER_CLI_RUN_H
-#define SERVER_CLI_RUN_H
+#ifndef SERVER_CLI_RUN_UNDER_LOCK_H
+#define SERVER_CLI_RUN_UNDER_LOCK_H
 
 #include "api/client/pawl.h"
 
