@@ -1,7 +1,7 @@
 /* `pawl`: locks from a command line. Options for all verbs stand before the verb. */
 #include "server/cli/common.h"
-#include "server/cli/guess.h"
 #include "server/cli/signals.h"
+#include "server/cli/suggest_verb.h"
 #include "server/system/options.h"
 
 #include <assert.h>

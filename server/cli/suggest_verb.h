@@ -1,6 +1,6 @@
 /* Guesses the verb that an unknown verb may have meant. */
-#ifndef SERVER_CLI_GUESS_H
-#define SERVER_CLI_GUESS_H
+#ifndef SERVER_CLI_SUGGEST_VERB_H
+#define SERVER_CLI_SUGGEST_VERB_H
 
 #include <stddef.h>
 

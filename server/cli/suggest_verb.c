@@ -1,4 +1,4 @@
-#include "server/cli/guess.h"
+#include "server/cli/suggest_verb.h"
 
 #include "fence/base/minmax.h"
 
