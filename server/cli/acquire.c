@@ -2,7 +2,7 @@
 #include "fence/protocol/limits.h"
 #include "server/cli/common.h"
 #include "server/cli/grant.h"
-#include "server/cli/own.h"
+#include "server/cli/nested_lock.h"
 #include "server/cli/signals.h"
 #include "server/cli/waiting.h"
 #include "server/system/options.h"

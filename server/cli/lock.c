@@ -6,7 +6,7 @@
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
 #include "server/cli/grant.h"
-#include "server/cli/own.h"
+#include "server/cli/nested_lock.h"
 #include "server/cli/run_under_lock.h"
 #include "server/cli/signals.h"
 #include "server/cli/waiting.h"

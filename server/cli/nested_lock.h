@@ -1,6 +1,6 @@
 /* A lock that the command runs under already: a pawl lock started it. */
-#ifndef SERVER_CLI_OWN_H
-#define SERVER_CLI_OWN_H
+#ifndef SERVER_CLI_NESTED_LOCK_H
+#define SERVER_CLI_NESTED_LOCK_H
 
 #include "server/cli/common.h"
 

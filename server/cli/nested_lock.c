@@ -1,4 +1,4 @@
-#include "server/cli/own.h"
+#include "server/cli/nested_lock.h"
 
 #include <assert.h>
 #include <stdlib.h>
