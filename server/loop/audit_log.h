@@ -11,7 +11,7 @@
 #define SERVER_LOOP_AUDIT_LOG_H
 
 #include "api/http/observer.h"
-#include "server/loop/happened.h"
+#include "server/loop/lock_event.h"
 #include "server/system/line_writer.h"
 #include "server/system/random.h"
 
@@ -32,8 +32,8 @@ struct server_audit_log {
     unsigned strangers, more;          /* callers without a key, in it: written, and not written */
 };
 
-/* For server/loop/happened.h; the context is a struct server_audit_log. Extensions are not written
- * down, nor are acquires that wait or got nothing. */
+/* For server/loop/lock_event.h; the context is a struct server_audit_log. Extensions are not
+ * written down, nor are acquires that wait or got nothing. */
 struct server_listening server_audit_log_listening(struct server_audit_log *log);
 
 /* A request that was answered: refused keys are written down. */

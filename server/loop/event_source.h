@@ -5,8 +5,8 @@
 
 #include "api/v1/backend.h"
 #include "server/loop/event_ring.h"
-#include "server/loop/happened.h"
 #include "server/loop/leases.h"
+#include "server/loop/lock_event.h"
 
 #include <stdbool.h>
 
@@ -28,7 +28,7 @@ struct server_event_source {
 /* Names this server by the machine and the @port at which it listens; 0: none. */
 void server_event_source_name(struct server_event_source *source, unsigned port);
 
-/* For server/loop/happened.h. */
+/* For server/loop/lock_event.h. */
 struct server_listening server_event_source_listening(struct server_event_source *source);
 
 /* In each turn: tells of leases that ended, and what changed about masters and the fleet. Returns

@@ -1,7 +1,7 @@
 /* Turns the answer to a call into an event of its lock, in one place. The audit log and the event
  * stream listen, and each writes the event in its own format. */
-#ifndef SERVER_LOOP_HAPPENED_H
-#define SERVER_LOOP_HAPPENED_H
+#ifndef SERVER_LOOP_LOCK_EVENT_H
+#define SERVER_LOOP_LOCK_EVENT_H
 
 #include "api/http/request.h"
 #include "fence/protocol/message.h"

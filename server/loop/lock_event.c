@@ -1,4 +1,4 @@
-#include "server/loop/happened.h"
+#include "server/loop/lock_event.h"
 
 #include "fence/protocol/error.h"
 #include "fence/protocol/owner.h"
