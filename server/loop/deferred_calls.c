@@ -1,4 +1,4 @@
-#include "server/loop/later.h"
+#include "server/loop/deferred_calls.h"
 
 #include "fence/protocol/error.h"
 

@@ -1,7 +1,7 @@
 /* Calls that begin while the core's effects are carried out: the answer to one call brings about
  * others. They begin once the effects are done, in order. */
-#ifndef SERVER_LOOP_LATER_H
-#define SERVER_LOOP_LATER_H
+#ifndef SERVER_LOOP_DEFERRED_CALLS_H
+#define SERVER_LOOP_DEFERRED_CALLS_H
 
 #include "fence/protocol/message.h"
 
