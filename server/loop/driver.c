@@ -3,12 +3,12 @@
 #include "fence/state/trace.h"
 #include "server/loop/audit.h"
 #include "server/loop/batch_delay.h"
-#include "server/loop/declined.h"
 #include "server/loop/deferred_calls.h"
 #include "server/loop/effects.h"
 #include "server/loop/lag.h"
 #include "server/loop/masters.h"
 #include "server/loop/masters_log.h"
+#include "server/loop/undelivered_grant.h"
 #include "server/system/clock.h"
 #include "server/system/log.h"
 

@@ -1,6 +1,6 @@
 /* A grant whose client has gone: the core takes it back once its effects are carried out. */
-#ifndef SERVER_LOOP_DECLINED_H
-#define SERVER_LOOP_DECLINED_H
+#ifndef SERVER_LOOP_UNDELIVERED_GRANT_H
+#define SERVER_LOOP_UNDELIVERED_GRANT_H
 
 #include "fence/protocol/message.h"
 

@@ -1,4 +1,4 @@
-#include "server/loop/declined.h"
+#include "server/loop/undelivered_grant.h"
 
 #include <assert.h>
 #include <stdio.h>
