@@ -1,6 +1,6 @@
 #include "storage/sqlite/record.h"
 
-#include "storage/sqlite/look.h"
+#include "storage/sqlite/file_facts.h"
 
 #include <assert.h>
 #include <dirent.h>

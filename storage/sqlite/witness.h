@@ -13,7 +13,7 @@
 #ifndef STORAGE_SQLITE_WITNESS_H
 #define STORAGE_SQLITE_WITNESS_H
 
-#include "storage/sqlite/look.h"
+#include "storage/sqlite/file_facts.h"
 
 enum {
     STORAGE_BOOT_ID_MAX = 36,  /* characters of the kernel's id of this boot */

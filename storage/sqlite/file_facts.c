@@ -1,4 +1,4 @@
-#include "storage/sqlite/look.h"
+#include "storage/sqlite/file_facts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The system's facts about a file: its inode, its times, who may use it. */
-#ifndef STORAGE_SQLITE_LOOK_H
-#define STORAGE_SQLITE_LOOK_H
+#ifndef STORAGE_SQLITE_FILE_FACTS_H
+#define STORAGE_SQLITE_FILE_FACTS_H
 
 #include "fence/protocol/error.h"
 
