@@ -9,7 +9,7 @@
 #ifndef STORAGE_SQLITE_DETECT_RESTORED_FILE_H
 #define STORAGE_SQLITE_DETECT_RESTORED_FILE_H
 
-#include "storage/sqlite/record.h"
+#include "storage/sqlite/shared_memory_record.h"
 #include "storage/sqlite/witness.h"
 
 enum {

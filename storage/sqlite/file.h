@@ -1,7 +1,7 @@
 /* The file of an embedded master. A folder has pawl.db, an SQLite database, and pawl.witness
- * (storage/sqlite/witness.h). The kernel's memory has a record (storage/sqlite/record.h). The file
- * is opened only where it is what it was when it was last closed
- * (storage/sqlite/detect_restored_file.h). */
+ * (storage/sqlite/witness.h). The kernel's memory has a record
+ * (storage/sqlite/shared_memory_record.h). The file is opened only where it is what it was when it
+ * was last closed (storage/sqlite/detect_restored_file.h). */
 #ifndef STORAGE_SQLITE_FILE_H
 #define STORAGE_SQLITE_FILE_H
 
@@ -20,7 +20,7 @@ struct storage_file_config {
 struct storage_file {
     sqlite3 *db;
     struct storage_witness witness;
-    int record; /* descriptor of storage/sqlite/record.h; -1: there is none */
+    int record; /* descriptor of storage/sqlite/shared_memory_record.h; -1: there is none */
     char path[STORAGE_FOLDER_MAX + 16];
     bool is_new;      /* it was never a fleet's */
     bool needs_floor; /* it was a fleet's, and does not say so any more: no new one may be made */

@@ -1,5 +1,5 @@
 /* Records of databases in /dev/shm: whose they are, and when they go. */
-#include "storage/sqlite/record.h"
+#include "storage/sqlite/shared_memory_record.h"
 #include "tests/lib/case.h"
 #include "tests/lib/tempdir.h"
 

@@ -1,4 +1,4 @@
-#include "storage/sqlite/record.h"
+#include "storage/sqlite/shared_memory_record.h"
 
 #include "storage/sqlite/file_facts.h"
 

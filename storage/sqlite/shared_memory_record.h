@@ -4,8 +4,8 @@
  *
  * It is evidence where it is there, and nothing else. Without /dev/shm, in another container, or
  * where the system removed it, the witness alone is asked. */
-#ifndef STORAGE_SQLITE_RECORD_H
-#define STORAGE_SQLITE_RECORD_H
+#ifndef STORAGE_SQLITE_SHARED_MEMORY_RECORD_H
+#define STORAGE_SQLITE_SHARED_MEMORY_RECORD_H
 
 #include <stdbool.h>
 #include <stdint.h>
