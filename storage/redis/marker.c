@@ -1,7 +1,7 @@
 #include "storage/redis/marker.h"
 
 #include "fence/protocol/view.h"
-#include "storage/redis/closed.h"
+#include "storage/redis/moved_fleet.h"
 #include "storage/redis/positions.h"
 #include "storage/redis/text.h"
 

@@ -1,4 +1,4 @@
-#include "storage/redis/closed.h"
+#include "storage/redis/moved_fleet.h"
 
 #include "fence/protocol/decimal.h"
 #include "fence/protocol/limits.h"

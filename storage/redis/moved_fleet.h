@@ -1,6 +1,6 @@
 /* The word of a master whose fleet was moved: the field "closed" of its hash. */
-#ifndef STORAGE_REDIS_CLOSED_H
-#define STORAGE_REDIS_CLOSED_H
+#ifndef STORAGE_REDIS_MOVED_FLEET_H
+#define STORAGE_REDIS_MOVED_FLEET_H
 
 #include "fence/fleet/fleet.h"
 
