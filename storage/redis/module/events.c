@@ -1,7 +1,7 @@
 #include "storage/redis/module/events.h"
 
 #include "storage/redis/keys.h"
-#include "storage/redis/module/ended.h"
+#include "storage/redis/module/expire_leases.h"
 #include "storage/redis/module/leases.h"
 #include "storage/redis/module/verdict.h"
 

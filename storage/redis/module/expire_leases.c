@@ -1,4 +1,4 @@
-#include "storage/redis/module/ended.h"
+#include "storage/redis/module/expire_leases.h"
 
 #include "storage/redis/module/leases.h"
 #include "storage/redis/module/value.h"

@@ -1,7 +1,7 @@
 /* Removes locks whose lease has ended, some at a time. Their fate matters to memory
  * alone: the rules look at the clock. */
-#ifndef STORAGE_REDIS_MODULE_ENDED_H
-#define STORAGE_REDIS_MODULE_ENDED_H
+#ifndef STORAGE_REDIS_MODULE_EXPIRE_LEASES_H
+#define STORAGE_REDIS_MODULE_EXPIRE_LEASES_H
 
 #include "storage/redis/module/api.h"
 
