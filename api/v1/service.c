@@ -6,7 +6,7 @@
 #include "api/v1/metrics.h"
 #include "api/v1/parts.h"
 #include "api/v1/ready.h"
-#include "fence/fleet/memory.h"
+#include "fence/fleet/majority_lost_data.h"
 #include "fence/fleet/misordered.h"
 #include "fence/protocol/lease.h"
 

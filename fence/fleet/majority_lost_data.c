@@ -1,4 +1,4 @@
-#include "fence/fleet/memory.h"
+#include "fence/fleet/majority_lost_data.h"
 
 #include "fence/protocol/lease.h"
 

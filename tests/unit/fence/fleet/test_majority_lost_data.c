@@ -1,4 +1,4 @@
-#include "fence/fleet/memory.h"
+#include "fence/fleet/majority_lost_data.h"
 #include "tests/lib/case.h"
 
 /* A fleet of @n whose first @count masters are out for @reason; the others are active. */

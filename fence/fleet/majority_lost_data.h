@@ -1,6 +1,6 @@
 /* True if a fleet still knows what it granted. */
-#ifndef FENCE_FLEET_MEMORY_H
-#define FENCE_FLEET_MEMORY_H
+#ifndef FENCE_FLEET_MAJORITY_LOST_DATA_H
+#define FENCE_FLEET_MAJORITY_LOST_DATA_H
 
 #include "fence/fleet/fleet.h"
 
