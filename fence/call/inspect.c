@@ -2,8 +2,8 @@
 
 #include "fence/base/set.h"
 #include "fence/call/calls.h"
+#include "fence/call/inspect_seats.h"
 #include "fence/call/seating.h"
-#include "fence/call/show.h"
 #include "fence/call/votes.h"
 #include "fence/state/output.h"
 

@@ -1,4 +1,4 @@
-#include "fence/call/show.h"
+#include "fence/call/inspect_seats.h"
 
 #include "fence/call/call_move.h"
 #include "fence/call/calls.h"

@@ -1,6 +1,6 @@
 /* Shows who holds the seats of a name: an inspection of each, in one round. */
-#ifndef FENCE_CALL_SHOW_H
-#define FENCE_CALL_SHOW_H
+#ifndef FENCE_CALL_INSPECT_SEATS_H
+#define FENCE_CALL_INSPECT_SEATS_H
 
 #include "fence/call/rounds.h"
 
