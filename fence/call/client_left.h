@@ -1,6 +1,6 @@
 /* Clients that left before their answer, and what is undone then. */
-#ifndef FENCE_CALL_LEFT_H
-#define FENCE_CALL_LEFT_H
+#ifndef FENCE_CALL_CLIENT_LEFT_H
+#define FENCE_CALL_CLIENT_LEFT_H
 
 #include "fence/state/state.h"
 

@@ -1,4 +1,4 @@
-#include "fence/call/left.h"
+#include "fence/call/client_left.h"
 
 #include "fence/call/acquire.h"
 #include "fence/call/cleanup.h"
