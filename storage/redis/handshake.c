@@ -8,7 +8,7 @@
 #include "storage/redis/peer.h"
 #include "storage/redis/requests_script.h"
 #include "storage/redis/settle.h"
-#include "storage/redis/tell.h"
+#include "storage/redis/share_positions.h"
 #include "storage/redis/trial.h"
 
 #include <assert.h>

@@ -9,9 +9,9 @@
 #include "storage/redis/rejoin_call.h"
 #include "storage/redis/scan.h"
 #include "storage/redis/session.h"
+#include "storage/redis/share_positions.h"
 #include "storage/redis/subscribe.h"
 #include "storage/redis/sweep.h"
-#include "storage/redis/tell.h"
 
 #include <assert.h>
 #include <stdlib.h>

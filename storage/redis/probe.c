@@ -3,7 +3,7 @@
 #include "storage/redis/clock.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/settle.h"
-#include "storage/redis/tell.h"
+#include "storage/redis/share_positions.h"
 #include "storage/redis/trial.h"
 
 #include <assert.h>

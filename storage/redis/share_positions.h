@@ -1,7 +1,7 @@
 /* Tells a Redis the positions of all members that its owner knows (storage/redis/lua/tell.lua), and
  * the servers that listen there the places of waiters (storage/redis/subscribe.h). */
-#ifndef STORAGE_REDIS_TELL_H
-#define STORAGE_REDIS_TELL_H
+#ifndef STORAGE_REDIS_SHARE_POSITIONS_H
+#define STORAGE_REDIS_SHARE_POSITIONS_H
 
 #include "storage/redis/session.h"
 

@@ -1,4 +1,4 @@
-#include "storage/redis/tell.h"
+#include "storage/redis/share_positions.h"
 
 #include "fence/protocol/owner.h"
 #include "storage/redis/keys.h"
