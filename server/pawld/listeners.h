@@ -4,7 +4,7 @@
 
 #include "server/loop/listeners.h"
 #include "server/pawld/pawld.h"
-#include "server/system/passed.h"
+#include "server/system/passed_sockets.h"
 
 /* Opens the listeners of all workers: @passed, or where there are none the addresses of @options.
  * 0, or the exit status: the reason is on stderr then, and nothing is open. */

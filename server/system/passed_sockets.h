@@ -1,6 +1,6 @@
 /* Listening sockets that a service manager passed to the process: sd_listen_fds(3). */
-#ifndef SERVER_SYSTEM_PASSED_H
-#define SERVER_SYSTEM_PASSED_H
+#ifndef SERVER_SYSTEM_PASSED_SOCKETS_H
+#define SERVER_SYSTEM_PASSED_SOCKETS_H
 
 #include "fence/protocol/error.h"
 

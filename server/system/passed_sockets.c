@@ -1,4 +1,4 @@
-#include "server/system/passed.h"
+#include "server/system/passed_sockets.h"
 
 #include "fence/protocol/decimal.h"
 #include "server/system/options.h"
