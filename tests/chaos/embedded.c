@@ -4,6 +4,7 @@
  * clients. The faults are those of a process and of its disk. It ends after S seconds, or after N
  * kills where that is later; then the history is checked. Exit status: 0 all went well; 1 a promise
  * was broken, or pawld did not come back. */
+#include "tests/chaos/numbers.h"
 #include "tests/chaos/small.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
@@ -11,7 +12,6 @@
 #include "tests/lib/wait.h"
 #include "tests/sim/world/rng.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -206,38 +206,16 @@ static void play_embedded(void **state)
     free(run.shim);
 }
 
-/* ---- options --------------------------------------------------------------------------------- */
-
-static error_t parse_embedded(int key, char *text, struct argp_state *state)
-{
-    switch (key) {
-    case 't':
-        options.seconds = (unsigned)strtoul(text, NULL, 10);
-        return 0;
-    case 'k':
-        options.kills = (unsigned)strtoul(text, NULL, 10);
-        return 0;
-    case 's':
-        options.seed = strtoull(text, NULL, 10);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 int main(int argc, char **argv)
 {
-    static const struct argp_option list[] = {
-        {"seconds", 't', "S", 0, "How long, at the least (default 10)", 0},
-        {"kills", 'k', "N", 0, "How many kills, at the least (default 0)", 0},
-        {"seed", 's', "X", 0, "What faults and clients are drawn from (default 1)", 0},
-        {0},
+    static const struct number_option list[] = {
+        {"seconds", 't', "How long, at the least (default 10)", .count = &options.seconds},
+        {"kills", 'k', "How many kills, at the least (default 0)", .count = &options.kills},
+        {"seed", 's', "What faults and clients are drawn from (default 1)", .seed = &options.seed},
+        {.name = NULL},
     };
-    static const struct argp argp = {
-        list, parse_embedded, NULL, "A fleet that is a file, under faults.", NULL, NULL, NULL};
     const struct CMUnitTest cases[] = {cmocka_unit_test(play_embedded)};
-    argp_err_exit_status = 2;
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    numbers_parse(argc, argv, "A fleet that is a file, under faults.", list);
     int failed = cmocka_run_group_tests_name("embedded", cases, NULL, NULL);
     if (failed)
         small_keep(&run.stage);

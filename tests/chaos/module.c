@@ -7,6 +7,7 @@
  * module and back. After each start the master must have every value of a counter that it had
  * answered. At the end the history is checked. Exit status: 0 all went well; 1 a promise was
  * broken, or an answer was lost. */
+#include "tests/chaos/numbers.h"
 #include "tests/chaos/small.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
@@ -14,7 +15,6 @@
 #include "tests/lib/wait.h"
 #include "tests/sim/world/rng.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,38 +233,17 @@ static void play_kills(void **state)
     small_remove(&run.stage);
 }
 
-static error_t parse_kills(int key, char *text, struct argp_state *state)
-{
-    (void)state;
-    switch (key) {
-    case 'k':
-        options.kills = (unsigned)strtoul(text, NULL, 10);
-        return 0;
-    case 'r':
-        options.rounds = (unsigned)strtoul(text, NULL, 10);
-        return 0;
-    case 's':
-        options.seed = strtoull(text, NULL, 10);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 int main(int argc, char **argv)
 {
-    static const struct argp_option list[] = {
-        {"kills", 'k', "N", 0, "How often a master is killed (default 20)", 0},
-        {"rounds", 'r', "R", 0, "How often the fleet changes over and back (default 1)", 0},
-        {"seed", 's', "X", 0, "What kills and clients are drawn from (default 1)", 0},
-        {0},
+    static const struct number_option list[] = {
+        {"kills", 'k', "How often a master is killed (default 20)", .count = &options.kills},
+        {"rounds", 'r', "How often the fleet changes over and back (default 1)",
+         .count = &options.rounds},
+        {"seed", 's', "What kills and clients are drawn from (default 1)", .seed = &options.seed},
+        {.name = NULL},
     };
-    static const struct argp argp = {
-        list, parse_kills, NULL, "Masters with the module, killed and changed over under load.",
-        NULL, NULL,        NULL};
     const struct CMUnitTest cases[] = {cmocka_unit_test(play_kills)};
-    argp_err_exit_status = 2;
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    numbers_parse(argc, argv, "Masters with the module, killed and changed over under load.", list);
     char *module = pawl_beside("../storage/pawl-master.so");
     setenv("PAWL_TEST_MODULE_FILE", module, 0);
     free(module);

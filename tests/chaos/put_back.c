@@ -9,6 +9,7 @@
  * clean stop, kill -9 (also of a start and of an init with a floor) or a power cut. Another boot,
  * or a change of owners and modes, may come too. pawld has to serve after each. Exit status: 0
  * pawld did all that; 1 pawld did not. */
+#include "tests/chaos/numbers.h"
 #include "tests/chaos/put_back_kinds.h"
 #include "tests/chaos/put_back_load.h"
 #include "tests/lib/case.h"
@@ -21,7 +22,6 @@
 #include "tests/lib/wait.h"
 #include "tests/sim/world/rng.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -463,39 +463,19 @@ static int clean_up(void **state)
     return 0;
 }
 
-static error_t parse_put_back(int key, char *text, struct argp_state *state)
-{
-    switch (key) {
-    case 'p':
-        options.put_backs = (unsigned)strtoul(text, NULL, 10);
-        return 0;
-    case 'r':
-        options.restarts = (unsigned)strtoul(text, NULL, 10);
-        return 0;
-    case 'i':
-        options.idles = (unsigned)strtoul(text, NULL, 10);
-        return 0;
-    case 's':
-        options.seed = strtoull(text, NULL, 10);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 int main(int argc, char **argv)
 {
-    static const struct argp_option list[] = {
-        {"put-backs", 'p', "N", 0, "How many folders get older files (default 10)", 0},
-        {"restarts", 'r', "M", 0, "How many restarts, at the least (default 50)", 0},
-        {"idles", 'i', "N", 0, "How many power cuts after an idle minute (default 0)", 0},
-        {"seed", 's', "X", 0, "What is drawn from (default 1)", 0},
-        {0},
+    static const struct number_option list[] = {
+        {"put-backs", 'p', "How many folders get older files (default 10)",
+         .count = &options.put_backs},
+        {"restarts", 'r', "How many restarts, at the least (default 50)",
+         .count = &options.restarts},
+        {"idles", 'i', "How many power cuts after an idle minute (default 0)",
+         .count = &options.idles},
+        {"seed", 's', "What is drawn from (default 1)", .seed = &options.seed},
+        {.name = NULL},
     };
-    static const struct argp argp = {
-        list, parse_put_back, NULL, "Older files of a fleet that is a file.", NULL, NULL, NULL};
     const struct CMUnitTest cases[] = {cmocka_unit_test_teardown(play_all, clean_up)};
-    argp_err_exit_status = 2;
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    numbers_parse(argc, argv, "Older files of a fleet that is a file.", list);
     return cmocka_run_group_tests_name("put_back", cases, NULL, NULL) ? 1 : 0;
 }
