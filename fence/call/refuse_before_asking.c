@@ -97,19 +97,10 @@ int core_refusal(const struct fence_core *core, const struct fence_call *call)
 
 void core_refuse(struct fence_core *core, const struct fence_call *call, int error)
 {
-    core_add_effect(core, FENCE_EFFECT_ANSWER)->answer = (struct fence_answer){
-        .kind = call->kind,
-        .error = error,
-        .origin = call->origin,
-        .client = call->client,
-        .resource = call->resource,
-        .seats = call->seats,
-        .mode = call->mode,
-        .lock_id = "",
-        .owner = "",
-        .lease = {.ttl_ms = call->ttl_ms,
-                  .delay_ms = fence_owner_delay_ms(call->owner),
-                  .ttl_max_ms = core->fleet.ttl_max_ms},
-        .total = core->fleet.n,
-    };
+    struct fence_answer *answer = &core_add_effect(core, FENCE_EFFECT_ANSWER)->answer;
+    *answer = fence_answer_refusing(call, error);
+    answer->lease.ttl_ms = call->ttl_ms;
+    answer->lease.delay_ms = fence_owner_delay_ms(call->owner);
+    answer->lease.ttl_max_ms = core->fleet.ttl_max_ms;
+    answer->total = core->fleet.n;
 }

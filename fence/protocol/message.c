@@ -80,3 +80,18 @@ enum fence_part fence_part_of_reply(enum fence_reply_kind kind)
         return FENCE_PART_REFUSED;
     }
 }
+
+struct fence_answer fence_answer_refusing(const struct fence_call *call, int error)
+{
+    return (struct fence_answer){
+        .kind = call->kind,
+        .error = error,
+        .origin = call->origin,
+        .client = call->client,
+        .resource = call->resource,
+        .seats = call->seats,
+        .mode = call->mode,
+        .lock_id = "",
+        .owner = "",
+    };
+}

@@ -353,6 +353,9 @@ struct fence_reply {
                      * not say */
 };
 
+/* The answer to @call without a lock: @error, and what names the call. */
+struct fence_answer fence_answer_refusing(const struct fence_call *call, int error);
+
 /* The words of traces and logs: "take", "number". */
 const char *fence_request_name(enum fence_request_kind kind);
 const char *fence_reply_name(enum fence_reply_kind kind);

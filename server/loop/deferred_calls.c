@@ -24,16 +24,6 @@ void server_later_refuse(const struct fence_call *call,
                          bool (*answer)(void *context, const struct fence_answer *answer),
                          void *context)
 {
-    const struct fence_answer refused = {
-        .kind = call->kind,
-        .error = FENCE_EBUSY,
-        .origin = call->origin,
-        .client = call->client,
-        .resource = call->resource,
-        .seats = call->seats,
-        .mode = call->mode,
-        .lock_id = "",
-        .owner = "",
-    };
+    const struct fence_answer refused = fence_answer_refusing(call, FENCE_EBUSY);
     (void)answer(context, &refused);
 }
