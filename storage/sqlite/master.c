@@ -1,60 +1,16 @@
 #include "storage/sqlite/master.h"
 
-#include "storage/backoff.h"
-#include "storage/sqlite/batches.h"
-#include "storage/sqlite/inbox.h"
-#include "storage/sqlite/job.h"
+#include "storage/sqlite/master_link.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SENT_MAX = 2,            /* batches under way: while one is being written, the next is there */
-    PROBES_SILENT_MS = 2000, /* a probe that takes longer says that the disk hangs */
+    SENT_MAX = 2, /* batches under way: while one is being written, the next is there */
 };
 
-enum link {
-    LINK_BACKOFF,
-    LINK_HANDSHAKE,
-    LINK_READY,
-    LINK_CLOSED,
-};
-
-struct storage_sqlite_master {
-    struct storage_master base; /* first: ops get a pointer to it */
-    struct storage_sqlite_config config;
-    struct storage_told told_by_store;
-    enum link link;
-    unsigned failures; /* since it was last steady */
-    bool reset_wanted;
-    char detail[STORAGE_JOB_WHY_MAX];
-    uint64_t round_trip_us;
-    struct fence_facts facts; /* facts of the handshake */
-    bool leads;               /* this connection marked the master: its marker is to change */
-
-    struct storage_batches batches;
-    struct storage_job *gathered; /* one of these; NULL: nothing was submitted */
-    unsigned sent;                /* batches of this connection that are under way */
-    unsigned epoch;               /* counts connections: what an earlier one asked is lost */
-    unsigned jobs_out;
-    struct storage_job *probe;
-    uint64_t probe_since_ms;
-
-    uv_timer_t timer;
-    unsigned open; /* handles */
-    bool closing;
-    struct storage_inbox inbox;
-};
-
-/* ---- between the threads --------------------------------------------------------------------- */
-
-static void on_done(struct storage_job *job)
-{
-    assert(job->master != NULL);
-    storage_inbox_put(&job->master->inbox, job);
-}
+/* ---- what comes back ------------------------------------------------------------------------- */
 
 static void on_notices(void *context, const struct storage_notice *notices, size_t count)
 {
@@ -62,258 +18,14 @@ static void on_notices(void *context, const struct storage_notice *notices, size
     storage_inbox_notice(&master->inbox, notices, count);
 }
 
-static void submit_job(struct storage_sqlite_master *master, struct storage_job *job)
-{
-    assert(!master->closing && job->master == master);
-    job->done = on_done;
-    job->epoch = master->epoch;
-    job->sent_ns = uv_hrtime();
-    master->jobs_out++;
-    storage_sqlite_store_submit(master->config.store, job);
-}
-
-/* ---- replies --------------------------------------------------------------------------------- */
-
-static const struct storage_master_events *events_of(const struct storage_sqlite_master *master)
-{
-    return &master->config.events;
-}
-
-static void tell_lost(const struct storage_sqlite_master *master, const struct storage_job *job)
-{
-    assert(job->kind == STORAGE_JOB_REQUESTS);
-    for (unsigned i = 0; i < job->count; i++) {
-        const struct storage_entry *entry = &job->entries[i];
-        const struct fence_reply lost = {
-            .kind = FENCE_REPLY_LOST,
-            .tag = entry->request.tag,
-            .locks = entry->locks,
-        };
-        events_of(master)->reply(events_of(master)->context, master->config.index, &lost);
-    }
-}
-
-static void tell_replies(const struct storage_sqlite_master *master, struct storage_job *job)
-{
-    assert(job->kind == STORAGE_JOB_REQUESTS && !job->failed);
-    if (events_of(master)->batch)
-        events_of(master)->batch(events_of(master)->context, master->config.index, job->count,
-                                 master->round_trip_us);
-    for (unsigned i = 0; i < job->count; i++) {
-        struct fence_master_answer *answer = &job->entries[i].answer;
-        answer->reply.holder = answer->holder;
-        answer->reply.owner = answer->owner;
-        events_of(master)->reply(events_of(master)->context, master->config.index, &answer->reply);
-    }
-}
-
-/* ---- the link -------------------------------------------------------------------------------- */
-
-static void on_store_backoff_over(uv_timer_t *timer);
-
-/* No call waits any more for what is under way. It is done anyway, before whatever is asked
- * next. */
-static void give_up_batches(struct storage_sqlite_master *master)
-{
-    struct storage_job *gathered = master->gathered;
-    unsigned epoch = master->epoch++;
-    master->gathered = NULL;
-    master->sent = 0;
-    master->probe = NULL;
-    master->leads = false;
-    for (unsigned i = 0; i < STORAGE_BATCHES;
-         i++) /* also what was gathered: it has this epoch too */
-        if (master->batches.out[i] && master->batches.jobs[i]->epoch == epoch)
-            tell_lost(master, master->batches.jobs[i]);
-    if (gathered)
-        storage_batches_give(&master->batches, gathered);
-}
-
-static void shake_hands_later(struct storage_sqlite_master *master)
-{
-    assert(master->link != LINK_CLOSED);
-    give_up_batches(master);
-    master->link = LINK_BACKOFF;
-    uv_timer_start(&master->timer, on_store_backoff_over, storage_backoff_ms(master->failures++),
-                   0);
-}
-
-static void fail_link(struct storage_sqlite_master *master, enum fence_reason reason,
-                      const char *detail)
-{
-    if (master->link == LINK_BACKOFF || master->link == LINK_CLOSED)
-        return;
-    (void)snprintf(master->detail, sizeof(master->detail), "%s", detail);
-    master->link = LINK_BACKOFF;
-    events_of(master)->down(events_of(master)->context, master->config.index, reason);
-    if (master->link == LINK_BACKOFF)
-        shake_hands_later(master);
-}
-
-/* If there is no memory for it, it is asked later. */
-static void shake_hands(struct storage_sqlite_master *master, struct storage_job *job)
-{
-    if (job)
-        submit_job(master, job);
-    else
-        uv_timer_start(&master->timer, on_store_backoff_over, STORAGE_BACKOFF_MAX_MS, 0);
-}
-
-static void on_store_backoff_over(uv_timer_t *timer)
-{
-    struct storage_sqlite_master *master = timer->data;
-    assert(master->link == LINK_BACKOFF || master->link == LINK_HANDSHAKE);
-    master->link = LINK_HANDSHAKE;
-    shake_hands(master, storage_job_new(master, STORAGE_JOB_FACTS));
-}
-
-/* ---- probes ---------------------------------------------------------------------------------- */
-
-static void ask_probe_of_store(struct storage_sqlite_master *master)
-{
-    assert(master->link == LINK_READY && master->probe == NULL);
-    struct storage_job *job = storage_job_new(master, STORAGE_JOB_FACTS);
-    if (!job)
-        return; /* the next one is due soon */
-    job->probes = true;
-    master->probe = job;
-    master->probe_since_ms = storage_state_clock_ms();
-    submit_job(master, job);
-}
-
-static void on_store_probe_due(uv_timer_t *timer)
-{
-    struct storage_sqlite_master *master = timer->data;
-    assert(master->link == LINK_READY);
-    if (!master->probe)
-        ask_probe_of_store(master);
-    else if (storage_state_clock_ms() > master->probe_since_ms + PROBES_SILENT_MS)
-        fail_link(master, FENCE_REASON_SILENT, "the disk does not answer");
-}
-
-/* The change that a handshake would judge differently from the last one. */
-static const char *find_change_of_file(const struct storage_sqlite_master *master,
-                                       const struct fence_facts *is)
-{
-    const struct fence_facts *was = &master->facts;
-    unsigned me = master->config.index;
-    if (strcmp(was->lineage, is->lineage) != 0)
-        return "another program has written to its file, or the file was moved";
-    if (master->leads)
-        return NULL;
-    if (was->marked && !is->marked)
-        return "its marker was removed";
-    if (was->view.incarnation[me] != is->view.incarnation[me])
-        return "its marker was rewritten";
-    return NULL;
-}
-
-static void take_probe(struct storage_sqlite_master *master, const struct storage_job *job)
-{
-    const char *change = find_change_of_file(master, &job->facts);
-    if (change)
-        fail_link(master, FENCE_REASON_CHANGED, change);
-    else if (events_of(master)->probed)
-        events_of(master)->probed(events_of(master)->context, master->config.index, &job->facts);
-}
-
-/* ---- what comes back ------------------------------------------------------------------------- */
-
-static void take_store_facts(struct storage_sqlite_master *master, const struct storage_job *job)
-{
-    assert(job->kind == STORAGE_JOB_FACTS || job->kind == STORAGE_JOB_RESTAMP);
-    if (job->probes && job != master->probe)
-        return; /* of before a handshake */
-    master->probe = NULL;
-    if (job->failed) {
-        fail_link(master, FENCE_REASON_UNWILLING, job->why);
-    } else if (job->probes) {
-        take_probe(master, job);
-    } else {
-        master->facts = job->facts;
-        master->link = LINK_READY;
-        if (events_of(master)->probed)
-            uv_timer_start(&master->timer, on_store_probe_due, master->config.probe_ms,
-                           master->config.probe_ms);
-        events_of(master)->facts(events_of(master)->context, master->config.index, &job->facts);
-    }
-}
-
-static const char *explain_refusal(enum fence_refusal refusal)
-{
-    return refusal == FENCE_REFUSAL_FORGOT
-               ? "another program has written to its file, or the file was moved"
-               : "its marker was removed or changed";
-}
-
-static void take_requests(struct storage_sqlite_master *master, struct storage_job *job)
-{
-    const bool current = job->epoch == master->epoch && master->link != LINK_CLOSED;
-    const bool failed = job->failed;
-    const enum fence_refusal refusal = job->refusal;
-    if (current && failed)
-        fail_link(master, FENCE_REASON_UNWILLING, job->why); /* which tells that all are lost */
-    if (current && !failed) {
-        assert(master->sent > 0);
-        master->sent--;
-        master->failures = 0;
-        job->epoch = master->epoch - 1; /* its replies were told, if the link is lost by them */
-        tell_replies(master, job);
-    }
-    if (current && !failed && (refusal == FENCE_REFUSAL_GONE || refusal == FENCE_REFUSAL_FORGOT))
-        fail_link(master, FENCE_REASON_CHANGED, explain_refusal(refusal));
-    storage_batches_give(&master->batches, job);
-}
-
-static void take_rejoin(struct storage_sqlite_master *master, struct storage_job *job)
-{
-    struct fence_rejoin_reply lost = {.outcome = FENCE_REJOIN_LOST, .tag = job->request.tag};
-    bool of_use = !job->failed && job->epoch == master->epoch;
-    if (events_of(master)->rejoin)
-        events_of(master)->rejoin(events_of(master)->context, master->config.index,
-                                  of_use ? &job->reply : &lost);
-    if (job->failed && job->epoch == master->epoch)
-        fail_link(master, FENCE_REASON_UNWILLING, job->why);
-    else if (of_use && job->reply.outcome == FENCE_REJOIN_LOST)
-        fail_link(master, FENCE_REASON_CHANGED, explain_refusal(FENCE_REFUSAL_GONE));
-}
-
-static void take_found(struct storage_sqlite_master *master, struct storage_job *job)
-{
-    assert(job->told != NULL);
-    struct fence_found found = {.part = FENCE_PART_TIMEOUT};
-    if (!job->failed && job->epoch == master->epoch)
-        storage_job_tell_found(job, &found);
-    job->told(job->context, master->config.index, &found);
-}
-
-static void take_job(struct storage_sqlite_master *master, struct storage_job *job)
-{
-    assert(job->master == master && master->jobs_out > 0);
-    const bool closed = master->link == LINK_CLOSED;
-    master->jobs_out--;
-    if (job->epoch == master->epoch && !closed)
-        master->round_trip_us = (uv_hrtime() - job->sent_ns) / 1000;
-    if (job->kind == STORAGE_JOB_REQUESTS) {
-        take_requests(master, job);
-        return;
-    }
-    if (!closed && job->kind == STORAGE_JOB_REJOIN)
-        take_rejoin(master, job);
-    else if (!closed && (job->kind == STORAGE_JOB_NAMES || job->kind == STORAGE_JOB_HOLDERS))
-        take_found(master, job);
-    else if (!closed && job->epoch == master->epoch)
-        take_store_facts(master, job);
-    storage_job_free(job);
-}
-
 static void tell_of_released(const struct storage_sqlite_master *master, size_t count)
 {
-    if (!events_of(master)->released || master->link == LINK_CLOSED)
+    if (!storage_sqlite_link_events(master)->released || master->link == LINK_CLOSED)
         return;
     for (size_t i = 0; i < count; i++)
-        events_of(master)->released(events_of(master)->context, master->inbox.told[i].lock_id,
-                                    master->inbox.told[i].resource);
+        storage_sqlite_link_events(master)->released(storage_sqlite_link_events(master)->context,
+                                                     master->inbox.told[i].lock_id,
+                                                     master->inbox.told[i].resource);
 }
 
 static void close_if_done(struct storage_sqlite_master *master);
@@ -325,7 +37,7 @@ static void on_inbox_filled(void *context)
     struct storage_job *job = storage_inbox_take(&master->inbox, &count);
     while (job) {
         struct storage_job *next = job->next;
-        take_job(master, job);
+        storage_sqlite_link_take(master, job);
         job = next;
     }
     tell_of_released(master, count);
@@ -360,7 +72,7 @@ int storage_sqlite_master_new(const struct storage_sqlite_config *config,
     master->open = 2;
     master->told_by_store = (struct storage_told){.context = master, .notices = on_notices};
     storage_sqlite_store_attach(config->store, &master->told_by_store);
-    uv_timer_start(&master->timer, on_store_backoff_over, 0, 0);
+    storage_sqlite_link_begin(master);
     *ret_master = &master->base;
     return 0;
 }
@@ -424,7 +136,7 @@ static void seal_batch(struct storage_sqlite_master *master)
     assert(job->count > 0);
     master->gathered = NULL;
     master->sent++;
-    submit_job(master, job);
+    storage_sqlite_link_submit(master, job);
 }
 
 /* Requests under different views never go together. NULL: too much is under way. */
@@ -472,7 +184,7 @@ static void sqlite_flush(struct storage_master *base)
         return;
     master->reset_wanted = false;
     if (master->link != LINK_CLOSED)
-        shake_hands_later(master);
+        storage_sqlite_link_retry(master);
 }
 
 static void sqlite_reset(struct storage_master *base)
@@ -491,7 +203,7 @@ static void sqlite_rejoin(struct storage_master *base, const struct fence_rejoin
     if (!job)
         return; /* no reply comes: the core's timeout ends the step */
     master->leads = master->leads || request->step == FENCE_REJOIN_MARK;
-    submit_job(master, job);
+    storage_sqlite_link_submit(master, job);
 }
 
 static void begin_handshake(struct storage_sqlite_master *master)
@@ -514,7 +226,8 @@ static void sqlite_place(struct storage_master *base, const struct fence_place *
 static void sqlite_handshake(struct storage_master *base)
 {
     begin_handshake(sqlite_of(base));
-    shake_hands(sqlite_of(base), storage_job_new(sqlite_of(base), STORAGE_JOB_FACTS));
+    storage_sqlite_link_handshake(sqlite_of(base),
+                                  storage_job_new(sqlite_of(base), STORAGE_JOB_FACTS));
 }
 
 static void sqlite_restamp(struct storage_master *base, const struct fence_facts *facts)
@@ -524,7 +237,7 @@ static void sqlite_restamp(struct storage_master *base, const struct fence_facts
     struct storage_job *job = storage_job_new(master, STORAGE_JOB_RESTAMP);
     if (job)
         job->facts = *facts;
-    shake_hands(master, job);
+    storage_sqlite_link_handshake(master, job);
 }
 
 static int ask_found(struct storage_sqlite_master *master, struct storage_job *job,
@@ -538,7 +251,7 @@ static int ask_found(struct storage_sqlite_master *master, struct storage_job *j
     }
     job->told = told;
     job->context = context;
-    submit_job(master, job);
+    storage_sqlite_link_submit(master, job);
     return 0;
 }
 

@@ -12,17 +12,7 @@
 #define STORAGE_SQLITE_MASTER_H
 
 #include "storage/master.h"
-#include "storage/sqlite/store.h"
-
-#include <uv.h>
-
-struct storage_sqlite_config {
-    uv_loop_t *loop;
-    struct storage_sqlite_store *store; /* outlives the master, and its loop */
-    unsigned index;                     /* which member of the fleet it is, from 0 */
-    unsigned probe_ms;                  /* from one probe to the next */
-    struct storage_master_events events;
-};
+#include "storage/sqlite/master_config.h"
 
 /* FENCE_ENOMEM. */
 FENCE_CHECKED int storage_sqlite_master_new(const struct storage_sqlite_config *config,
