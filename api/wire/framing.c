@@ -1,28 +1,11 @@
 #include "api/wire/framing.h"
 
+#include "api/wire/framing_chunks.h"
+#include "api/wire/framing_state.h"
+
 #include <assert.h>
 #include <string.h>
 #include <strings.h>
-
-enum state {
-    START, /* or empty lines before a request */
-    METHOD,
-    TARGET,
-    VERSION,
-    LINE_BEGIN, /* start of a header, or of the empty line that ends the head */
-    NAME,
-    VALUE_BLANKS, /* in front of a value */
-    VALUE,
-    BODY,
-    CHUNK_BEGIN,
-    CHUNK_SIZE,
-    CHUNK_EXTENSION,
-    CHUNK_DATA,
-    CHUNK_END,
-    TRAILER_BEGIN,
-    TRAILER,
-    LOST,
-};
 
 enum header {
     OTHER,
@@ -36,30 +19,6 @@ enum {
     VERSION_LEN = 8, /* "HTTP/1.1" */
 };
 
-/* The fate of a byte. */
-enum fate {
-    KEEP,
-    DROP,
-    REFUSE, /* the fault is set */
-};
-
-struct feeding {
-    struct api_framing *framing;
-    const struct api_fault *fault;
-};
-
-static enum fate refuse_bytes(struct feeding *feeding, const struct api_fault *fault)
-{
-    assert(feeding->fault == NULL && feeding->framing->state != LOST);
-    feeding->fault = fault;
-    feeding->framing->state = LOST;
-    return REFUSE;
-}
-
-#define FAULT(name, kind, detail) static const struct api_fault name = {kind, detail}
-
-FAULT(bad_control, API_FAULT_SYNTAX,
-      "The head contains a NUL or another control character. Remove it.");
 FAULT(bad_line_end, API_FAULT_SYNTAX,
       "The request has a CR without a following LF. End each line with CR LF.");
 FAULT(bad_request_line, API_FAULT_SYNTAX,
@@ -67,39 +26,11 @@ FAULT(bad_request_line, API_FAULT_SYNTAX,
 FAULT(bad_version, API_FAULT_SYNTAX, "Speak HTTP/1.1 or HTTP/1.0.");
 FAULT(bad_fold, API_FAULT_SYNTAX,
       "A header line continues on the next line. Send each header on one line.");
-FAULT(bad_name, API_FAULT_SYNTAX,
-      "A header line has no name, no colon, or white space in the name or before the colon.");
 FAULT(bad_length, API_FAULT_SYNTAX, "Content-Length must be a plain decimal number.");
 FAULT(bad_coding, API_FAULT_SYNTAX, "The only supported transfer coding is chunked, in HTTP/1.1.");
-FAULT(bad_chunk, API_FAULT_SYNTAX,
-      "The chunks of the body are not well-formed. A chunk is a length in hexadecimal, CR LF, that "
-      "many bytes, and CR LF.");
-FAULT(long_chunk_lines, API_FAULT_SYNTAX,
-      "The chunk-size lines of the body are too long. Send chunks without extensions.");
 FAULT(large_head, API_FAULT_LARGE_HEAD, NULL);
-FAULT(large_body, API_FAULT_LARGE_BODY, NULL);
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
-
-static bool is_token(unsigned char c)
-{
-    /* A bit each: letters, digits, and !#$%&'*+-.^_`|~ (RFC 9110, section 5.6.2). */
-    static const uint32_t tokens[] = {0x00000000, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff};
-    return c < 0x80 && tokens[c / 32] >> (c % 32) & 1;
-}
-
-static bool is_control(unsigned char c)
-{
-    return (c < 0x20 && c != '\t') || c == 0x7f;
-}
-
-static int chunk_size_digit(unsigned char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static void word_begin(struct api_framing *framing)
 {
@@ -125,13 +56,6 @@ static bool word_end(struct api_framing *framing)
         framing->word_len--;
     framing->word[framing->word_len] = '\0';
     return true;
-}
-
-/* Ends a line with CR LF or LF: true at the LF. A CR is noted. */
-static bool ends_line(struct api_framing *framing, unsigned char c)
-{
-    framing->cr = c == '\r';
-    return c == '\n';
 }
 
 static bool may_pay(struct api_framing *framing, uint32_t cost)
@@ -351,97 +275,6 @@ static enum fate in_value(struct feeding *feeding, unsigned char c)
     return KEEP;
 }
 
-/* ---- a body in chunks ------------------------------------------------------------------------ */
-
-static enum fate chunk_line_ends(struct feeding *feeding)
-{
-    struct api_framing *framing = feeding->framing;
-    framing->body += framing->left;
-    framing->line_len = 0;
-    if (framing->body > API_FRAMING_BODY_MAX)
-        return refuse_bytes(feeding, &large_body);
-    framing->state = framing->left > 0 ? CHUNK_DATA : TRAILER_BEGIN;
-    return KEEP;
-}
-
-static enum fate take_out(struct feeding *feeding)
-{
-    return ++feeding->framing->taken_out <= API_FRAMING_EXTENSIONS_MAX
-               ? DROP
-               : refuse_bytes(feeding, &long_chunk_lines);
-}
-
-/* The lines of chunks end with CR LF and nothing else. */
-static enum fate in_chunk_line(struct feeding *feeding, unsigned char c)
-{
-    struct api_framing *framing = feeding->framing;
-    if (c == '\n')
-        return framing->cr ? (framing->cr = false, chunk_line_ends(feeding))
-                           : refuse_bytes(feeding, &bad_chunk);
-    if (c == '\r') {
-        framing->cr = true;
-        return KEEP;
-    }
-    if (is_control(c))
-        return refuse_bytes(feeding, &bad_chunk);
-    framing->state = CHUNK_EXTENSION;
-    return take_out(feeding);
-}
-
-static enum fate in_chunk_size(struct feeding *feeding, unsigned char c)
-{
-    struct api_framing *framing = feeding->framing;
-    const int digit = chunk_size_digit(c);
-    const bool first = framing->state == CHUNK_BEGIN;
-    if (digit < 0) {
-        const bool may_end = c == '\r' || c == '\n' || c == ';' || c == ' ' || c == '\t';
-        return first || !may_end ? refuse_bytes(feeding, &bad_chunk) : in_chunk_line(feeding, c);
-    }
-    const bool another_zero = !first && digit == 0 && framing->left == 0;
-    framing->left = (first ? 0 : framing->left * 16) + (uint64_t)digit;
-    framing->state = CHUNK_SIZE;
-    if (framing->left > API_FRAMING_BODY_MAX)
-        return refuse_bytes(feeding, &large_body);
-    return another_zero ? take_out(feeding) : KEEP;
-}
-
-static enum fate in_chunk_end(struct feeding *feeding, unsigned char c)
-{
-    struct api_framing *framing = feeding->framing;
-    if (c != '\r' && !(c == '\n' && framing->cr))
-        return refuse_bytes(feeding, &bad_chunk);
-    if (ends_line(framing, c))
-        framing->state = CHUNK_BEGIN;
-    return KEEP;
-}
-
-static enum fate in_trailer_begin(struct feeding *feeding, unsigned char c)
-{
-    struct api_framing *framing = feeding->framing;
-    if (c == '\n' && !framing->cr)
-        return refuse_bytes(feeding, &bad_chunk);
-    if (c == '\r' || c == '\n') {
-        if (ends_line(framing, c)) {
-            framing->state = START;
-            framing->completed++;
-        }
-        return KEEP;
-    }
-    framing->state = TRAILER;
-    return is_token(c) ? DROP : refuse_bytes(feeding, &bad_name);
-}
-
-static enum fate in_trailer(struct feeding *feeding, unsigned char c)
-{
-    struct api_framing *framing = feeding->framing;
-    if (c == '\r' || c == '\n') {
-        if (ends_line(framing, c))
-            framing->state = TRAILER_BEGIN;
-        return DROP;
-    }
-    return is_control(c) ? refuse_bytes(feeding, &bad_control) : DROP;
-}
-
 /* ---- all together ---------------------------------------------------------------------------- */
 
 static enum fate take_in_head(struct feeding *feeding, unsigned char c)
@@ -462,23 +295,6 @@ static enum fate take_in_head(struct feeding *feeding, unsigned char c)
     }
 }
 
-static enum fate take_in_chunks(struct feeding *feeding, unsigned char c)
-{
-    switch ((enum state)feeding->framing->state) {
-    case CHUNK_BEGIN:
-    case CHUNK_SIZE:
-        return in_chunk_size(feeding, c);
-    case CHUNK_EXTENSION:
-        return in_chunk_line(feeding, c);
-    case CHUNK_END:
-        return in_chunk_end(feeding, c);
-    case TRAILER_BEGIN:
-        return in_trailer_begin(feeding, c);
-    default:
-        return in_trailer(feeding, c);
-    }
-}
-
 static bool is_counted(uint8_t state)
 {
     return (state > START && state < BODY) || state == TRAILER_BEGIN || state == TRAILER;
@@ -493,7 +309,8 @@ static enum fate take_byte(struct feeding *feeding, unsigned char c)
         return in_start(feeding, c);
     if (is_counted(framing->state) && !may_pay(framing, 1))
         return refuse_bytes(feeding, &large_head);
-    return framing->state < BODY ? take_in_head(feeding, c) : take_in_chunks(feeding, c);
+    return framing->state < BODY ? take_in_head(feeding, c)
+                                 : api_framing_take_in_chunks(feeding, c);
 }
 
 /* Bytes of a value that nothing here looks at: how many of @len. Most of a head is that. */
