@@ -177,6 +177,16 @@ static error_t take_word(struct options *options, char *text, struct argp_state 
     return cli_take_name(text, options->names, &options->name_count);
 }
 
+static error_t check_missing(const struct options *options)
+{
+    if (options->command == NULL || options->command[0] == NULL)
+        return server_options_error("the command is missing: pawl %s %s -- COMMAND", options->verb,
+                                    options->all ? "--all NAME..." : "NAME");
+    if (options->permits == 0 && strcmp(options->verb, "semaphore") == 0)
+        return server_options_error("--permits is missing: give the number of seats");
+    return 0;
+}
+
 static error_t parse_lock(int key, char *text, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -229,12 +239,7 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
     case ARGP_KEY_ARG:
         return take_word(options, text, state);
     case ARGP_KEY_END:
-        if (options->command == NULL || options->command[0] == NULL)
-            return server_options_error("the command is missing: pawl %s %s -- COMMAND",
-                                        options->verb, options->all ? "--all NAME..." : "NAME");
-        if (options->permits == 0 && strcmp(options->verb, "semaphore") == 0)
-            return server_options_error("--permits is missing: give the number of seats");
-        return 0;
+        return check_missing(options);
     default:
         return ARGP_ERR_UNKNOWN;
     }
