@@ -69,6 +69,7 @@ static void adopt_fleet(struct fence_fleet *fleet)
         if (voices < fence_majority(fleet->n) || strcmp(fleet->fleet_id, facts->fleet_id) == 0)
             continue;
         memcpy(fleet->fleet_id, facts->fleet_id, sizeof(fleet->fleet_id));
+        fleet->closed = false;
         fleet->ttl_max_ms = facts->ttl_max_ms;
         fleet->readers_named = 0;
         fleet->readers = FENCE_READERS_DEFAULT;
@@ -81,6 +82,17 @@ static void adopt_fleet(struct fence_fleet *fleet)
         }
         fleet->generation++;
         return;
+    }
+}
+
+/* A master is closed once all were claimed, and never voted for the fleet again. A disk of before
+ * that may still name the fleet, on a majority too. */
+static void note_closed(struct fence_fleet *fleet)
+{
+    for (unsigned i = 0; i < fleet->n; i++) {
+        const struct fence_facts *facts = &fleet->master[i].facts;
+        fleet->closed |= facts->closed && fleet->fleet_id[0] != '\0' &&
+                         strcmp(facts->closed_fleet_id, fleet->fleet_id) == 0;
     }
 }
 
@@ -221,6 +233,7 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     master->rolled_back = false;
     master->noted = false;
     adopt_fleet(fleet);
+    note_closed(fleet);
     name_readers(fleet, i);
     merge_views(fleet);
     master->believed = fleet->view.incarnation[i];

@@ -70,6 +70,8 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
         return FENCE_REASON_OTHER_FLEET;
     if (facts->member != i + 1)
         return FENCE_REASON_OTHER_MEMBER;
+    if (fleet->closed)
+        return FENCE_REASON_MOVED;
     if (facts->ttl_max_ms != fleet->ttl_max_ms)
         return FENCE_REASON_OTHER_TTL;
     if (!facts->marked_active)

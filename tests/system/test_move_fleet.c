@@ -86,21 +86,38 @@ static void serve_and_expect_higher_tokens(const struct moving_masters *masters)
     assert_int_equal(process_stop(service.process), 0);
 }
 
+/* The data of all masters as they are on their disks now. */
+struct kept {
+    char folder[MASTERS_KEPT][PATH_BYTES];
+};
+
+static struct kept keep_all(void)
+{
+    struct kept kept;
+    for (unsigned i = 0; i < three.n; i++) {
+        snprintf(kept.folder[i], PATH_BYTES, "%s/kept%u", fleet->dir, i);
+        redis_files_keep(fleet, i, kept.folder[i]);
+    }
+    return kept;
+}
+
+/* The first @n masters get back what their disks had. */
+static void put_back(const struct kept *kept, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        redis_fleet_kill(fleet, i);
+    for (unsigned i = 0; i < n; i++) {
+        redis_files_put_back(fleet, i, kept->folder[i]);
+        redis_fleet_restart(fleet, i, true);
+    }
+}
+
 /* All masters get back what their disks had before the last grants, while pawld serves. */
 static void put_back_all(uint16_t port)
 {
-    char kept[MASTERS_KEPT][PATH_BYTES];
-    for (unsigned i = 0; i < three.n; i++) {
-        snprintf(kept[i], PATH_BYTES, "%s/kept%u", fleet->dir, i);
-        redis_files_keep(fleet, i, kept[i]);
-    }
+    const struct kept kept = keep_all();
     expect_higher_tokens(port);
-    for (unsigned i = 0; i < three.n; i++)
-        redis_fleet_kill(fleet, i);
-    for (unsigned i = 0; i < three.n; i++) {
-        redis_files_put_back(fleet, i, kept[i]);
-        redis_fleet_restart(fleet, i, true);
-    }
+    put_back(&kept, three.n);
     for (unsigned i = 0; i < three.n / 2 + 1; i++)
         masters_wait(port, i, "refused", "rolled-back");
 }
@@ -114,6 +131,36 @@ static void fleet_whose_data_went_back_goes_on_by_a_floor_alone(void **state)
     moving_expect_said("of 3 masters kept their data, which is no majority");
     assert_int_equal(moving_run_init(&three, (const char *const[]){"--token-floor", "9", NULL}), 0);
     expect_higher_tokens(before.port);
+}
+
+/* No pawld has served since, so only the third master knows of the floor, or that its fleet was
+ * moved. */
+static void expect_no_belief_in(const struct kept *kept, const char *reason)
+{
+    put_back(kept, three.n / 2 + 1);
+    const struct pawl_service service = moving_serve_early(&three);
+    for (unsigned i = 0; i < three.n / 2 + 1; i++)
+        masters_wait(service.port, i, "refused", reason);
+    expect_nothing_granted(service.port);
+}
+
+static void disks_of_before_a_floor_are_not_believed_by_a_new_pawld(void **state)
+{
+    assert_int_equal(process_stop(use_three().process), 0);
+    const struct kept kept = keep_all();
+    for (unsigned i = 0; i < three.n / 2 + 1; i++)
+        fleet_command(i, "FLUSHALL");
+    assert_int_equal(moving_run_init(&three, (const char *const[]){"--token-floor", "9", NULL}), 0);
+    expect_no_belief_in(&kept, "rolled-back");
+}
+
+static void disks_of_before_a_move_are_not_believed_by_a_new_pawld(void **state)
+{
+    assert_int_equal(process_stop(use_three().process), 0);
+    const struct kept kept = keep_all();
+    assert_int_equal(moving_run(&three, &others, NULL), 0);
+    expect_no_belief_in(&kept, "moved");
+    serve_and_expect_higher_tokens(&others);
 }
 
 static void wipe(const struct moving_masters *masters)
@@ -420,6 +467,8 @@ static const struct CMUnitTest cases[] = {
     MOVE_FLEET_CASE(fleet_in_another_order_or_without_all_masters_is_not_moved),
     MOVE_FLEET_CASE(fleet_whose_majority_forgot_is_moved_with_a_token_floor),
     FLEET_CASE(fleet_whose_data_went_back_goes_on_by_a_floor_alone, ALL_MASTERS, REDIS_ALWAYS),
+    FLEET_CASE(disks_of_before_a_floor_are_not_believed_by_a_new_pawld, ALL_MASTERS, REDIS_ALWAYS),
+    FLEET_CASE(disks_of_before_a_move_are_not_believed_by_a_new_pawld, ALL_MASTERS, REDIS_ALWAYS),
     MOVE_FLEET_CASE(move_whose_masters_forgot_is_not_begun_again),
     MOVE_FLEET_CASE(of_two_moves_at_once_one_is_done),
 };

@@ -29,6 +29,11 @@ local floor = greater(marker[9], ARGV[5])
 if floor ~= '0' then
     redis.call('HSET', fleet, 'floor', floor)
 end
+-- All masters of a token floor get a new incarnation at once. A disk of before is behind that, also where
+-- no server has told this master so yet.
+if redis.call('HGET', fleet, 'init') == 'floor' then
+    redis.call('HSET', fleet, 'positions', table.concat(view, ':0,') .. ':0')
+end
 redis.call('HSET', fleet, 'state', 'active', 'view', table.concat(view, ','), 'unswept', '0')
 redis.call('HDEL', fleet, 'next', 'progress', 'init', 'intact', 'doubt', 'closed')
 return 1
