@@ -27,7 +27,8 @@ uint32_t fence_bootstrap_who_remembers(const struct fence_bootstrap *bootstrap);
 /* True if master @i never was a member: it has no marker, or one of a bootstrap that broke off. */
 bool fence_bootstrap_is_blank(const struct fence_bootstrap *bootstrap, unsigned i);
 
-/* Puts the floor above the operator's number and above @highest. False: none fits. */
+/* Puts the floor above the operator's number and above @highest. False: none fits. In a move that
+ * knows all tokens the floor may be that number itself, where no margin fits. */
 FENCE_CHECKED bool fence_bootstrap_set_floor(struct fence_bootstrap *bootstrap, int64_t highest);
 
 /* Puts down why the run fails, unless a reason stands there already. Returns false. */

@@ -222,8 +222,9 @@ void server_bootstrap_words(const struct fence_bootstrap *bootstrap, const char 
         add_words(ret_why, "master %u (%s): ", bootstrap->outcome.master + 1, address);
         say_of_master(bootstrap, detail, ret_why);
     }
-    if (bootstrap->outcome.state == FENCE_BOOTSTRAP_LOOKING)
-        return; /* nothing was written */
+    if (bootstrap->outcome.state == FENCE_BOOTSTRAP_LOOKING ||
+        bootstrap->outcome.failure == FENCE_BOOTSTRAP_FLOOR)
+        return; /* nothing was written, or no further run can help */
     if (bootstrap->params.closes || bootstrap->params.from[0])
         advise_move(bootstrap, ret_why);
     else if (bootstrap->params.goes_on)

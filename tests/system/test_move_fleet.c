@@ -28,6 +28,7 @@ enum {
 
 #define FAR_FLOOR    "1000000000000" /* 2^32 is 4 thousand millions */
 #define HIGHER_FLOOR "2000000000000"
+#define LAST_FLOOR   "9007194959773695" /* that the highest token floor leads to */
 
 static const struct moving_masters three = {0, 3};
 static const struct moving_masters five = {0, 5};   /* those three, and two more */
@@ -270,6 +271,19 @@ static void fleet_with_a_master_that_forgot_waits_for_the_longest_lease(void **s
     serve_and_expect_higher_tokens(&others);
 }
 
+/* A token floor may have been put as high as it goes. The margin fits no more. */
+static void fleet_with_few_tokens_left_is_moved(void **state)
+{
+    const struct pawl_service before = use_three();
+    for (unsigned i = 0; i < three.n; i++)
+        fleet_command(i, "HSET pawl:fleet floor " LAST_FLOOR);
+    const struct grant high = call_grant(before.port, "high", NULL);
+    assert_true(high.token > strtoll(LAST_FLOOR, NULL, 10));
+    call_give_back(before.port, "high", &high);
+    assert_int_equal(moving_run(&three, &others, NULL), 0);
+    assert_true(call_grant(moving_serve(&others).port, "high", NULL).token > high.token);
+}
+
 static void named_counter_goes_on_above_its_values(void **state)
 {
     const struct pawl_service before = use_three();
@@ -459,6 +473,7 @@ static const struct CMUnitTest cases[] = {
     MOVE_FLEET_CASE(longest_lease_becomes_another_on_the_same_masters),
     MOVE_FLEET_CASE(fleet_without_locks_goes_on_at_once),
     MOVE_FLEET_CASE(fleet_with_a_master_that_forgot_waits_for_the_longest_lease),
+    MOVE_FLEET_CASE(fleet_with_few_tokens_left_is_moved),
     MOVE_FLEET_CASE(named_counter_goes_on_above_its_values),
     MOVE_FLEET_CASE(file_is_moved_to_one_fleet_alone),
     MOVE_FLEET_CASE(move_that_is_broken_off_after_any_step_is_run_again),

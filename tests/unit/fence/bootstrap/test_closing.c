@@ -219,6 +219,28 @@ static void masters_of_the_fleet_that_is_moved_are_claimed_once_they_are_closed(
     run_expect_end(FENCE_BOOTSTRAP_DONE, 0);
 }
 
+/* All tokens of the fleet that is followed are known, unless an operator's number stands for them.
+ */
+static void floor_without_room_for_the_margin_is_the_highest_token(void **state)
+{
+    const int64_t high = FENCE_FLOOR_SEEN_MAX + 1;
+    be_closed(0, high);
+    struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_DONE);
+    params.seen = high;
+    run_begin_with(params);
+    assert_true(run_to(FENCE_REJOIN_ADMIT, 0));
+    assert_int_equal(run.effect.request.floor, high);
+    run_expect_end(FENCE_BOOTSTRAP_DONE, 0);
+
+    params.is_known = true;
+    run_begin_with(params);
+    run_expect_end(FENCE_BOOTSTRAP_FLOOR, 0);
+    params.is_known = false;
+    params.seen = FENCE_TOKEN_MAX;
+    run_begin_with(params);
+    run_expect_end(FENCE_BOOTSTRAP_FLOOR, 0);
+}
+
 static void longer_one_of_both_leases_is_waited_for(void **state)
 {
     struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_DONE);
@@ -301,6 +323,7 @@ static const struct CMUnitTest cases[] = {
     BLANK(masters_without_a_fleet_are_not_closed),
     MEMBERS(look_writes_nothing),
     BLANK(masters_of_the_fleet_that_is_moved_are_claimed_once_they_are_closed),
+    BLANK(floor_without_room_for_the_margin_is_the_highest_token),
     BLANK(longer_one_of_both_leases_is_waited_for),
     BLANK(known_leases_are_waited_for_where_the_fleet_that_follows_has_not_voted),
     BLANK(fleet_that_was_closed_goes_on_with_masters_that_know_it),
