@@ -176,8 +176,19 @@ enum storage_trust storage_trust_judge(const struct storage_evidence *evidence)
     "Tokens that were issued may be lost. To continue with higher tokens, run pawld init "         \
     "--token-floor T --data %s, where T is the highest token that any guard has seen"
 
-int storage_trust_explain(enum storage_trust trust, const char *folder,
-                          char ret_why[static STORAGE_WHY_MAX])
+/* The record of the same user shows that a change of the owner was no write. */
+static const char *of_another_user(const struct storage_evidence *evidence,
+                                   enum storage_trust trust)
+{
+    const bool by_times = trust == STORAGE_TRUST_WRITTEN || trust == STORAGE_TRUST_PUT_BACK;
+    return by_times && evidence->is_anothers
+               ? ", or only its owner was changed: pawld ran as another user before. Start pawld "
+                 "once as that user, then as this user. If pawld refuses again, continue as follows"
+               : "";
+}
+
+int storage_trust_explain(const struct storage_evidence *evidence, enum storage_trust trust,
+                          const char *folder, char ret_why[static STORAGE_WHY_MAX])
 {
     static const char *const whats[] = {
         [STORAGE_TRUST_REMOVED] = "pawl.db is missing, but pawl.witness shows that it existed",
@@ -191,13 +202,14 @@ int storage_trust_explain(enum storage_trust trust, const char *folder,
             "pawl.witness was restored from a copy, or its owner, mode or links were changed",
         [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: it was restored from a copy",
         [STORAGE_TRUST_WRITTEN] = "another program than pawld has written to pawl.db",
-        [STORAGE_TRUST_REPLACED] =
-            "pawl.db was restored from a copy that is older than the last pawld init --token-floor",
+        [STORAGE_TRUST_REPLACED] = "pawl.db was restored from a copy that is older than the last "
+                                   "pawld init --token-floor, or "
+                                   "that command failed",
         [STORAGE_TRUST_UNREADABLE] =
             "pawl.witness cannot be read: a newer version of pawld wrote it, or it is damaged",
     };
     assert(trust != STORAGE_TRUST_NEW && trust != STORAGE_TRUST_KEPT && whats[trust] != NULL);
-    (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,
-                   folder, whats[trust], folder);
+    (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s%s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,
+                   folder, whats[trust], of_another_user(evidence, trust), folder);
     return FENCE_ECONFLICT;
 }

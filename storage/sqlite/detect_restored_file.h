@@ -53,7 +53,8 @@ struct storage_evidence {
     struct storage_seen seen;
     struct storage_look witness;
     bool has_record;
-    bool replaced; /* the record says so, of this folder */
+    bool is_anothers; /* the record: of another user, so that it is not read */
+    bool replaced;    /* the record says so, of this folder */
     struct storage_recorded record;
     char boot_id[STORAGE_BOOT_ID_MAX + 1];   /* id of the machine now */
     char clock_id[STORAGE_CLOCK_ID_MAX + 1]; /* of its clock, for leases alone */
@@ -61,9 +62,10 @@ struct storage_evidence {
 
 enum storage_trust storage_trust_judge(const struct storage_evidence *evidence);
 
-/* FENCE_ECONFLICT. A sentence that says what was found in @folder, and what to do, is in @ret_why.
- * Precondition: @trust is none of NEW and KEPT. */
-FENCE_CHECKED int storage_trust_explain(enum storage_trust trust, const char *folder,
+/* FENCE_ECONFLICT. A sentence that says what @evidence shows of @folder, and what to do, is in
+ * @ret_why. Precondition: @trust is the verdict on it, and none of NEW and KEPT. */
+FENCE_CHECKED int storage_trust_explain(const struct storage_evidence *evidence,
+                                        enum storage_trust trust, const char *folder,
                                         char ret_why[static STORAGE_WHY_MAX]);
 
 #endif

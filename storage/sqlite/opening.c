@@ -53,12 +53,16 @@ static int cannot(char ret_why[static STORAGE_WHY_MAX], int error, const char *p
     return error;
 }
 
-/* The last failure of @db, in the words of SQLite but for a lock: that needs an act. */
+/* The last failure of @db, in the words of SQLite but for those that need an act. */
 static const char *failure_of(sqlite3 *db)
 {
-    return sqlite3_errcode(db) == SQLITE_BUSY ? "another program has locked this file. Find that "
-                                                "program (fuser pawl.db), and end it"
-                                              : sqlite3_errmsg(db);
+    const int code = sqlite3_errcode(db), error = sqlite3_system_errno(db);
+    if (code == SQLITE_BUSY)
+        return "another program has locked this file. Find that program (fuser pawl.db), and end "
+               "it";
+    if (code == SQLITE_FULL || (code == SQLITE_IOERR && (error == ENOSPC || error == EDQUOT)))
+        return "the disk is full. Free space, then try again";
+    return sqlite3_errmsg(db);
 }
 
 /* The system does not let us have what is at @path. */
@@ -206,6 +210,7 @@ static int gather_evidence(const struct storage_file_config *config, struct stor
     const char *file_id =
         evidence->file.has_tables ? evidence->file.file_id : evidence->seen.file_id;
     evidence->has_record = storage_record_read(file_id, &evidence->record);
+    evidence->is_anothers = !evidence->has_record && storage_record_is_anothers(file_id);
     evidence->replaced = evidence->has_record && evidence->record.replaced != 0 &&
                          storage_record_is_of(&evidence->record, config->folder);
     return 0;
@@ -367,7 +372,7 @@ static int take_up(const struct storage_file_config *config, struct storage_file
     if (trusted && evidence->file.retired && !config->moves && !config->takes_over)
         return refuse_retired(config->folder, ret_why);
     if (!trusted && !config->takes_over)
-        return storage_trust_explain(trust, config->folder, ret_why);
+        return storage_trust_explain(evidence, trust, config->folder, ret_why);
     int error = accept(config, file, evidence, kept, ret_why);
     return error ? error : write_opening(config, file, evidence, kept, ret_why);
 }

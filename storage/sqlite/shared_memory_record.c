@@ -24,13 +24,18 @@ enum {
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
+static bool name_record(const char *file_id, char ret_path[static NAME_BYTES])
+{
+    int len = snprintf(ret_path, NAME_BYTES, RECORD_FOLDER "/" RECORD_PREFIX "%s", file_id);
+    return len > 0 && len < (int)NAME_BYTES;
+}
+
 /* Another user may have put a file or a link there. */
 static int open_record(const char *file_id, int flags)
 {
     char path[NAME_BYTES];
     struct stat found;
-    int len = snprintf(path, sizeof(path), RECORD_FOLDER "/" RECORD_PREFIX "%s", file_id);
-    if (len < 0 || len >= (int)sizeof(path))
+    if (!name_record(file_id, path))
         return -1;
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | flags, 0600);
     if (fd < 0)
@@ -61,6 +66,13 @@ bool storage_record_read(const char *file_id, struct storage_recorded *ret_recor
     bool read = read_recorded(fd, ret_recorded);
     close(fd);
     return read;
+}
+
+bool storage_record_is_anothers(const char *file_id)
+{
+    char path[NAME_BYTES];
+    struct stat found;
+    return name_record(file_id, path) && lstat(path, &found) == 0 && found.st_uid != geteuid();
 }
 
 static bool find_folder(const char *folder, struct storage_recorded *recorded)

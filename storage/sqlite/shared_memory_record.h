@@ -26,6 +26,9 @@ struct storage_recorded {
 /* Reads the record of @file_id. False: there is none, or none that this user may trust. */
 bool storage_record_read(const char *file_id, struct storage_recorded *ret_recorded);
 
+/* Reports whether there is one that belongs to another user. */
+bool storage_record_is_anothers(const char *file_id);
+
 /* Makes or opens the record of @file_id for the database in @folder and sets its counts. Returns
  * its descriptor for storage_record_note(); -1: there can be none. */
 int storage_record_keep(const char *file_id, const char *folder, uint64_t openings,

@@ -359,6 +359,47 @@ static void owner_and_mode_may_change_while_it_is_stopped(void **state)
     }
 }
 
+/* It cannot read the record of the user before, so it does not know that no other program wrote. */
+static void another_user_is_told_to_start_it_as_the_first(void **state)
+{
+    enum {
+        OTHER = 12
+    };
+    char record[WORKDIR_PATH_BYTES];
+    if (geteuid() != 0)
+        case_skip("it needs root");
+    serve();
+    const int64_t token = take_tokens();
+    end_it(STOPPED);
+    wait_ms(SLACK_MS);
+    run_script("chown -R 0:12 \"$0\"");
+    find_record(record);
+    assert_int_equal(chown(record, OTHER, OTHER), 0);
+    expect_refused("or only its owner was changed");
+    assert_int_equal(chown(record, 0, 0), 0);
+    serve();
+    assert_true(take_tokens() > token);
+    end_it(STOPPED);
+}
+
+static void start_on_a_full_disk_says_so(void **state)
+{
+    need_machine();
+    run_script("mkdir \"$0\" && mount -t tmpfs -o size=1m none \"$0\"");
+    serve();
+    const int64_t token = take_tokens();
+    end_it(STOPPED);
+    run_script("dd if=/dev/zero of=\"$0/fill\" bs=4k 2>/dev/null || true");
+    const int status = pawld_run_at(
+        NULL, workdir.data, (const char *const[]){"--listen", "127.0.0.1:0", NULL}, workdir.said);
+    workdir_expect_said(status, 1, "the disk is full. Free space");
+    run_script("rm \"$0/fill\"");
+    serve();
+    assert_true(take_tokens() > token);
+    end_it(STOPPED);
+    run_script("umount \"$0\"");
+}
+
 static void backup_by_hard_links_is_no_write(void **state)
 {
     expect_kept("cp -al \"$0\" \"$1\"", KILLED);
@@ -511,6 +552,8 @@ static const struct CMUnitTest cases[] = {
     PUT_BACK_CASE(database_that_is_put_back_right_before_a_stop_is_refused),
     PUT_BACK_CASE(file_from_before_a_floor_is_refused),
     PUT_BACK_CASE(owner_and_mode_may_change_while_it_is_stopped),
+    PUT_BACK_CASE(another_user_is_told_to_start_it_as_the_first),
+    PUT_BACK_CASE(start_on_a_full_disk_says_so),
     PUT_BACK_CASE(backup_by_hard_links_is_no_write),
     PUT_BACK_CASE(owner_and_mode_may_change_while_it_serves),
     PUT_BACK_CASE(witness_of_version_1_is_upgraded),
