@@ -76,8 +76,9 @@ static const struct fence_words reasons[] = {
                         "master rejoins once a majority of the other masters is active: start the "
                         "other masters. If they lost their data, run pawld init --token-floor."},
     [FENCE_REASON_SUPERSEDED] = {"superseded",
-                                 "Another server has replaced this master in the fleet. Retire "
-                                 "this server. To use it again at this address, restart it empty."},
+                                 "Another server has replaced this master in the fleet, or an "
+                                 "older file of this master was restored. Retire this server. To "
+                                 "use it again at this address, restart it empty."},
     [FENCE_REASON_JOINING] = {"joining",
                               "Another pawld is admitting this master. Then the master votes. If "
                               "that pawld fails, another pawld continues within seconds."},

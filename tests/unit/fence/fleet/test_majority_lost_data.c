@@ -15,8 +15,10 @@ static bool lost(unsigned n, unsigned count, enum fence_reason reason)
 
 static void memory_is_lost_when_no_majority_is_left(void **state)
 {
-    static const enum fence_reason forgotten[] = {FENCE_REASON_BLANK, FENCE_REASON_FORGOT,
-                                                  FENCE_REASON_JOINING};
+    static const enum fence_reason forgotten[] = {
+        FENCE_REASON_BLANK,       FENCE_REASON_FORGOT,    FENCE_REASON_JOINING,
+        FENCE_REASON_ROLLED_BACK, FENCE_REASON_MALFORMED,
+    };
     for (size_t k = 0; k < sizeof(forgotten) / sizeof(forgotten[0]); k++) {
         assert_true(lost(1, 1, forgotten[k]));
         assert_false(lost(3, 1, forgotten[k]));
