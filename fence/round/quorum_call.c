@@ -179,10 +179,21 @@ static bool is_majority_heard(const struct fence_quorum_call *vote)
     return heard >= fence_majority(vote->tally.n);
 }
 
+/* No master has it but by an import, as after a replacement of all masters one after the other.
+ * Imports lose notes of breaks: so all are heard that answer. No master that lacks it is to store
+ * it again, since nothing tells its label. */
+static bool is_imported_alone(const struct fence_quorum_call *vote)
+{
+    const struct fence_tally *tally = &vote->tally;
+    return vote->uncounted >= fence_majority(tally->n) && fence_tally_open(tally) == 0 &&
+           fence_tally_count(tally, FENCE_PART_FREE) == 0 && vote->past == 0;
+}
+
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
 {
     bool is_there = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
-    return is_there && is_refused(vote) && is_majority_heard(vote);
+    return (is_there || is_imported_alone(vote)) && !vote->broken && is_refused(vote) &&
+           is_majority_heard(vote);
 }
 
 /* A master extended the lock under a number below the token, as a writer's seats have, and another

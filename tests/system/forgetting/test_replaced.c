@@ -107,6 +107,22 @@ static void forget_one_after_the_other(void **state)
     assert_given_back(port, &grant);
 }
 
+/* Then each master has it by an import alone. */
+static void lock_that_is_not_extended_meanwhile_is_granted_again(void **state)
+{
+    uint16_t port = fleet_init_and_serve(FORGETTING_TTL_MAX_MS).port;
+    struct grant grant = keep(port);
+    const int64_t token = grant.token;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        redis_fleet_kill(fleet, i);
+        redis_fleet_restart(fleet, i, false);
+        masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
+    }
+    assert_kept(port, &grant);
+    assert_true(grant.token > token);
+    assert_given_back(port, &grant);
+}
+
 /* To new addresses, and so to a new pawld each time. */
 static void lock_lives_through_the_move_of_all_masters_one_after_the_other(void **state)
 {
@@ -199,6 +215,7 @@ static const struct CMUnitTest cases[] = {
               forget_one_after_the_other, MASTERS, REDIS_ALWAYS, NULL),
     FLEET_ROW("lock_lives_through_the_restart_of_all_masters_that_keep_nothing",
               forget_one_after_the_other, MASTERS, REDIS_VOLATILE, NULL),
+    DURABLE(lock_that_is_not_extended_meanwhile_is_granted_again),
     DURABLE(lock_lives_through_the_move_of_all_masters_one_after_the_other),
     DURABLE(lock_extended_for_long_is_not_worn_away_by_maintenance),
     DURABLE(lock_held_before_a_replacement_is_released_and_free_after_it),

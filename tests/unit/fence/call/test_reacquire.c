@@ -125,6 +125,19 @@ static void lock_under_a_higher_number_is_there_without_any_yes(void **state)
     assert_int_equal(take_of(f, 0)->ttl_ms, CORE_TTL_MS + 2000);
 }
 
+/* All masters were replaced one after the other since it was extended. */
+static void lock_that_a_majority_has_by_imports_alone_is_acquired_again(void **state)
+{
+    struct core_fixture *f = extending(state, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+        answer(f, i, FENCE_REPLY_UNCOUNTED);
+    }
+    assert_int_equal(core_answers(f), 0);
+    assert_true(take_of(f, 0)->idempotent);
+    assert_string_equal(take_of(f, 0)->lock_id, core_lock_id(CLIENT));
+}
+
 static void lock_that_nobody_is_known_to_have_is_not(void **state)
 {
     struct core_fixture *f = extending(state, 3);
@@ -352,6 +365,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(lock_below_the_token_that_free_masters_cannot_join_is_acquired_again),
     CORE_CASE(lock_that_one_has_and_another_cannot_extend_is_acquired_again),
     CORE_CASE(lock_under_a_higher_number_is_there_without_any_yes),
+    CORE_CASE(lock_that_a_majority_has_by_imports_alone_is_acquired_again),
     CORE_CASE(lock_that_nobody_is_known_to_have_is_not),
     CORE_CASE(silence_alone_is_no_reason),
     CORE_CASE(lock_that_is_lost_is_not_acquired_again),
