@@ -80,8 +80,8 @@ static const struct fence_words reasons[] = {
                                  "older file of this master was restored. Retire this server. To "
                                  "use it again at this address, restart it empty."},
     [FENCE_REASON_JOINING] = {"joining",
-                              "Another pawld is admitting this master. Then the master votes. If "
-                              "that pawld fails, another pawld continues within seconds."},
+                              "A pawld is admitting this master. Then the master votes. If that "
+                              "pawld fails, a pawld continues within seconds."},
     [FENCE_REASON_INIT] =
         {"init",
          "pawld init or pawld move is running on this master. With --token-floor, and in a move, "
