@@ -456,6 +456,8 @@ LEAVING = [
         lambda s: asked(s, "POST", "PATCH", "DELETE"), call_ms=3000),
     Row("work_that_is_cancelled_releases", {}, [Step("leave", NAME, kind="cancelled", within=3)],
         lambda s: s.of("DELETE")[0].headers["lock-id"] == s.of("POST")[0].body["lock_id"]),
+    Row("release_that_is_interrupted_is_sent_again", {"DELETE": [lost(1.5)]}, [
+        Step("interrupt", NAME, kind="cancelled or ok", within=4)], lambda s: len(s.of("DELETE")) == 2, call_ms=3000),
     Row("program_that_ends_in_a_wait_leaves_no_lock", {"POST": [problem(409, "wait-timeout", 30)] * 9}, [
         Act(lambda driver, servers: driver.ask_and_end("end", NAME))],
         lambda s: s.of("DELETE")[0].headers["lock-id"] == s.of("POST")[0].body["lock_id"]),

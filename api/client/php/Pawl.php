@@ -1542,6 +1542,7 @@ final class Lock
     private bool $isLost = false;
     private bool $isReleased = false;
     private bool $isInBlock = false;
+    private ?float $keepUnderWay = null; // of a release that has not ended
     private ?Lost $reason = null;
 
     /**
@@ -1565,10 +1566,12 @@ final class Lock
         self::$own[] = \WeakReference::create($this);
     }
 
-    /** exit() runs no `finally` of Client::lock(). */
+    /** exit() runs no `finally` of Client::lock(), and ends a release where a signal handler calls it. */
     public function __destruct()
     {
-        if ($this->isInBlock) {
+        if ($this->keepUnderWay !== null) {
+            $this->releaseAgain();
+        } elseif ($this->isInBlock) {
             $this->finish();
         }
     }
@@ -1723,7 +1726,31 @@ final class Lock
             $most = min($most, $this->untilDeadline() + Limit::LATE);
         }
         $this->isReleased = true;
-        return $this->client->release($this->names, $this->lockId, Moment::steady() + $most, $this->kind, $keep);
+        $this->keepUnderWay = $keep;
+        try {
+            $wasHeld = $this->client->release($this->names, $this->lockId, Moment::steady() + $most, $this->kind, $keep);
+            $this->keepUnderWay = null;
+            return $wasHeld;
+        } catch (PawlException $failed) {
+            $this->keepUnderWay = null;
+            throw $failed;
+        } catch (\Throwable $thrown) { // by a signal handler: the lock would stay until its lease ends
+            $this->releaseAgain();
+            throw $thrown;
+        }
+    }
+
+    /** Sends once more a release that was interrupted. */
+    private function releaseAgain(): void
+    {
+        [$keep, $this->keepUnderWay] = [$this->keepUnderWay, null];
+        try {
+            $this->owner->check('the lock');
+            $until = Moment::steady() + $this->client->callTimeout;
+            $this->client->release($this->names, $this->lockId, $until, $this->kind, $keep);
+        } catch (PawlException) {
+            // the lease ends by itself
+        }
     }
 
     /** @internal */

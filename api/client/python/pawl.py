@@ -53,6 +53,7 @@ import io
 import json
 import os
 import re
+import signal
 import socket
 import ssl
 import sys
@@ -739,6 +740,26 @@ class _Server:
         return "\r\n".join(lines).encode("latin-1") + text
 
 
+def _code_of(handler):
+    """The code that runs when a signal comes; None: the interpreter's, or the system's."""
+    handler = getattr(handler, "func", handler)  # of a partial
+    method = getattr(handler, "__func__", handler)
+    return getattr(method, "__code__", None) or getattr(getattr(type(method), "__call__", None),
+                                                        "__code__", None)
+
+
+def _is_of_handler(error) -> bool:
+    """Whether a signal handler raised @error. Many raise TimeoutError, which is an OSError: it ends
+    the call of the program, and says nothing of a server."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    codes = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code not in codes:
+        trace = trace.tb_next
+    return trace is not None
+
+
 class _Call:
     """One request. `reached` says whether it may have reached a server, `cut` whether the
     connection was closed then without an answer, and `answer` is what came."""
@@ -771,6 +792,8 @@ class _Call:
                 if len(text) <= ANSWER_MAX and response.length:
                     raise http.client.IncompleteRead(text, response.length)
         except (OSError, http.client.HTTPException, ValueError) as error:
+            if _is_of_handler(error):
+                raise
             abort.check()  # ValueError: a chunk has a size below 0
             self.cut = self.reached and isinstance(error, (ConnectionError,
                                                            http.client.IncompleteRead))
@@ -1772,7 +1795,8 @@ class Lock:
 
         Returns whether it was held until now. Raises Unavailable where that is not known: safe to
         repeat, and the lease ends by itself. Takes the call timeout at the most, and half a second
-        where the validity has ended."""
+        where the validity has ended. If a signal handler raises in this call, KeyboardInterrupt
+        say, the call first sends the release once more, and takes the call timeout again."""
         self._check_owner()
         keep = 0.0 if keep is None else _pause("keep", keep)
         until = now() + self._client._call_timeout
@@ -1781,9 +1805,14 @@ class Lock:
                 until = min(until, max(self.deadline, now()) + _LATE)
             self._released = True
             self._changed.notify_all()
-        with self._alone(until):  # a release beside an extension may leave the lock
-            return _release(self._client, self.names, self.lock_id, until, self._kind,
-                            keep)
+        try:
+            return self._send_release(keep, until)
+        except Error:
+            raise
+        except BaseException:  # of a signal handler: the lock would stay until its lease ends
+            with contextlib.suppress(Error):
+                self._send_release(keep, now() + self._client._call_timeout)
+            raise
 
     def renew(self, notice=None, on_stop=None):
         """Starts to extend, each time a third of the lease has passed. That ends with release(),
@@ -1805,6 +1834,10 @@ class Lock:
             renewer = _Renewer(self, notice, on_stop, is_abandoned)
             renewer.start()
             self._renewer = renewer
+
+    def _send_release(self, keep: float, until: float) -> bool:
+        with self._alone(until):  # a release beside an extension may leave the lock
+            return _release(self._client, self.names, self.lock_id, until, self._kind, keep)
 
     def _forked(self) -> Forked:
         return self._owner.error(f"the lock {', '.join(self.names)}")

@@ -1356,7 +1356,7 @@ module Pawl
         @released = true
         @changed.broadcast
       end
-      alone(deadline) { @client.release(@names, @lock_id, deadline, @kind, keep) } # one beside an extension may fail
+      send_release(deadline, keep)
     rescue Error => e
       raise e.about("release", @names)
     end
@@ -1399,16 +1399,36 @@ module Pawl
 
     def deadline = @deadlines.values.min
 
+    # No other thread ends it. If a signal does, the lock would stay until its lease ends: it is sent once more.
+    def send_release(deadline, keep)
+      settled = false
+      released = alone(deadline, :never) { @client.release(@names, @lock_id, deadline, @kind, keep) }
+      settled = true
+      released
+    rescue Error
+      settled = true
+      raise
+    ensure
+      release_again(keep) unless settled
+    end
+
+    def release_again(keep)
+      deadline = Pawl.now + @client.call_timeout
+      alone(deadline, :never) { @client.release(@names, @lock_id, deadline, @kind, keep) }
+    rescue Error
+      nil # the lease ends by itself
+    end
+
     def forked = @owner.error("the lock #{@names.join(', ')}")
 
     def check_owner
       raise forked unless @owner.here?
     end
 
-    # One call at a time.
-    def alone(deadline = FOREVER)
+    # One call at a time: a release beside an extension may leave the lock. mask: whether Thread#raise ends it.
+    def alone(deadline = FOREVER, mask = :on_blocking)
       check_owner
-      Thread.handle_interrupt(Object => :on_blocking) do
+      Thread.handle_interrupt(Object => mask) do
         @monitor.synchronize do
           while @busy
             left = deadline - Pawl.now

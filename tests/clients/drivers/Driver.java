@@ -76,6 +76,26 @@ public final class Driver {
         return "";
     }
 
+    /** The thread is interrupted while it releases the lock. */
+    private static String interrupt(String name) throws InterruptedException {
+        Thread holder = Thread.currentThread();
+        Thread other = new Thread(() -> {
+            try {
+                Thread.sleep(300);
+            } catch (InterruptedException never) {
+                return;
+            }
+            holder.interrupt();
+        });
+        try (Pawl.Lock held = client.lock(name).ttl(Duration.ofSeconds(5)).hold()) {
+            other.start();
+            held.check();
+        }
+        if (Thread.interrupted())
+            throw new InterruptedException();
+        return "";
+    }
+
     private static String watch(String wait, int count, String name) throws InterruptedException {
         Pawl.Watch watch = wait.equals("-") ? client.watch(name) : client.watch(name, Duration.ofMillis(Long.parseLong(wait)));
         List<String> told = new ArrayList<>();
@@ -132,6 +152,7 @@ public final class Driver {
             case "counter": return String.valueOf(client.nextValue(words[2], Long.parseLong(words[1])));
             case "inspect": return said(client.inspect(words[1]));
             case "leave": return leave(words[1]);
+            case "interrupt": return interrupt(words[1]);
             case "threads": // the client's
                 return String.valueOf(Thread.getAllStackTraces().keySet().stream().filter(one -> one.getName().startsWith("pawl"))
                         .count());

@@ -24,7 +24,7 @@ static pawl_client *client;
 static pawl_lock *lock;
 static pawl_renewer *renewer;
 static char value[VALUE_BYTES];
-/* The rows of `close`, `fork`, `leave` and `end`. */
+/* The rows of `close`, `fork`, `leave`, `interrupt` and `end`. */
 static const char left_out[] =
     "pawl_client_free() closes the connections, tests/system/client/forks forks, C has no "
     "blocks, and exit() ends a program of C at once";

@@ -83,6 +83,7 @@ const commands = {
         const signal = AbortSignal.timeout(300);
         await sleep(60000, undefined, { signal }).catch(() => signal.throwIfAborted());
     }),
+    interrupt: (name) => client.withLock(name, { ttlMs: 5000, signal: AbortSignal.timeout(300) }, () => {}),
     handle: () => void process.on('SIGUSR1', () => {}),
     threads: () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length,
 };

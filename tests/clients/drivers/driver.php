@@ -112,6 +112,10 @@ function run(string $command, string ...$words): ?string
         case 'inspect': return said($client->state($words[0]));
         case 'fork': return forkAndAsk($lock, 'orders/42');
         case 'fork_in_block': return $client->lock($words[0], fn ($lock) => forkAndAsk($lock, $words[0]), ttl: 5);
+        case 'interrupt':
+            pcntl_async_signals(true);
+            pcntl_signal(SIGALRM, fn () => throw new Cancelled());
+            return $client->lock($words[0], fn () => (string) pcntl_alarm(1), ttl: 5); // alarms count seconds
         case 'leave': return $client->lock($words[0], fn () => throw new Cancelled(), ttl: 5);
         case 'handle':
             pcntl_async_signals(true);

@@ -48,6 +48,10 @@ async def leave(name):
     await asyncio.wait_for(work(), 0.3)
 
 
+def raise_cancelled():
+    raise asyncio.TimeoutError
+
+
 def run(command, *words):
     global client, lock
     if command == "client":
@@ -86,6 +90,10 @@ def run(command, *words):
         asyncio.run(cancel_later(*words))
     elif command == "leave":
         asyncio.run(leave(*words))
+    elif command == "interrupt":
+        signal.signal(signal.SIGALRM, lambda *_: raise_cancelled())
+        with client.lock(*words, ttl=5):
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
     elif command == "handle":
         signal.signal(signal.SIGUSR1, lambda *_: None)
     elif command == "threads":

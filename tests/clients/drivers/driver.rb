@@ -50,6 +50,7 @@ def run(command, *words)
   when "fork" then return fork_and_ask($lock, "orders/42") || exit
   when "fork_in_block" then return fork_in_block(*words)
   when "leave" then leave(words[0])
+  when "interrupt" then Timeout.timeout(0.3) { $client.lock(words[0], ttl: 5) { nil } }
   when "handle" then Signal.trap("USR1") { nil }
   when "threads" then return Thread.list.size
   when "end" then Thread.new { sleep 0.3; Process.kill("TERM", Process.pid) } && $client.acquire(words[0])

@@ -55,6 +55,21 @@ class Acquiring(Case):
             pawl.Client(relay.url, call_timeout=60).acquire(self.name, ttl=30, wait=0)
         self.expect_free()
 
+    def test_error_of_a_signal_handler_ends_a_wait(self):
+        class Alarm:
+            def __call__(self, number, frame):
+                raise TimeoutError("the work took too long")
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.getsignal(signal.SIGALRM))
+        held = self.client.acquire(self.name, ttl=5)
+        for handler in (Alarm(), Alarm().__call__, lambda *_: Alarm()(0, None)):
+            signal.signal(signal.SIGALRM, handler)
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with self.assertRaisesRegex(TimeoutError, "the work took too long"):
+                pawl.Client(self.client._servers[0].url).acquire(self.name, wait=2)
+        held.release()
+        self.expect_free()
+
     def test_server_is_asked_over_tls_where_its_certificate_is_trusted(self):
         cert, key = certificate(self.fleet.folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -158,6 +158,11 @@ func run(words []string) (value string, err error) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
+	case "interrupt":
+		ctx, cancel := context.WithTimeout(none, 300*time.Millisecond)
+		defer cancel()
+		request := pawl.Request{Name: words[1], TTL: 5 * time.Second}
+		err = client.Do(ctx, request, func(context.Context, *pawl.Lock) error { return nil })
 	case "handle":
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1)
 	case "threads":
