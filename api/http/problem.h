@@ -117,7 +117,8 @@
       "A web page of another site must not change anything. Start the service with --cors-origin " \
       "and the origin of the page, or send neither Origin nor Sec-Fetch-Site.")                    \
     X(API_PROBLEM_UNKNOWN_HOST, 0, 403, "cross-site", "Unknown Host header",                       \
-      "Send an IP address or localhost as Host, or start the service with --host and this name.")  \
+      "Send an IP address or localhost as Host, or start the service with --host and this name. "  \
+      "A proxy must not change Host.")                                                             \
     X(API_PROBLEM_INTERNAL, FENCE_EIO, 500, "internal", "The service failed",                      \
       "The storage of the service failed. The log of the service has the reason.")                 \
     X(API_PROBLEM_NO_MEMORY, FENCE_ENOMEM, 503, "no-memory", "The service is out of memory",       \

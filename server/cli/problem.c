@@ -114,7 +114,7 @@ static const struct known {
      "this counter does not exist: check its spelling, or start it with pawl counter next", NULL},
     {"cross-site",
      "the server does not accept the name in --server: use its IP address, or start pawld with "
-     "--host and this name",
+     "--host and this name. A proxy must not change the header Host",
      NULL},
     {"not-found", "the server does not know this path: is --server the address of a pawld?", NULL},
 };

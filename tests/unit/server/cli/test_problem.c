@@ -62,7 +62,8 @@ static void each_problem_that_pawl_knows_says_what_to_type(void **state)
         {API_PROBLEM_NO_COUNTER,
          "this counter does not exist: check its spelling, or start it with pawl counter next"},
         {API_PROBLEM_CROSS_SITE, "the server does not accept the name in --server: use its IP "
-                                 "address, or start pawld with --host and this name"},
+                                 "address, or start pawld with --host and this name. A proxy "
+                                 "must not change the header Host"},
         {API_PROBLEM_NOT_FOUND,
          "the server does not know this path: is --server the address of a pawld?"},
     };
