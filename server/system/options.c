@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +15,8 @@
 #include <unistd.h>
 
 enum {
-    SENTENCE_MAX = 4096, /* bytes of an error; longer ones are cut */
+    SENTENCE_MAX = 3072,    /* bytes of an error; longer ones are cut */
+    STANDS_STILL_MS = 1000, /* after that, the reader of an error is taken to have stopped */
 };
 
 void server_options_streams(void)
@@ -60,8 +63,22 @@ error_t server_options_parse(const struct argp *parser, int argc, char **argv, u
     return error;
 }
 
+/* A lock may be held meanwhile, so the line is lost if its reader stands still. A pipe that can be
+ * written to takes PIPE_BUF bytes (pipe(7)). */
+static void print_unless_stuck(const char *line)
+{
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    int ready;
+    do {
+        ready = poll(&out, 1, STANDS_STILL_MS);
+    } while (ready < 0 && errno == EINTR);
+    if (ready > 0)
+        (void)!write(STDERR_FILENO, line, strlen(line));
+}
+
 error_t server_options_error(const char *format, ...)
 {
+    char line[PIPE_BUF];
     char text[SENTENCE_MAX];
     char printable[SENTENCE_MAX];
     va_list args;
@@ -69,6 +86,7 @@ error_t server_options_error(const char *format, ...)
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     (void)server_printable(text, printable, sizeof(printable));
-    (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, printable);
+    (void)snprintf(line, sizeof(line), "%.256s: %s\n", program_invocation_short_name, printable);
+    print_unless_stuck(line);
     return SERVER_OPTIONS_TOLD;
 }

@@ -62,6 +62,16 @@ static void closed_standard_error_does_not_end_pawl(void **state)
     assert_int_equal(locking_shell("\"$PAWL\" lock -n a true"), 0);
 }
 
+/* The pipe is full, and its reader sleeps. */
+static void full_standard_error_does_not_stop_pawl(void **state)
+{
+    assert_int_equal(
+        locking_shell("{ head -c 65536 /dev/zero >&2; \"$PAWL\" lock a sh -c 'exit 5'; "
+                      "echo $? >code; } 2>&1 | { sleep 4; cp code seen; }"),
+        0);
+    locking_expect_text("seen", "5\n");
+}
+
 static void command_in_the_foreground_shares_the_group(void **state)
 {
     assert_int_equal(
@@ -240,6 +250,7 @@ static const struct CMUnitTest cases[] = {
     CASE(command_inherits_no_descriptor_of_pawl),
     CASE(command_gets_signals_as_pawl_got_them),
     CASE(closed_standard_error_does_not_end_pawl),
+    CASE(full_standard_error_does_not_stop_pawl),
     CASE(command_in_the_foreground_shares_the_group),
     CASE(child_of_another_thread_is_asked_to_end),
     CASE(signals_go_to_the_whole_group),
