@@ -61,8 +61,12 @@ static void take_end(struct runner *runner, int status, bool expired)
 
 static void take_no_start(struct runner *runner, int error)
 {
-    const int code = error == ENOENT ? CLI_EXIT_NOT_FOUND : CLI_EXIT_NOT_EXECUTABLE;
-    (void)cli_say("cannot run '%s': %s", runner->run->argv[0], strerror(error));
+    const bool lacks = error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM;
+    int code = error == ENOENT ? CLI_EXIT_NOT_FOUND : CLI_EXIT_NOT_EXECUTABLE;
+    if (lacks)
+        code = cli_say("cannot start a process: %s", strerror(error));
+    else
+        (void)cli_say("cannot run '%s': %s", runner->run->argv[0], strerror(error));
     finish(runner, CLI_RUN_FAILED, code);
 }
 
@@ -192,7 +196,8 @@ static int start(struct runner *runner)
     if (cli_keeper_start(&command, &runner->keeper) < 0)
         return cli_say("cannot start a process: %s", strerror(errno));
     if (pawl_renewer_start(run->client, run->lock, &runner->renewer) < 0)
-        return cli_say("cannot start a thread: out of memory");
+        return cli_say("cannot start a thread: too little memory, or too few processes or file "
+                       "descriptors (ulimit)");
     return 0;
 }
 

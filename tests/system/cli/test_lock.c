@@ -155,6 +155,10 @@ static void exit_codes_are_the_commands_or_say_what_was_wrong(void **state)
         {"\"$PAWL\" frob", EXIT_ERROR},
         {"\"$PAWL\"", EXIT_ERROR},
         {"\"$PAWL\" --server nowhere lock a true", EXIT_ERROR},
+        /* 126 would say that the command is wrong. */
+        {"for n in 6 7 8 9 10 11 12 13 14; do (ulimit -n $n; \"$PAWL\" lock a true); "
+         "case $? in 0 | 125) ;; *) exit 1 ;; esac; done",
+         0},
         {"\"$PAWL\" lock a -- \"$PAWL\" lock -n a true", EXIT_NOT_ACQUIRED},
         {"\"$PAWL\" lock a -- \"$PAWL\" lock -w 100ms a true", EXIT_NOT_ACQUIRED},
         {"\"$PAWL\" lock a -- \"$PAWL\" lock -n -E 0 a true", 0},
