@@ -5,10 +5,12 @@
 #include "server/system/options.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *argp_program_version = "pawl " PAWL_VERSION;
 
@@ -118,11 +120,22 @@ static int help(struct input *input, char *word)
     return cli_parse(&parser, 2, (char *[]){program, option, NULL}, input);
 }
 
+/* Prints to a closed standard output fail: a grant that is not printed is released. The command of
+ * `pawl lock` has /dev/null there. */
+static void open_streams(void)
+{
+    const bool is_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
+    server_options_streams();
+    FILE *const full = is_closed ? fopen("/dev/full", "we") : NULL;
+    if (full != NULL)
+        stdout = full;
+}
+
 int main(int argc, char **argv)
 {
     struct input input = {.verb = NULL};
 
-    server_options_streams();
+    open_streams();
     cli_signals_obey_as_init();
     (void)signal(SIGCHLD, SIG_DFL); /* a process that ignores it gets no exit status */
     if (cli_parse(&parser, argc, argv, &input) != 0)

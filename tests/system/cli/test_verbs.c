@@ -102,6 +102,7 @@ static void tokens_of_several_names_are_for_a_shell_too(void **state)
 static void grant_that_cannot_be_printed_is_given_back(void **state)
 {
     expect_refused("acquire a 3>/dev/full >&3", "pawl: cannot write to standard output");
+    expect_refused("acquire a >&-", "pawl: cannot write to standard output");
     expect_exit("\"$PAWL\" lock -n a true", 0);
 }
 
