@@ -42,11 +42,15 @@ local TOMBSTONE = byte('~') -- begins one that is nobody's: not deleted, confirm
 
 local function lock_at(key)
     local value = call('GET', key)
-    if value and #value > VALUE_MAX then
+    if not value then
+        return value
+    end
+    local first = byte(value)
+    if #value > VALUE_MAX then
         error(FOREIGN, 0)
-    elseif value and byte(value) == IMPORTED then
+    elseif first == IMPORTED then
         return rare().settle(key, value)
-    elseif value and byte(value) == LEASED then
+    elseif first == LEASED then
         return rare().leased(key, value)
     end
     return value

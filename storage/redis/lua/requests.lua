@@ -49,8 +49,12 @@ while i <= COUNT do
             handler = rare().handlers[letter]
             usual[letter] = handler
         end
-        ok, reply = pcall(handler, KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4],
-                          ARGV[at + 5], ARGV[at + 6], ARGV[at + 7])
+        if arguments <= 2 then
+            ok, reply = pcall(handler, KEYS[i], ARGV[at + 1], ARGV[at + 2])
+        else
+            ok, reply = pcall(handler, KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4],
+                              ARGV[at + 5], ARGV[at + 6], ARGV[at + 7])
+        end
     else
         local group = rare().groups[letter]
         locks = tonumber(ARGV[at + 1])

@@ -12,10 +12,10 @@ local function note_at(key, id)
     return NOTE .. id .. ':' .. string.sub(key, #LOCK + 1)
 end
 
--- Only what is not extended is looked up. A grant that was broken has no lock here.
+-- Only a refusal is looked up. A grant that was broken has no lock here.
 local function unless_broken(reply, key, id, token)
     local word = type(reply) == 'table' and reply[1] or reply
-    if word >= 0 or word == BELOW then
+    if word == FREE then
         return reply
     end
     local number, by = string.match(call('GET', note_at(key, id)) or '', '^(%d+):(.*)$')
@@ -38,32 +38,54 @@ local function lasts_ms(owner, ttl_ms)
     return math.min(ttl_ms + delay_ms, tonumber(call('HGET', fleet, 'max_ttl_ms')) or LEASE_MAX_MS)
 end
 
+-- A holder may extend many locks in one call, which names the shared terms once: lock id, TTL and cap. The TTL
+-- stays a text, too, so that Redis gets the text.
+local shared_id, shared_start, shared_head, shared_ttl, shared_ttl_ms, shared_cap, usual_lock
+local function share(id, ttl, cap)
+    shared_id, shared_start, shared_head, usual_lock = id, id .. '.', id .. '.*:', {}
+    shared_ttl, shared_ttl_ms, shared_cap = ttl, tonumber(ttl), tonumber(cap)
+end
+
+-- Most locks of such a call differ only in name and number. Everything that follows from the other parts is worked
+-- out for the first lock, and again for a lock whose other parts differ. TAIL has from and owner. An imported lock
+-- proves something only if a majority had the lock.
+local match = string.match
+local function work_out(extensions, tail)
+    local from, owner = match(tail, '^(%d*):(.*)$')
+    local extended, lasts = extensions + 1, lasts_ms(owner, shared_ttl_ms)
+    usual_lock = {
+        extensions = extensions, tail = tail,
+        if_superseded = from == '' and labelled(SUPERSEDED, owner) or UNCOUNTED,
+        refusal = from ~= '' and not counts(from) and UNCOUNTED or extended > shared_cap and EXHAUSTED,
+        lasts_ms = lasts, expiry = lasts == shared_ttl_ms and shared_ttl or lasts,
+        behind_number = ':' .. extended .. ':' .. tail,
+        same = labelled(extended, owner), below = labelled(BELOW, owner),
+    }
+    return usual_lock
+end
+
 -- Never shortens a lease. An extended lock is the holder's, of any attempt. The late clean-up of an
--- attempt that failed must not take it any more. What was imported proves something only where a
--- majority had it. A call may extend many locks, so this converts and formats no number that it need not.
--- TTL is the text, and as a number.
-local match, LOCK_BEHIND_ID = string.match, '^[^:]*:(%d+):(%d+):(%d*):(.*)$'
-local function lengthen(key, value, id, ttl, ttl_ms, cap, token)
-    local number, extensions, from, owner = match(value, LOCK_BEHIND_ID, #id + 2)
+-- attempt that failed must not take it any more.
+local function lengthen(key, value, token)
+    local number, extensions, tail = match(value, '^[^:]*:(%d+):(%d+):(%d*:.*)$', #shared_id + 2)
     if not number then
         error(FOREIGN, 0)
     end
-    local same = number == token
-    extensions = extensions + 1
-    if not same and tonumber(number) > tonumber(token) then
-        return from == '' and labelled(SUPERSEDED, owner) or UNCOUNTED
-    elseif from ~= '' and not counts(from) then
-        return UNCOUNTED
-    elseif extensions > cap then
-        return EXHAUSTED
+    local lock, same = usual_lock, number == token
+    if extensions ~= lock.extensions or tail ~= lock.tail then
+        lock = work_out(extensions, tail)
     end
-    local left, lasts = left_ms(key), lasts_ms(owner, ttl_ms)
+    if not same and tonumber(number) > tonumber(token) then
+        return unless_broken(lock.if_superseded, key, shared_id, token)
+    elseif lock.refusal then
+        return unless_broken(lock.refusal, key, shared_id, token)
+    end
+    local left = left_ms(key)
     if left < 0 then
         error(ENDLESS, 0)
     end
-    put(key, id .. '.*:' .. number .. ':' .. extensions .. ':' .. from .. ':' .. owner,
-        left > lasts and left or lasts == ttl_ms and ttl or lasts)
-    return labelled(same and extensions or BELOW, owner)
+    put(key, shared_head .. number .. lock.behind_number, left > lock.lasts_ms and left or lock.expiry)
+    return same and lock.same or lock.below
 end
 
 -- What to say where the lock is not this id's. A tombstone may stand for its lock, so it says nothing.
@@ -82,22 +104,17 @@ local function lacks(value, slot, token)
     return value and TAKEN or FREE
 end
 
--- A holder may extend many locks in one call. What their extensions share is said once. Never brings back
--- a lock that is gone.
-local shared_id, shared_ttl, shared_ttl_ms, shared_cap
+-- Never brings back a lock that is gone.
 local function extend_also(key, token, slot)
     local value = lock_at(key)
-    local reply
-    if begins(value, shared_id, ID) then
-        reply = lengthen(key, value, shared_id, shared_ttl, shared_ttl_ms, shared_cap, token)
-    else
-        reply = lacks(value, slot, token)
+    if value and find(value, shared_start, 1, true) == 1 then
+        return lengthen(key, value, token)
     end
-    return unless_broken(reply, key, shared_id, token)
+    return unless_broken(lacks(value, slot, token), key, shared_id, token)
 end
 
 local function extend(key, id, ttl, cap, token, slot)
-    shared_id, shared_ttl, shared_ttl_ms, shared_cap = id, ttl, tonumber(ttl), tonumber(cap)
+    share(id, ttl, cap)
     return extend_also(key, token, slot)
 end
 
@@ -105,14 +122,10 @@ end
 -- counted since, it is locked under the tag of the round. The counter is raised first: where it cannot
 -- be, no lock may stand that a later extension counts.
 local function join(key, tag, ttl_ms, cap, token, slot, extensions, owner)
-    local value, id = lock_at(key), id_of(tag)
-    if begins(value, id, ID) then
-        local reply = lengthen(key, value, id, ttl_ms, tonumber(ttl_ms), tonumber(cap), token)
-        return unless_broken(reply, key, id, token)
-    end
-    local reply = lacks(value, slot, token)
+    share(id_of(tag), ttl_ms, cap)
+    local reply = extend_also(key, token, slot)
     if reply ~= FREE then
-        return unless_broken(reply, key, id, token)
+        return reply
     end
     call('HSET', fleet, slot, token) -- which the counter is not above
     put(key, compose(tag, tonumber(token), extensions, '', owner), ttl_ms)
