@@ -56,10 +56,11 @@ static void set_counter(struct master_fixture *fixture, const char *value)
                                         fence_slot(NAME, strlen(NAME)), value));
 }
 
-static long long remaining_ms(struct master_fixture *fixture)
+static long long remaining_ms(struct master_fixture *fixture, const char *name)
 {
-    const long long left_ms = redis_fleet_integer(fixture->fleet, 0, "PTTL " KEY);
-    return left_ms == -1 ? redis_fleet_integer(fixture->fleet, 0, "PAWL.LEFT " KEY) : left_ms;
+    const long long left_ms = redis_fleet_integer(fixture->fleet, 0, "PTTL pawl:lock:%s", name);
+    return left_ms == -1 ? redis_fleet_integer(fixture->fleet, 0, "PAWL.LEFT pawl:lock:%s", name)
+                         : left_ms;
 }
 
 static void hint_that_uses_a_counter_up_leaves_it(void **state)
@@ -85,7 +86,7 @@ static void joining_writes_the_token_its_extensions_and_its_label(void **state)
                         ID_A ".000000000000000a:4503599627370495:2::me: too");
     freeReplyObject(value);
     assert_int_equal(counter(fixture), asked.token);
-    assert_in_range(remaining_ms(fixture), 29000, 30000);
+    assert_in_range(remaining_ms(fixture, NAME), 29000, 30000);
 }
 
 static void a_master_that_knows_another_view_refuses_everything_and_says_what_it_knows(void **state)
@@ -150,6 +151,65 @@ static void one_request_that_fails_spares_the_others_of_its_call(void **state)
     assert_int_equal(fixture->reply[2].kind, FENCE_REPLY_NUMBER);
 }
 
+/* A lock that was extended before, and its extension with the token 1. */
+struct extended_lock {
+    const char *name, *owner;
+    int64_t number;
+    uint32_t extensions, ttl_ms;
+    enum fence_reply_kind kind;
+    const char *value; /* behind the lock id */
+};
+
+#define ATTEMPT ".0000000000000001"
+
+static const struct extended_lock extended_locks[] = {
+    {"n1", "", 1, 1, 30000, FENCE_REPLY_YES, ".*:1:2::"},
+    {"n2", "me", 1, 1, 30000, FENCE_REPLY_YES, ".*:1:2::me"},
+    {"n3", "me", 1, 3, 30000, FENCE_REPLY_EXHAUSTED, ATTEMPT ":1:3::me"},
+    {"n4", "me", 2, 3, 30000, FENCE_REPLY_SUPERSEDED, ATTEMPT ":2:3::me"},
+    {"n5", "me", 1, 2, 30000, FENCE_REPLY_YES, ".*:1:3::me"},
+    {"n6", "me", 1, 2, 60000, FENCE_REPLY_YES, ".*:1:3::me"},
+};
+
+static void submit_extended(struct master_fixture *fixture, enum fence_request_kind kind,
+                            unsigned i)
+{
+    const struct extended_lock *lock = &extended_locks[i];
+    struct fence_request asked = request(kind, ID_A, 1);
+    asked.resource = lock->name;
+    asked.slot = (uint16_t)i;
+    asked.owner = lock->owner;
+    asked.extend.extended = lock->extensions;
+    asked.token = kind == FENCE_REQUEST_JOIN ? lock->number : 1;
+    asked.ttl_ms = kind == FENCE_REQUEST_JOIN ? 20000 : lock->ttl_ms;
+    master_fixture_submit(fixture, &asked);
+}
+
+static void extensions_of_one_call_leave_each_lock_what_it_has(void **state)
+{
+    enum {
+        COUNT = sizeof(extended_locks) / sizeof(extended_locks[0]),
+    };
+    struct master_fixture *fixture = *state;
+    for (unsigned i = 0; i < COUNT; i++)
+        submit_extended(fixture, FENCE_REQUEST_JOIN, i);
+    for (unsigned i = 0; i < COUNT; i++)
+        submit_extended(fixture, FENCE_REQUEST_EXTEND, i);
+    master_fixture_flush(fixture);
+    master_fixture_await(fixture, &fixture->replies, 2 * COUNT);
+    for (unsigned i = 0; i < COUNT; i++) {
+        const struct extended_lock *lock = &extended_locks[i];
+        redisReply *value = redis_fleet_command(fixture->fleet, 0, "GET pawl:lock:%s", lock->name);
+        assert_int_equal(fixture->reply[COUNT + i].kind, lock->kind);
+        const char *found = strstr(value->str, ID_A); /* behind the lease that the module writes */
+        assert_non_null(found);
+        assert_string_equal(found + strlen(ID_A), lock->value);
+        freeReplyObject(value);
+    }
+    assert_in_range(remaining_ms(fixture, "n5"), 29000, 30000);
+    assert_in_range(remaining_ms(fixture, "n6"), 59000, 60000);
+}
+
 static void a_value_that_pawl_did_not_write_is_refused_not_obeyed(void **state)
 {
     static const char *const values[] = {
@@ -196,6 +256,7 @@ static const struct CMUnitTest cases[] = {
     CASE(a_value_too_long_for_a_lock_is_refused_not_sent_around),
     CASE(a_master_that_forgot_refuses_everything),
     CASE(one_request_that_fails_spares_the_others_of_its_call),
+    CASE(extensions_of_one_call_leave_each_lock_what_it_has),
     CASE(a_value_that_pawl_did_not_write_is_refused_not_obeyed),
     CASE(more_requests_than_a_call_takes_become_several_calls),
 };
