@@ -299,12 +299,19 @@ int api_auth_reserve_seat(struct api_request *request, const char *lock_id, cons
     return tell_reserved(request, key, result, 1, held);
 }
 
+/* Reports whether a lock is reserved under the key of @request. If none is, a grant needs no mark,
+ * which costs a hash. */
+static bool has_reserved(struct api_request *request)
+{
+    const struct api_caller *caller = api_request_known(request);
+    return caller != NULL && caller->reserved > 0;
+}
+
 static void note_granted(struct api_request *request, struct api_usage_mark mark, uint64_t seats,
                          uint32_t ttl_ms)
 {
     struct api_caller *caller = api_request_known(request);
-    if (caller == NULL || caller->reserved == 0)
-        return;
+    assert(has_reserved(request));
     const struct api_key *key = caller->key;
     api_usage_grant(key->usage, mark, seats, end_of_lease_us(ttl_ms));
     caller->reserved--;
@@ -313,7 +320,8 @@ static void note_granted(struct api_request *request, struct api_usage_mark mark
 void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
                       uint32_t ttl_ms)
 {
-    note_granted(request, api_usage_mark(lock_id, resource), 0, ttl_ms);
+    if (has_reserved(request))
+        note_granted(request, api_usage_mark(lock_id, resource), 0, ttl_ms);
 }
 
 /* The mark of the writer that may have @seat, by the name of its gate. */
@@ -329,7 +337,8 @@ void api_auth_granted_all(struct api_request *request, const char *lock_id, cons
                           unsigned seats, uint32_t ttl_ms)
 {
     assert(seats >= 1 && seats <= FENCE_READERS_MAX);
-    note_granted(request, writers_mark(lock_id, name), (UINT64_C(1) << seats) - 1, ttl_ms);
+    if (has_reserved(request))
+        note_granted(request, writers_mark(lock_id, name), (UINT64_C(1) << seats) - 1, ttl_ms);
 }
 
 /* The bit of the seat that @resource is; 0: it is none. */

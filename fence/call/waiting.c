@@ -435,12 +435,13 @@ static void wake_on_release(struct fence_core *core, uint32_t asker, struct core
 
 /* @queue may be NULL. */
 static void wake_queue(struct fence_core *core, struct core_wait_queue *queue, const char *resource,
-                       uint64_t by)
+                       const char *lock_id)
 {
     struct core_holder_hint *seen = queue ? core_queue_hint(core, queue, resource) : NULL;
     if (!seen)
         return;
-    wake_on_release(core, core_queue_asker(core, queue, resource), seen, by);
+    wake_on_release(core, core_queue_asker(core, queue, resource), seen,
+                    fence_lock_id_hash(lock_id));
     if (queue->seats != FENCE_NOBODY && seen->held_until_us <= core->now_us)
         core_wake_readers(core, &core->calls[queue->first]);
 }
@@ -449,12 +450,12 @@ void core_released(struct fence_core *core, const char *resource, const char *lo
 {
     core_watch_changed(core, resource);
     const size_t len = strlen(resource);
-    const uint64_t by = fence_lock_id_hash(lock_id);
-    wake_queue(core, core_queue_for(core, resource), resource, by);
+    wake_queue(core, core_queue_for(core, resource), resource, lock_id);
     if (fence_gate_is(resource, len))
-        wake_queue(core, core_queue_of_readers(core, resource), resource, by);
+        wake_queue(core, core_queue_of_readers(core, resource), resource, lock_id);
     if (core->groups.used_count == 0)
         return;
+    const uint64_t by = fence_lock_id_hash(lock_id);
     const uint16_t slot = (uint16_t)fence_slot(resource, len);
     for (uint32_t k = 0; k < core->groups.used_count; k++) {
         struct core_group_call *group = &core->groups.calls[core->groups.used[k]];

@@ -258,6 +258,8 @@ void core_watch_abandon(struct fence_core *core, struct call *call)
 
 void core_watch_changed(struct fence_core *core, const char *resource)
 {
+    if (core->watches == 0) /* as mostly: spares each grant and each release a look at the table */
+        return;
     const struct core_wait_queue *queue = core_wait_queues_find(&core->watching, resource);
     if (!queue)
         return;
