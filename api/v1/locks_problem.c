@@ -36,26 +36,27 @@ static void explain_obstacle(const struct fence_answer *answer,
     switch (answer->error) {
     case FENCE_EFOREIGN:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The key " FENCE_LOCK_KEY
-                       "%s has a value that Pawl did not write, on the masters that refused. Find "
-                       "the program that wrote it, and delete the key there.",
+                       "On the masters that refused, the key " FENCE_LOCK_KEY
+                       "%s has a value that Pawl did not write. Find the program that wrote the "
+                       "value, and delete the key on these masters.",
                        name);
         break;
     case FENCE_EENDLESS:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
                        "The key " FENCE_LOCK_KEY
                        "%s has no expiry on the masters that refused, so this lock never expires. "
-                       "Release it with its Lock-Id, or set an expiry there (PEXPIRE), or delete "
-                       "the key after its holder has stopped.",
+                       "Release the lock with its Lock-Id, or set an expiry on these masters "
+                       "(PEXPIRE). If the holder has stopped, you can also delete the key.",
                        name);
         break;
     case FENCE_ESPENT:
-        (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "The field %u of " FENCE_FLEET_KEY
-                       "counts the tokens of this name. On the masters that refused, it has "
-                       "reached its maximum. Use another name. If another program set the field, "
-                       "set it to the highest token that a guard has seen.",
-                       slot);
+        (void)snprintf(
+            ret_detail, API_DETAIL_MAX,
+            "The field %u of " FENCE_FLEET_KEY
+            " counts the tokens of this name. On the masters that refused, the field has reached "
+            "its maximum. Use another name. If another program set the field, "
+            "set it to the highest token that a guard has seen.",
+            slot);
         break;
     default:
         (void)snprintf(

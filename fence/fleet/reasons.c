@@ -25,8 +25,8 @@ static const struct fence_words reasons[] = {
                       "a majority of the masters answers."},
     [FENCE_REASON_UNFIT] = {"unfit", "This server cannot be a master."},
     [FENCE_REASON_SAME_SERVER] = {"same-server",
-                                  "Two --master addresses lead to this one server, and a server "
-                                  "has only one vote. Give each address its own server."},
+                                  "Two --master addresses lead to this server, and a server has "
+                                  "only one vote. Give each address a different server."},
     [FENCE_REASON_BLANK] =
         {"blank",
          "This master has no marker: it is new, was wiped, or lost its disk. If the whole "
@@ -34,15 +34,15 @@ static const struct fence_words reasons[] = {
          "the other masters is active."},
     [FENCE_REASON_OTHER_SIZE] =
         {"other-size",
-         "This master belongs to a fleet with another number of masters. If a fleet was "
-         "moved here, give every pawld the --master addresses that pawld move was given."},
+         "This master belongs to a fleet with another number of masters. If a fleet was moved "
+         "here, give every pawld the same --master addresses as that pawld move."},
     [FENCE_REASON_MOVED] =
         {"moved",
-         "The fleet of this master was moved. Start pawld with the new masters. If that pawld move "
-         "was interrupted, run it again. To use this server for something else, wipe it."},
+         "The fleet of this master was moved. Start pawld with the new masters. If the move was "
+         "interrupted, run pawld move again. To use this server for something else, wipe it."},
     [FENCE_REASON_MALFORMED] =
-        {"malformed", "The marker of this master (the hash pawl:fleet) was changed by another "
-                      "program and cannot be read. The master rejoins once a majority of the other "
+        {"malformed", "Another program changed the marker of this master, the hash pawl:fleet, and "
+                      "pawld cannot read it. The master rejoins once a majority of the other "
                       "masters is active. If no majority is left, delete the key pawl:fleet on "
                       "this master (redis-cli DEL pawl:fleet), and run pawld init --token-floor."},
     [FENCE_REASON_OTHER_FLEET] =
@@ -55,13 +55,13 @@ static const struct fence_words reasons[] = {
                          "replica of another member and has a copy of its data, wipe it."},
     [FENCE_REASON_LIST_ORDER] =
         {"list-order",
-         "This master is empty, and pawld does not admit it: another master is at the wrong "
-         "position in the --master list, so the position of this master may be wrong, too. Give "
+         "This master is empty, and pawld does not admit it yet. Another master is at the wrong "
+         "position in the --master list, so this position may be wrong, too. Give "
          "every pawld the addresses in the order of pawld init."},
     [FENCE_REASON_OTHER_TTL] =
         {"other-ttl",
-         "The marker of this master names another maximum TTL than the majority: another program "
-         "changed it. Wipe this master (redis-cli FLUSHALL), and it rejoins."},
+         "Another program changed the marker of this master: its maximum TTL differs from that of "
+         "the majority. Wipe this master (redis-cli FLUSHALL), and it rejoins."},
     [FENCE_REASON_UNDURABLE] =
         {"undurable", "This master is marked as durable, and its settings have become weaker. "
                       "Restore the settings that its audit names. To keep the weaker settings, "
@@ -85,7 +85,7 @@ static const struct fence_words reasons[] = {
     [FENCE_REASON_INIT] =
         {"init",
          "pawld init or pawld move is running on this master. With --token-floor, and in a move, "
-         "the command waits until the longest lease has ended; then all masters vote. Keep this "
+         "the command waits until the longest lease has ended. Then all masters vote. Keep this "
          "master running. If the command was interrupted, run it again with the same options."},
     [FENCE_REASON_EMPTY] =
         {"blank", "This master has no marker: it was replaced, wiped, or lost its disk. It rejoins "
@@ -98,8 +98,8 @@ static const struct fence_words silent_file = {
               "program has locked the file: find that program (fuser pawl.db), and end it."};
 static const struct fence_words forgotten_file = {
     "forgot",
-    "The file was moved, replaced, or written to by another program while pawld served, so it may "
-    "lack tokens that were granted. Stop pawld, and continue with higher tokens: pawld init "
+    "While pawld served, the file was moved or replaced, or another program changed it. The file "
+    "may lack granted tokens. Stop pawld, and continue with higher tokens: pawld init "
     "--token-floor T --data FOLDER, where T is the highest token that any guard has seen."};
 
 const struct fence_words *fence_reason_words(enum fence_reason reason,

@@ -18,7 +18,8 @@ static error_t parse_show(int key, char *text, struct argp_state *state)
 {
     struct show_options *options = state->input;
     return cli_parse_one_name(key, text, state, options->globals,
-                              "shows one name; pawl list shows more", &options->name);
+                              "shows one name at a time; pawl list shows all locks with a prefix",
+                              &options->name);
 }
 
 static void print_holder(const json_t *lock)

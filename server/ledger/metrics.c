@@ -30,7 +30,7 @@ static void write_guard(const struct ledger_metrics *metrics, struct api_metrics
     api_metrics_counter(text, "pawl_ledger_writes_total", "Accepted writes.",
                         api_calls_count(&metrics->calls, "write_account", API_OUTCOME_DONE));
     api_metrics_counter(text, "pawl_ledger_claims_total",
-                        "Accepted claims, with claims of accounts that do not exist yet.",
+                        "Accepted claims, including claims for accounts that do not exist yet.",
                         api_calls_count(&metrics->calls, "claim_account", API_OUTCOME_DONE) +
                             count_of(metrics, "claim_account", API_PROBLEM_NOT_FOUND));
     api_metrics_counter(text, "pawl_guard_refusals_total",

@@ -29,10 +29,10 @@ static int read_id(struct api_request *request, const char **ret_id)
 {
     const char *id = api_request_param(request, 0);
     if (!ledger_id_valid(id)) {
-        api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "id is 1 to %d characters of A-Z a-z 0-9 . _ ~ - and neither "
-                                  "\".\" nor \"..\".",
-                                  LEDGER_ID_MAX);
+        api_problem_answer_detail(
+            request, API_PROBLEM_INVALID,
+            "id must be 1 to %d characters of A-Z a-z 0-9 . _ ~ - and must not be \".\" or \"..\".",
+            LEDGER_ID_MAX);
         return FENCE_EINVAL;
     }
     char name[sizeof("accounts/") + LEDGER_ID_MAX];
@@ -177,9 +177,10 @@ static void answer_version_mismatch(struct api_request *request, int64_t version
 {
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
-    const char *detail = version != 0 ? NULL
-                                      : "There is no account with this id, so no version matches; "
-                                        "create it without If-Match.";
+    const char *detail =
+        version != 0
+            ? NULL
+            : "No account has this id, so no version matches. Create the account without If-Match.";
     api_problem_begin(&writer, body, API_PROBLEM_VERSION_MISMATCH, detail);
     if (version != 0)
         api_write_integer(&writer, "version", version);
@@ -205,8 +206,8 @@ static void answer_error(struct api_request *request, int err)
 {
     if (err == FENCE_EBUSY)
         api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
-                                  "Another process keeps the ledger's file locked; nothing was "
-                                  "changed, retry after the Retry-After seconds.");
+                                  "Another process has locked the ledger's file. Nothing was "
+                                  "changed. Retry after the seconds in Retry-After.");
     else
         api_problem_answer(request, api_problem_of(err));
 }
@@ -225,7 +226,7 @@ static void get_account(struct api_request *request, void *context)
     log_failure(ledger, "read", err);
     if (err == FENCE_ENOENT)
         api_problem_answer_detail(request, API_PROBLEM_NOT_FOUND,
-                                  "There is no account with this id; create it with PUT.");
+                                  "No account has this id. Create the account with PUT.");
     else if (err)
         answer_error(request, err);
     else
@@ -249,8 +250,8 @@ static void claim_account(struct api_request *request, void *context)
         answer_stale(request, token, highest_token);
     else if (err == FENCE_ENOENT)
         api_problem_answer_detail(request, API_PROBLEM_NOT_FOUND,
-                                  "There is no account with this id. The claim is stored: create "
-                                  "the account with PUT and the same token.");
+                                  "No account has this id. The claim is stored: create the account "
+                                  "with PUT and the same token.");
     else if (err)
         answer_error(request, err);
     else

@@ -27,16 +27,16 @@ static void say_forgotten(const struct fence_bootstrap *bootstrap, char *why)
     const unsigned n = bootstrap->params.n, count = bootstrap->outcome.count;
     if (bootstrap->params.closes)
         add_words(why,
-                  "only %u of %u masters kept their data, which is no majority. Wait until pawld "
+                  "only %u of %u masters kept their data, fewer than a majority. Wait until pawld "
                   "has admitted the other masters",
                   count, n);
     else
-        add_words(why,
-                  "%u of %u masters have a record of the earlier pawld move that closed the fleet "
-                  "%s. Repeat the --master options of that move. If you gave these addresses, the "
-                  "masters may "
-                  "have voted since then, and lost their data",
-                  count, n, bootstrap->params.from);
+        add_words(
+            why,
+            "%u of %u masters have a record of the earlier pawld move that closed the fleet %s. "
+            "Run pawld move again with the --master options of that move. If you already gave "
+            "these addresses, the masters may have voted after that move, and lost their data",
+            count, n, bootstrap->params.from);
     add_words(why, "; or give --token-floor T, the highest token that any guard has seen");
 }
 
@@ -60,15 +60,15 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
                   "%s: %u of %u masters, a majority, still have all their data. Start pawld as "
                   "usual: the other masters rejoin, and GET /v1/fleet shows the progress",
                   bootstrap->params.from[0]
-                      ? "the masters already are a fleet, but not the fleet of this move"
+                      ? "the masters are already a fleet, but another fleet than that of this move"
                       : "nothing was lost",
                   outcome->count, bootstrap->params.n);
         return true;
     case FENCE_BOOTSTRAP_INCARNATION:
         add_words(why,
                   "a marker names the incarnation %" PRId64
-                  "of master %u, which is the highest possible number. Pawl did not write that "
-                  "marker: find the program that did",
+                  " of master %u, which is the highest possible number. Another program wrote that "
+                  "marker: find that program",
                   bootstrap->known.incarnation[outcome->master], outcome->master + 1);
         return true;
     case FENCE_BOOTSTRAP_NO_FLEET:

@@ -404,10 +404,9 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(hand_over),
      .must = "the path of a socket",
-     .help =
-         "Replace the pawld that runs with the same PATH, if there is one: the old pawld passes "
-         "its listening sockets to the new one, and no connection is refused. pawld creates a "
-         "socket at PATH for this user only. Start the new pawld while the old one runs"},
+     .help = "Replace the pawld that runs with the same PATH. The old pawld passes its listening "
+             "sockets to the new pawld, so that no connection is refused. pawld creates a socket "
+             "at PATH for this user only. Start the new pawld while the old pawld runs"},
     {.name = "drain",
      .argument = "TIME",
      .kind = PAWLD_DURATION,

@@ -97,8 +97,8 @@ static const char *parse_tls(const char *text, struct storage_redis_url *url)
 {
     url->is_tls = true;
     if (!storage_tls_is_built())
-        return "rediss:// needs a pawld that was built with hiredis 1.0 or later and hiredis_ssl, "
-               "and this pawld was built without them. Use stunnel, and write redis:// (RUN.md, "
+        return "this pawld was built without hiredis_ssl or with a hiredis before 1.0, so it does "
+               "not support rediss://. Use stunnel, and write redis:// (RUN.md, "
                "\"Encrypted connections to masters\")";
     return parse_tcp(text, url);
 }

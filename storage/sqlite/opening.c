@@ -107,8 +107,8 @@ static int open_witness(const char *folder, struct storage_file *file,
     int error = storage_witness_open(path, &file->witness, &pid);
     if (error == FENCE_EBUSY)
         (void)snprintf(ret_why, STORAGE_WHY_MAX,
-                       "%s: another pawld (process %d) serves from this folder. Stop it first, or "
-                       "give this one its own folder (--data)",
+                       "%s: another pawld (process %d) serves from this folder. Stop that pawld "
+                       "first, or give this pawld another folder (--data)",
                        folder, pid);
     else if (error)
         return cannot_use(ret_why, path);
@@ -167,7 +167,7 @@ static int identify_tables(struct storage_file *file, struct storage_identity *i
         storage_tables_number(file->db, "SELECT count(*) FROM sqlite_schema", &error) > 0;
     if (!error && identity->has_tables && !storage_tables_are_ours(application))
         return cannot(ret_why, FENCE_EIO, file->path,
-                      "this file does not belong to pawld. Give pawld its own folder (--data)");
+                      "this file does not belong to pawld. Give pawld another folder (--data)");
     if (!error && version > 1)
         return cannot(ret_why, FENCE_EIO, file->path,
                       "a newer version of pawld created this file. Use that version");

@@ -132,7 +132,7 @@ static void fleet_whose_data_went_back_goes_on_by_a_floor_alone(void **state)
     assert_int_equal(ready->status, 503);
     assert_non_null(strstr(ready->body, "run: pawld init --token-floor T"));
     assert_int_equal(moving_run(&three, &others, NULL), 1);
-    moving_expect_said("of 3 masters kept their data, which is no majority");
+    moving_expect_said("of 3 masters kept their data, fewer than a majority");
     assert_int_equal(moving_run_init(&three, (const char *const[]){"--token-floor", "9", NULL}), 0);
     expect_higher_tokens(before.port);
 }

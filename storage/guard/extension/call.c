@@ -61,7 +61,7 @@ const char *storage_call_text(sqlite3_context *context, sqlite3_value *value, co
 {
     assert(context && value && what);
     if (sqlite3_value_type(value) != SQLITE_TEXT) {
-        storage_call_fail(context, "invalid %s: it is a text", what);
+        storage_call_fail(context, "invalid %s: it must be a text", what);
         return NULL;
     }
     const char *text = (const char *)sqlite3_value_text(value);
@@ -84,10 +84,11 @@ bool storage_call_resource(sqlite3_context *context, sqlite3_value *value,
         return false;
     const size_t len = strlen(text);
     if (!fence_resource_valid(text, len)) {
-        storage_call_fail(context,
-                          "invalid resource: it has 1 to %d bytes of A-Z a-z 0-9 . _ ~ : @ / - "
-                          "and no empty, '.' or '..' segment",
-                          FENCE_RESOURCE_MAX);
+        storage_call_fail(
+            context,
+            "invalid resource: it must have 1 to %d bytes of A-Z a-z 0-9 . _ ~ : @ / - "
+            "and no empty, '.' or '..' segment",
+            FENCE_RESOURCE_MAX);
         return false;
     }
     memcpy(ret_resource, text, len + 1);
@@ -106,11 +107,12 @@ bool storage_call_token(sqlite3_context *context, sqlite3_value *value, int64_t 
         if (number >= 1 && number <= (double)FENCE_TOKEN_MAX && number == (double)(int64_t)number)
             token = (int64_t)number;
     } else {
-        storage_call_fail(context, "invalid token: it is a number, and not NULL, a text or a blob");
+        storage_call_fail(context,
+                          "invalid token: it must be a number, not NULL, a text or a blob");
         return false;
     }
     if (!fence_token_valid(token)) {
-        storage_call_fail(context, "invalid token: it is a whole number of 1 to %lld",
+        storage_call_fail(context, "invalid token: it must be a whole number from 1 to %lld",
                           (long long)FENCE_TOKEN_MAX);
         return false;
     }

@@ -38,8 +38,8 @@ static bool remembers(sqlite3_context *context)
     int64_t synchronous = 0;
     int err = storage_guard_refuse_forgetful(db);
     if (err == FENCE_EINVAL) {
-        storage_call_fail(context, "unsafe: the database is in no file, or its journal is off or "
-                                   "in memory: open a file, and run PRAGMA journal_mode = WAL");
+        storage_call_fail(context, "unsafe: the database is not in a file, or its journal is off "
+                                   "or in memory: open a file, and run PRAGMA journal_mode = WAL");
         return false;
     }
     if (!err)
@@ -282,7 +282,7 @@ static bool kind_of(sqlite3_context *context, sqlite3_value *value,
             return true;
         }
     }
-    storage_call_fail(context, "invalid kind: it is 'claim', 'write' or 'read'");
+    storage_call_fail(context, "invalid kind: it must be 'claim', 'write' or 'read'");
     return false;
 }
 
@@ -297,8 +297,8 @@ static void sql_record(sqlite3_context *context, int count, sqlite3_value **valu
         !kind_of(context, values[2], &rejection.kind))
         return;
     if (!sqlite3_get_autocommit(db)) {
-        storage_call_fail(context, "unsafe: run ROLLBACK first: pawl_record() is a transaction of "
-                                   "its own, so that a refused write never commits");
+        storage_call_fail(context, "unsafe: run ROLLBACK first: pawl_record() commits, and must "
+                                   "not commit the refused write");
         return;
     }
     if (!storage_step_begin(context, &step))

@@ -38,7 +38,7 @@ static bool is_one_expression(sqlite3_context *context, const char *built)
     const bool one = sqlite3_column_count(statement) == 1 && !*rest;
     sqlite3_finalize(statement);
     if (!one)
-        storage_call_fail(context, "invalid expression: it is one value, made of columns");
+        storage_call_fail(context, "invalid expression: it must be one value, made of columns");
     return one;
 }
 

@@ -170,7 +170,7 @@ CREATE OR REPLACE PROCEDURE pawl_need_resource(p_resource LONGBLOB)
 BEGIN
     IF NOT pawl_valid_resource(p_resource) THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'invalid: a resource is 1 to 255 of A-Z a-z 0-9 . _ ~ : @ / - with no empty, . or .. segment';
+            'invalid: a resource must have 1 to 255 of A-Z a-z 0-9 . _ ~ : @ / - and no empty, . or .. segment';
     END IF;
 END //
 
@@ -179,7 +179,7 @@ CREATE OR REPLACE PROCEDURE pawl_need_token(p_token LONGBLOB)
 BEGIN
     IF NOT pawl_valid_token(p_token) THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'invalid: a token is a whole number from 1 to 9007199254740991';
+            'invalid: a token must be a whole number from 1 to 9007199254740991';
     END IF;
 END //
 
@@ -226,11 +226,11 @@ CREATE OR REPLACE PROCEDURE pawl_need_durable()
 BEGIN
     IF @@GLOBAL.innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'not-durable: innodb_flush_log_at_trx_commit has to be 1, or a crash forgets tokens';
+            'not-durable: innodb_flush_log_at_trx_commit must be 1, or a crash loses tokens';
     END IF;
     IF @@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1 THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'not-durable: sync_binlog has to be 1 where log_bin is on, or a crash forgets tokens';
+            'not-durable: log_bin is on, so sync_binlog must be 1, or a crash loses tokens';
     END IF;
 END //
 
@@ -326,7 +326,7 @@ CREATE OR REPLACE PROCEDURE pawl_check(p_resource LONGBLOB, p_token LONGBLOB)
 BEGIN
     IF @@SESSION.autocommit AND NOT @@in_transaction THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'invalid: pawl_check belongs into the transaction of the write, and there is none';
+            'invalid: no transaction is open; call pawl_check in the transaction of the write';
     END IF;
     CALL pawl_raise(p_resource, p_token);
 END //
@@ -385,7 +385,7 @@ CREATE OR REPLACE PROCEDURE pawl_check_read(p_resource LONGBLOB, p_token LONGBLO
 BEGIN
     IF @@SESSION.autocommit AND NOT @@in_transaction THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'invalid: pawl_check_read belongs into the transaction of the read, and there is none';
+            'invalid: no transaction is open; call pawl_check_read in the transaction of the read';
     END IF;
     CALL pawl_raise_reader(p_resource, p_token, TRUE);
 END //
@@ -419,7 +419,7 @@ BEGIN
     CALL pawl_need_token(p_highest);
     IF p_kind IS NULL OR NOT p_kind REGEXP '\\A[a-z-]{1,32}\\z' THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'invalid: a kind is 1 to 32 of a-z and -';
+            'invalid: a kind must have 1 to 32 characters of a-z and -';
     END IF;
     START TRANSACTION;
     INSERT INTO pawl_rejection (at, resource, token, highest, kind)
@@ -479,12 +479,12 @@ BEGIN
         AND TABLE_TYPE = 'BASE TABLE' AND ENGINE = 'InnoDB');
     IF v_table IS NULL OR CHAR_LENGTH(v_table) > 52 THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'invalid: the table has to be one of InnoDB, here, with a name of at most 52 characters';
+            'invalid: the table must be an InnoDB table of this database, with a name of at most 52 characters';
     END IF;
     SET v_expression = pawl_expression(v_table, p_template);
     IF v_expression IS NULL OR IFNULL(p_template, '') = '' THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'invalid: the resource is a template such as orders/{id}, with names of columns in braces';
+            'invalid: the resource must be a template such as orders/{id}, with column names in braces';
     END IF;
     SET v_old = REPLACE(v_expression, '{', 'OLD.'), v_new = REPLACE(v_expression, '{', 'NEW.');
     SET v_table = REPLACE(v_table, '`', '``');

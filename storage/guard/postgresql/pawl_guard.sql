@@ -68,7 +68,7 @@ BEGIN
     ) AS found WHERE found.owner <> me LIMIT 1;
     IF stranger IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = format('%s is there already', stranger),
-            HINT = 'Install the guard as that role if it is to own it; else remove what it made.';
+            HINT = 'Install the guard as that role, or remove this object of that role.';
     END IF;
     PERFORM set_config('pawl.fresh', (to_regclass('pawl.guard') IS NULL)::text, true);
     PERFORM set_config('pawl.fresh_readers', (NOT EXISTS (SELECT FROM pg_proc
@@ -115,7 +115,7 @@ BEGIN
        '/' || resource COLLATE "C" || '/' ~ '/[.]{0,2}/' THEN
         RAISE EXCEPTION USING ERRCODE = '22023',
             MESSAGE = format('invalid resource %s', coalesce(quote_literal(left(resource, 300)), 'NULL')),
-            HINT = 'A resource has 1 to 255 of A-Z a-z 0-9 . _ ~ : @ / - and no empty, . or .. segment.';
+            HINT = 'A resource must have 1 to 255 characters of A-Z a-z 0-9 . _ ~ : @ / - and no empty, . or .. segment.';
     END IF;
 END $$;
 
@@ -126,7 +126,7 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('fsync') <> 'on' OR current_setting('full_page_writes') <> 'on' THEN
         RAISE EXCEPTION USING ERRCODE = '55000',
-            MESSAGE = 'this server may forget a claim that it confirmed',
+            MESSAGE = 'this server may lose a claim that it confirmed',
             HINT = 'Set fsync and full_page_writes to on.';
     END IF;
     PERFORM set_config('synchronous_commit', 'on', true);
@@ -137,7 +137,7 @@ LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF $1 IS NULL OR $1 NOT BETWEEN 1 AND 9007199254740991 THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('invalid token %s', coalesce($1::text, 'NULL')),
-            HINT = 'A token is 1 to 9007199254740991.';
+            HINT = 'A token must be a number from 1 to 9007199254740991.';
     END IF;
 END $$;
 
@@ -152,7 +152,7 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'PW412',
         MESSAGE = format('stale-token: %s of %s with token %s, and the guard has seen %s', $1, $2, $3,
             CASE WHEN $3 < seen.writer THEN seen.writer::text ELSE 'reader ' || seen.reader END),
-        HINT = 'Another holder was here. Roll back, drop what was read, and acquire the lock anew.';
+        HINT = 'A newer token has been used. Roll back, discard the data that you read, and acquire the lock again.';
 END $$;
 
 -- Of a resource that was not claimed before, or of a token that is not accepted.
@@ -280,12 +280,12 @@ DECLARE
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_class WHERE oid = target AND relkind IN ('r', 'p')) THEN
         RAISE EXCEPTION USING ERRCODE = '42809', MESSAGE = format('%s is not a table of this database', target),
-            HINT = 'Protect the tables that a view or a foreign table stands for.';
+            HINT = 'Protect the tables that store the rows, not a view or a foreign table.';
     END IF;
     IF EXISTS (SELECT FROM pg_inherits JOIN pg_class ON oid = inhrelid
                WHERE inhparent = target AND NOT relispartition) THEN
         RAISE EXCEPTION USING ERRCODE = '42809', MESSAGE = format('%s has children that inherit from it', target),
-            HINT = 'Triggers of a parent do not run for their rows. Protect each of them, and no parent.';
+            HINT = 'Triggers of a parent do not run for the rows of its children. Protect each child, not the parent.';
     END IF;
     EXECUTE format('PREPARE pawl_%s AS SELECT (', number) || resource || E'\n)::text FROM ' || target || ' AS changed';
     EXECUTE format('DEALLOCATE pawl_%s', number);
@@ -320,7 +320,7 @@ BEGIN
     LOOP
         RAISE EXCEPTION USING ERRCODE = '42501',
             MESSAGE = format('the trigger %I on %s belongs to the guard', made.tgname, made.of),
-            HINT = 'Take another name; pawl_unprotect gives the table free.';
+            HINT = 'Use another name for your trigger, or remove the protection with pawl_unprotect.';
     END LOOP;
 END $$;
 
@@ -363,7 +363,7 @@ BEGIN
     PERFORM pawl.expect_name($1);
     IF $2 IS NULL OR $3 IS NULL OR $4 IS NULL OR $4 NOT IN ('claim', 'write', 'read') THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'invalid refusal',
-            HINT = 'Both tokens are numbers; the kind is claim, write or read.';
+            HINT = 'Both tokens must be numbers. The kind must be claim, write or read.';
     END IF;
     INSERT INTO pawl.refusal (resource, token, highest, kind) VALUES ($1, $2, $3, $4);
     DELETE FROM pawl.refusal WHERE number <= (SELECT max(number) FROM pawl.refusal) - 1000;

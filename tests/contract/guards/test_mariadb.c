@@ -206,7 +206,7 @@ static void claim_of_a_reader_without_a_transaction_is_judged(struct pair *pair)
     assert_outcome(pair->b, guard_claim(pair->b, pair->resource, 6), GUARD_DONE);
     assert_refused(pair->a, text, "stale-token: ");
     snprintf(text, sizeof(text), "CALL pawl_check_read('%s', 6)", pair->resource);
-    assert_refused(pair->a, text, "invalid: pawl_check_read belongs into the transaction");
+    assert_refused(pair->a, text, "invalid: no transaction is open; call pawl_check_read");
 }
 
 static void table_of_another_engine_is_no_guard(struct pair *pair)

@@ -285,7 +285,7 @@ static void wrong_table_or_expression_leaves_all_as_it_was(void **state)
         {"SELECT pawl_protect('t', 'none')", "invalid expression: no such column: none"},
         {"SELECT pawl_protect('t', 'who || ')", "invalid expression: "},
         {"SELECT pawl_protect('t', 'who, id')", "invalid expression: "},
-        {"SELECT pawl_protect('t', 'who), (id')", "invalid expression: it is one value"},
+        {"SELECT pawl_protect('t', 'who), (id')", "invalid expression: it must be one value"},
         {"SELECT pawl_protect('t', 'who); DROP TABLE t; --')", "invalid expression: "},
         {"SELECT pawl_protect('t', '?1')", "trigger cannot use variables"},
         {"SELECT pawl_protect('t', NULL)", "invalid expression: it is a text"},
