@@ -46,10 +46,13 @@ CASES = {
 HEAD = """# Who finds each mutant
 
 `python3 tests/proof/finders.py --write` writes this file. A mutant is the code with one rule switched off
-([mutants.c](../sim/mutants.c)). "Checker" and "simulator" tell how many histories it takes
-([REFUSED.md](REFUSED.md), [FOUND.md](../sim/FOUND.md)); in brackets: it was found so, and no search plays it. "Contract": a
-row of the [contract](../contract/README.md) that fails, which real masters keep. "Model" and "test": a mutant of the
-[model](../model/README.md), and a test that fails without the rule, most of them on a real Redis.
+([mutants.c](../sim/mutants.c)). The columns have these meanings:
+
+- *Checker* and *simulator*: the number of histories until this program found the mutant ([REFUSED.md](REFUSED.md),
+  [FOUND.md](../sim/FOUND.md)). A number in brackets is from an earlier search that is not repeated.
+- *Contract*: a row of the [contract](../contract/README.md) that fails. Real masters pass this row.
+- *Model*: the mutant of the [model](../model/README.md) for the same rule.
+- *Test*: a test that fails without the rule. Most of these tests run on a real Redis.
 
 {counts}
 
