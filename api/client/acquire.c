@@ -335,7 +335,7 @@ static int check_request(pawl_client *client, const struct pawl_request *request
                          char ret_path[static CLIENT_PATH_MAX])
 {
     if (request->name_count < 1 || request->name_count > PAWL_NAMES_MAX) {
-        client_say(client, "a lock has 1 to %d names", PAWL_NAMES_MAX);
+        client_say(client, "a lock must have 1 to %d names", PAWL_NAMES_MAX);
         return PAWL_EINVAL;
     }
     if (request->ttl_ms < 0 || request->delay_ms < 0) {

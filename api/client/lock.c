@@ -31,7 +31,7 @@ int pawl_lock_resume(pawl_client *client, const struct pawl_grant *grant, pawl_l
         return error;
     if (grant->name_count < 1 || grant->name_count > PAWL_NAMES_MAX || id_len == 0 ||
         id_len > PAWL_LOCK_ID_MAX || grant->ttl_ms < 0) {
-        client_say(client, "a lock has 1 to %d names, and a lock id of 22 to %d characters",
+        client_say(client, "a lock must have 1 to %d names, and a lock id of 22 to %d characters",
                    PAWL_NAMES_MAX, PAWL_LOCK_ID_MAX);
         return PAWL_EINVAL;
     }

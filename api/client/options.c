@@ -49,7 +49,7 @@ static int take_key(pawl_client *client, const char *given)
         is_word = is_word && key[i] > ' ' && key[i] <= '~';
     if (!is_word)
         return client_wrong(client, given != NULL ? "" : "PAWL_KEY: ",
-                            "a key is one word of at most %d bytes", PAWL_KEY_MAX);
+                            "a key must be one word of at most %d bytes", PAWL_KEY_MAX);
     memcpy(client->key, key, len + 1);
     return 0;
 }

@@ -74,12 +74,12 @@ enum pawl_error {
     PAWL_EINVAL = -1, /* an argument is wrong, or the server says that one is: do not repeat */
     PAWL_ENOMEM = -2, /* memory is short */
     PAWL_EHELD = -3,  /* another one holds it, and did so until the wait ended: try later */
-    PAWL_ELOST = -4,  /* the lock is not held any more, or an operator broke it: stop the work */
+    PAWL_ELOST = -4,  /* the lock is no longer held, or an operator broke it: stop the work */
     PAWL_EUNAVAILABLE = -5, /* no server answered, or none has a majority: try later. A lock that
                              * is held stays so until its deadline */
-    PAWL_EREFUSED = -6,     /* refused for a reason that waiting does not mend: read the reason */
+    PAWL_EREFUSED = -6,     /* refused, and retrying will not help: read the reason */
     PAWL_EEXHAUSTED = -7,   /* the extension limit is reached: acquire again */
-    PAWL_EPROTOCOL = -8,    /* the answer is not one of a pawld: check the address */
+    PAWL_EPROTOCOL = -8,    /* the answer did not come from a pawld: check the address */
     PAWL_ECANCELLED = -9,   /* pawl_cancel() ended the wait */
     PAWL_EFORKED = -10, /* the client or the lock belongs to the process that this one was forked
                          * from: make a new client in this process */

@@ -62,7 +62,7 @@ static int check_url(pawl_client *client, const char *source, const char *server
     curl_free(port);
     curl_url_cleanup(url);
     if (known_scheme && (code == CURLUE_BAD_PORT_NUMBER || is_port_0))
-        return client_wrong(client, source, "'%s' has an invalid port: a port is 1 to 65535",
+        return client_wrong(client, source, "'%s' has an invalid port: a port must be 1 to 65535",
                             server);
     if (!known_scheme || code != CURLUE_OK || extra)
         return client_wrong(client, source,
@@ -80,10 +80,10 @@ static int check_server(pawl_client *client, const char *source, const char *ser
             client, source,
             "a server URL must not contain a user or a password; use a key instead");
     if (strchr(server, ',') != NULL)
-        return client_wrong(
-            client, source,
-            "'%s' has a comma; list the servers separately; in PAWL_SERVER separate them by spaces",
-            server);
+        return client_wrong(client, source,
+                            "'%s' has a comma: give each server separately; in PAWL_SERVER put a "
+                            "space between two servers",
+                            server);
     return check_url(client, source, server);
 }
 

@@ -375,7 +375,7 @@ static bool say_holder(pawl_client *client, const struct client_answer *answer)
     if (name == NULL || name[0] == '\0')
         return false;
     if (owner == NULL || owner[0] == '\0')
-        owner = "another";
+        owner = "another caller";
     if (left_ms < 0)
         client_say(client, "%s is held by %s", name, owner);
     else

@@ -258,7 +258,7 @@ static void tell_waiting(void *user, const struct pawl_holder *holder)
                        (double)holder->retry_after_ms / 1000);
     (void)cli_say("waiting for %s: held by %s%s",
                   holder->name != NULL ? holder->name : options->names[0],
-                  holder->owner != NULL ? holder->owner : "another", left);
+                  holder->owner != NULL ? holder->owner : "another caller", left);
 }
 
 static void tell_got(const struct options *options, const pawl_lock *lock)

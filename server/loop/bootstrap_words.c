@@ -37,7 +37,8 @@ static void say_forgotten(const struct fence_bootstrap *bootstrap, char *why)
             "Run pawld move again with the --master options of that move. If you already gave "
             "these addresses, the masters may have voted after that move, and lost their data",
             count, n, bootstrap->params.from);
-    add_words(why, "; or give --token-floor T, the highest token that any guard has seen");
+    add_words(why,
+              ". Alternatively, give --token-floor T, the highest token that any guard has seen");
 }
 
 /* For the run as a whole. False: it is about one master. */

@@ -104,7 +104,8 @@ static int make_target(struct move *move)
     if (made.outcome.failure == FENCE_BOOTSTRAP_FORGOTTEN)
         (void)server_options_error(
             "move: the fleet in %s was moved before, and %u of these %u masters have a record "
-            "of that move. Repeat the --master options of that move. If you gave these addresses, "
+            "of that move. Run pawld move again with the --master options of that move. If you "
+            "already gave these addresses, "
             "and the masters lost their data, run pawld init --token-floor with them",
             options->data, made.outcome.count, options->masters_count);
     else if (error)

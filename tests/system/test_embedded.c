@@ -314,7 +314,7 @@ static void file_that_was_moved_away_grants_nothing_more(void **state)
         assert_true(wait_now_ms() < end_ms);
         wait_ms(50);
     }
-    process_wait_line(service.process, "written to by another program", PATIENCE_MS, NULL, 0);
+    process_wait_line(service.process, "another program changed it", PATIENCE_MS, NULL, 0);
     const struct http_response *ready = call(service.port, "GET", "/readyz", NULL, NULL);
     assert_non_null(strstr(http_string(ready, "detail"), "--token-floor T --data FOLDER"));
 }

@@ -278,8 +278,8 @@ static void init_refuses_a_replica_and_a_server_given_twice(void **state)
     expect_refused("--token-floor 0", "replica");
     fleet_command(2, "REPLICAOF NO ONE");
     redis_fleet_readdress(fleet, 1, fleet->master[0].url);
-    expect_refused("--new", "one server");
-    expect_refused("--token-floor 0", "one server");
+    expect_refused("--new", "lead to this server");
+    expect_refused("--token-floor 0", "lead to this server");
     expect_blank(0, 3);
 }
 

@@ -219,7 +219,7 @@ static void fleet_goes_on_with_other_masters_and_its_own_are_closed(void **state
                      1);
     moving_expect_said("was moved to other masters");
     assert_int_equal(moving_run(&three, &distant, NULL), 1);
-    moving_expect_said("Repeat the --master options of that move");
+    moving_expect_said("with the --master options of that move");
     expect_nothing_granted(before.port);
     serve_and_expect_higher_tokens(&others);
 }
@@ -330,7 +330,7 @@ static void file_is_moved_to_one_fleet_alone(void **state)
     assert_int_equal(moving_run_from_file(folder, &three), 0);
     moving_expect_said("the move is already complete");
     assert_int_equal(moving_run_from_file(folder, &others), 1);
-    moving_expect_said("Repeat the --master options of that move");
+    moving_expect_said("with the --master options of that move");
     moving_init(&distant, "1000");
     assert_int_equal(moving_run_from_file(folder, &distant), 1);
     service = moving_serve(&three);

@@ -238,13 +238,13 @@ func (kind Kind) Error() string { return "pawl: " + string(kind) }
 
 const (
 	ErrHeld        Kind = "held"        // another one holds the lock, and did until the wait ended: try later
-	ErrLost        Kind = "lost"        // the lock is not held any more: stop the work
+	ErrLost        Kind = "lost"        // the lock is no longer held: stop the work
 	ErrNewGrant    Kind = "new-grant"   // an extension acquired the lock again, and another one may have held it in between. It is ErrLost, too
 	ErrUnavailable Kind = "unavailable" // no server answered, or none has a majority: try later. A held lock stays so until its deadline
 	ErrExhausted   Kind = "exhausted"   // the lock has reached its extension limit; it is held until its deadline
 	ErrRefused     Kind = "refused"     // retrying will not help: read the message
 	ErrInvalid     Kind = "invalid"     // an argument is wrong: do not repeat
-	ErrProtocol    Kind = "protocol"    // the answer is not one of a pawld: check the address
+	ErrProtocol    Kind = "protocol"    // the answer did not come from a pawld: check the address
 	ErrCancelled   Kind = "cancelled"   // the context ended; errors.Is(err, context.Canceled) holds, too
 )
 
@@ -262,7 +262,7 @@ type Error struct {
 	cause   error
 	reached bool // the request may have reached a server
 	cut     bool // the connection was closed then, without an answer
-	foreign bool // the answer is not one of a pawld
+	foreign bool // the answer did not come from a pawld
 }
 
 func (e *Error) Error() string { return plain(e.message) }
@@ -436,7 +436,7 @@ func (a *answer) addHolder(err *Error) {
 		return
 	}
 	err.isNamed = true
-	err.message = err.Name + " is held by " + orElse(err.Owner, "another")
+	err.message = err.Name + " is held by " + orElse(err.Owner, "another caller")
 	if isInteger {
 		err.message += fmt.Sprintf(", for %.1f s unless extended", err.RetryAfter.Seconds())
 	}
@@ -557,7 +557,7 @@ func checkURL(text string) *Error {
 		return failure(ErrInvalid, "a server URL must have no user and no password; use a key instead")
 	}
 	if strings.Contains(text, ",") {
-		return failure(ErrInvalid, "'%s' has a comma; list the servers separately; in PAWL_SERVER separate them by spaces", text)
+		return failure(ErrInvalid, "'%s' has a comma: give each server separately; in PAWL_SERVER put a space between two servers", text)
 	}
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" ||
@@ -565,7 +565,7 @@ func checkURL(text string) *Error {
 		return failure(ErrInvalid, "'%s' is not a valid URL of a server, such as %s", text, ServerDefault)
 	}
 	if port, err := strconv.Atoi(orElse(parsed.Port(), "80")); err != nil || port < 1 || port > 65535 {
-		return failure(ErrInvalid, "'%s' has an invalid port: a port is 1 to 65535", text)
+		return failure(ErrInvalid, "'%s' has an invalid port: a port must be 1 to 65535", text)
 	}
 	return nil
 }
@@ -731,17 +731,17 @@ func serversOf(options Options) []string {
 func New(options Options) (*Client, error) {
 	texts := serversOf(options)
 	if len(texts) > serversMax {
-		return nil, failure(ErrInvalid, "a client has at most %d servers", serversMax)
+		return nil, failure(ErrInvalid, "a client can have at most %d servers", serversMax)
 	}
 	c := &Client{key: orElse(options.Key, os.Getenv("PAWL_KEY")), callTimeout: options.CallTimeout}
 	if c.callTimeout == 0 {
 		c.callTimeout = callTimeoutDefault
 	}
 	if c.callTimeout < 0 || c.callTimeout > callTimeoutMax {
-		return nil, failure(ErrInvalid, "CallTimeout is above 0, and at most %v", callTimeoutMax)
+		return nil, failure(ErrInvalid, "CallTimeout must be above 0 and at most %v", callTimeoutMax)
 	}
 	if len(c.key) > keyMax || c.key != "" && !visible.MatchString(c.key) { // the sentence does not show it
-		return nil, failure(ErrInvalid, "a key is one word of at most %d characters", keyMax)
+		return nil, failure(ErrInvalid, "a key must be one word of at most %d characters", keyMax)
 	}
 	var config *tls.Config
 	for _, text := range texts {
@@ -817,7 +817,7 @@ func pathOf(kind, name string) string {
 
 func checkName(name string) *Error {
 	if len(name) < 1 || len(name) > nameMax || !utf8.ValidString(name) {
-		return failure(ErrInvalid, "a name has 1 to %d bytes of UTF-8", nameMax)
+		return failure(ErrInvalid, "a name must have 1 to %d bytes of UTF-8", nameMax)
 	}
 	return nil
 }
@@ -855,7 +855,7 @@ func (r *Request) check() *Error {
 		r.Names = []string{r.Name}
 	}
 	if len(r.Names) < 1 || len(r.Names) > namesMax {
-		return failure(ErrInvalid, "a lock has 1 to %d names", namesMax)
+		return failure(ErrInvalid, "a lock must have 1 to %d names", namesMax)
 	}
 	seen := map[string]bool{}
 	for _, name := range r.Names {
@@ -868,28 +868,28 @@ func (r *Request) check() *Error {
 		seen[name] = true
 	}
 	if r.Permits < 0 || r.Permits > permitsMax {
-		return failure(ErrInvalid, "Permits is 1 to %d", permitsMax)
+		return failure(ErrInvalid, "Permits must be 1 to %d", permitsMax)
 	}
 	if r.Permits > 0 && len(r.Names) > 1 {
 		return failure(ErrInvalid, "a semaphore has one name")
 	}
 	if r.Mode != "" && r.Mode != Read && r.Mode != Write {
-		return failure(ErrInvalid, "Mode is Read or Write")
+		return failure(ErrInvalid, "Mode must be Read or Write")
 	}
 	if r.Mode != "" && (r.Permits > 0 || len(r.Names) > 1) {
 		return failure(ErrInvalid, "a read-write lock has one name, and no Permits")
 	}
 	if r.Delay < 0 {
-		return failure(ErrInvalid, "Delay is not negative")
+		return failure(ErrInvalid, "Delay must not be negative")
 	}
 	if len(r.Owner) > ownerMax || !utf8.ValidString(r.Owner) {
-		return failure(ErrInvalid, "Owner has at most %d bytes of UTF-8", ownerMax)
+		return failure(ErrInvalid, "Owner must have at most %d bytes of UTF-8", ownerMax)
 	}
 	if r.TTL < 0 || r.TTL > 0 && r.TTL < time.Millisecond {
-		return failure(ErrInvalid, "TTL is a millisecond or more")
+		return failure(ErrInvalid, "TTL must be a millisecond or more")
 	}
 	if r.Wait < 0 && r.Wait != NoWait {
-		return failure(ErrInvalid, "Wait is not negative; NoWait is for not waiting")
+		return failure(ErrInvalid, "Wait must not be negative; to not wait, use NoWait")
 	}
 	return nil
 }
@@ -1463,7 +1463,7 @@ func (l *Lock) change() {
 // ErrProtocol and ErrCancelled.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	if ttl < 0 {
-		return failure(ErrInvalid, "ttl is not negative")
+		return failure(ErrInvalid, "ttl must not be negative")
 	}
 	select {
 	case l.calls <- struct{}{}:
@@ -1568,7 +1568,7 @@ func (l *Lock) Release() (bool, error) { return l.release(0) }
 // was quick keeps its slot.
 func (l *Lock) ReleaseAndKeep(keep time.Duration) (bool, error) {
 	if keep < 0 {
-		return false, failure(ErrInvalid, "keep is not negative")
+		return false, failure(ErrInvalid, "keep must not be negative")
 	}
 	return l.release(keep)
 }
@@ -1612,7 +1612,7 @@ func (l *Lock) Renew(notice time.Duration, onStop func(*Lock)) error {
 		notice = l.ttl / 6
 	}
 	if notice < 0 || notice > l.ttl/2 {
-		return failure(ErrInvalid, "the notice is 0 to %v here, half of the lease", l.ttl/2)
+		return failure(ErrInvalid, "the notice must be 0 to %v here, half of the lease", l.ttl/2)
 	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -1765,7 +1765,7 @@ func (c *Client) Watch(name string, wait time.Duration) (*Watch, error) {
 		return nil, err
 	}
 	if wait < 0 && wait != NoWait {
-		return nil, failure(ErrInvalid, "wait is not negative; NoWait is for not waiting")
+		return nil, failure(ErrInvalid, "wait must not be negative; to not wait, use NoWait")
 	}
 	return &Watch{client: c, name: name, until: untilOf(wait)}, nil
 }

@@ -76,7 +76,7 @@ import javax.net.ssl.TrustManagerFactory;
  * Pawl client = new Pawl(); // the servers of PAWL_SERVER
  * try (Pawl.Lock lock = client.lock("orders/42").ttl(Duration.ofSeconds(30)).hold()) {
  *     writeGuarded(lock.token()); // the data refuses an older token
- *     lock.check();               // throws Lost where the lock is not held any more
+ *     lock.check();               // throws Lost if the lock is no longer held
  * }
  * }</pre>
  *
@@ -367,7 +367,7 @@ public final class Pawl implements AutoCloseable {
         }
     }
 
-    /** Another one holds the lock, and did until the wait ended: try later. */
+    /** Another caller holds the lock, and held it until the wait ended: try later. */
     public static final class Held extends PawlException {
         private String owner;
         private Duration retryAfter;
@@ -387,7 +387,7 @@ public final class Pawl implements AutoCloseable {
         }
     }
 
-    /** The lock is not held any more, or an operator broke it ("lock-broken" is the type): stop the work. */
+    /** The lock is no longer held, or an operator broke it ("lock-broken" is the type): stop the work. */
     public static class Lost extends PawlException {
         Lost(String message) {
             super(message);
@@ -437,7 +437,7 @@ public final class Pawl implements AutoCloseable {
         }
     }
 
-    /** The answer is not one of a pawld: check the address. */
+    /** The answer did not come from a pawld: check the address. */
     public static final class Protocol extends PawlException {
         Protocol(String message) {
             super(message);
@@ -612,7 +612,7 @@ public final class Pawl implements AutoCloseable {
             String owner = text("owner");
             String said = detail;
             if (name != null && !type.equals("contended")) {
-                said = name + " is held by " + (owner == null || owner.isEmpty() ? "another" : owner);
+                said = name + " is held by " + (owner == null || owner.isEmpty() ? "another caller" : owner);
                 if (isKnown)
                     said += String.format(Locale.ROOT, ", for %.1f s unless extended", (Long) after / 1000.0);
             }
@@ -880,8 +880,8 @@ public final class Pawl implements AutoCloseable {
         private static URI uriOf(String text) {
             // It may be a password, which no sentence shows.
             require(!text.contains("@"), "a server URL must have no user and no password; use a key instead");
-            require(!text.contains(","), "'%s' has a comma; name each server by itself, in PAWL_SERVER with a space "
-                    + "between two", text);
+            require(!text.contains(","), "'%s' has a comma: give each server separately; in PAWL_SERVER put a space "
+                    + "between two servers", text);
             String wrong = "'%s' is not a valid URL of a server, such as " + SERVER_DEFAULT;
             require(text.matches("(?i)https?://[!-~]+") && !text.matches(".*[?#].*"), wrong, text);
             try {
@@ -889,7 +889,7 @@ public final class Pawl implements AutoCloseable {
                 require(uri.getHost() != null, wrong, text);
                 boolean hasPort = uri.getRawAuthority().matches(".*:[0-9]+");
                 require(!hasPort || uri.getPort() >= 1 && uri.getPort() <= 65535,
-                        "'%s' has an invalid port: a port is 1 to 65535", text);
+                        "'%s' has an invalid port: a port must be 1 to 65535", text);
                 return uri;
             } catch (URISyntaxException invalid) {
                 throw new Invalid(String.format(wrong, text));
@@ -1253,11 +1253,11 @@ public final class Pawl implements AutoCloseable {
     /** Sends nothing. Throws Invalid. */
     public Pawl(Options options) {
         List<String> texts = options.texts();
-        require(texts.size() <= SERVERS_MAX, "a client has at most %d servers", SERVERS_MAX);
+        require(texts.size() <= SERVERS_MAX, "a client can have at most %d servers", SERVERS_MAX);
         key = options.key;
         callTimeoutMs = options.callTimeoutMs;
-        require(key.length() <= KEY_MAX && key.matches("[!-~]*"), "a key is one word of at most %d characters", KEY_MAX);
-        require(callTimeoutMs > 0 && callTimeoutMs <= CALL_TIMEOUT_MAX_MS, "callTimeout is 1 ms to %d ms",
+        require(key.length() <= KEY_MAX && key.matches("[!-~]*"), "a key must be one word of at most %d characters", KEY_MAX);
+        require(callTimeoutMs > 0 && callTimeoutMs <= CALL_TIMEOUT_MAX_MS, "callTimeout must be 1 ms to %d ms",
                 CALL_TIMEOUT_MAX_MS);
         for (String text : texts)
             servers.add(new Server(text, options));
@@ -1339,9 +1339,9 @@ public final class Pawl implements AutoCloseable {
     }
 
     private static void checkName(String name) {
-        require(name != null && StandardCharsets.UTF_8.newEncoder().canEncode(name), "a name is a text");
+        require(name != null && StandardCharsets.UTF_8.newEncoder().canEncode(name), "a name must be a text");
         int bytes = name.getBytes(StandardCharsets.UTF_8).length;
-        require(bytes >= 1 && bytes <= NAME_MAX, "a name has 1 to %d bytes, not %d", NAME_MAX, bytes);
+        require(bytes >= 1 && bytes <= NAME_MAX, "a name must have 1 to %d bytes, not %d", NAME_MAX, bytes);
     }
 
     private static Map<String, Object> body(Object... members) {
@@ -1359,7 +1359,7 @@ public final class Pawl implements AutoCloseable {
 
     /** One seat of a semaphore that has 1 to 64 seats. The lock is named as the seat then: "imports#2". */
     public Request semaphore(String name, int permits) {
-        require(permits >= 1 && permits <= PERMITS_MAX, "permits is 1 to %d", PERMITS_MAX);
+        require(permits >= 1 && permits <= PERMITS_MAX, "permits must be 1 to %d", PERMITS_MAX);
         return new Request(this, List.of(name), permits, null);
     }
 
@@ -1389,7 +1389,7 @@ public final class Pawl implements AutoCloseable {
         private Consumer<Lock> onStop;
 
         Request(Pawl client, List<String> names, int seats, String mode) {
-            require(names.size() >= 1 && names.size() <= NAMES_MAX, "a lock has 1 to %d names", NAMES_MAX);
+            require(names.size() >= 1 && names.size() <= NAMES_MAX, "a lock must have 1 to %d names", NAMES_MAX);
             names.forEach(Pawl::checkName);
             require(new HashSet<>(names).size() == names.size(), "a name is given twice");
             this.client = client;
@@ -1405,7 +1405,7 @@ public final class Pawl implements AutoCloseable {
 
         /** The lease; the fleet's default without it. */
         public Request ttl(Duration lease) {
-            require(lease.toMillis() > 0, "ttl is a millisecond or more");
+            require(lease.toMillis() > 0, "ttl must be a millisecond or more");
             ttlMs = lease.toMillis();
             return this;
         }
@@ -1415,14 +1415,14 @@ public final class Pawl implements AutoCloseable {
          * together are at most the fleet's longest lease.
          */
         public Request delay(Duration pause) {
-            require(!pause.isNegative(), "the delay is not negative");
+            require(!pause.isNegative(), "the delay must not be negative");
             delayMs = pause.toMillis();
             return this;
         }
 
         /** How long to wait where another one holds the lock; without end by default. */
         public Request waitFor(Duration longest) {
-            require(!longest.isNegative(), "the wait is not negative");
+            require(!longest.isNegative(), "the wait must not be negative");
             waitMs = Math.min(longest.toMillis(), FOREVER);
             return this;
         }
@@ -1436,7 +1436,7 @@ public final class Pawl implements AutoCloseable {
         public Request owner(String label) {
             require(StandardCharsets.UTF_8.newEncoder().canEncode(label)
                     && label.getBytes(StandardCharsets.UTF_8).length <= OWNER_MAX,
-                    "owner has at most %d bytes", OWNER_MAX);
+                    "owner must have at most %d bytes", OWNER_MAX);
             owner = label;
             return this;
         }
@@ -1909,7 +1909,7 @@ public final class Pawl implements AutoCloseable {
          * and Protocol.
          */
         public void extend(Duration ttl) {
-            require(ttl.toMillis() > 0, "ttl is a millisecond or more");
+            require(ttl.toMillis() > 0, "ttl must be a millisecond or more");
             calls.acquireUninterruptibly();
             try {
                 long untilMs = steadyMs() + client.callTimeoutMs;
@@ -1991,7 +1991,7 @@ public final class Pawl implements AutoCloseable {
          * its slot.
          */
         public boolean release(Duration keep) {
-            require(!keep.isNegative(), "the keep is not negative");
+            require(!keep.isNegative(), "the keep must not be negative");
             long untilMs = steadyMs() + client.callTimeoutMs;
             synchronized (this) {
                 if (!isReleased) // there is nothing to wait for once the lease is over
@@ -2048,7 +2048,7 @@ public final class Pawl implements AutoCloseable {
          * could not be extended; half of the lease at most. Then onStop is called in a background thread; null: nothing is.
          */
         public synchronized void renew(Duration notice, Consumer<Lock> onStop) {
-            require(!notice.isNegative() && notice.toMillis() <= ttlMs / 2, "the notice is 0 to %d ms here, half of the "
+            require(!notice.isNegative() && notice.toMillis() <= ttlMs / 2, "the notice must be 0 to %d ms here, half of the "
                     + "lease", ttlMs / 2);
             require(!isRenewed, "the lock is already being extended");
             isRenewed = true;
@@ -2209,7 +2209,7 @@ public final class Pawl implements AutoCloseable {
      * token. The holder may be gone when its state is told: a resource that checks tokens tells for sure.
      */
     public Watch watch(String name, Duration wait) {
-        require(!wait.isNegative(), "the wait is not negative");
+        require(!wait.isNegative(), "the wait must not be negative");
         return new Watch(this, name, Math.min(wait.toMillis(), FOREVER));
     }
 

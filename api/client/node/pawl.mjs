@@ -174,8 +174,9 @@ function named(error) {
 export class Invalid extends PawlError {}
 
 /**
- * Another one holds the lock, and did so until the wait ended: try later. `resource`, `owner` and
- * `retryAfterMs` tell whom it waited for; undefined where that is not known.
+ * Another caller holds the lock, and held it until the wait ended: try later. `resource` and `owner`
+ * name the lock and its holder, and `retryAfterMs` is the rest of the lease. Unknown values are
+ * undefined.
  */
 export class Held extends PawlError {
     constructor(message, details) {
@@ -185,27 +186,27 @@ export class Held extends PawlError {
 }
 
 /**
- * The lock is not held any more, or soon will not be: stop the work. `code` says why:
- * `lost` (the server says so), `broken` (an operator gave it free), `expired` (the validity ended),
- * `ending` (no server extended it, and the validity ends soon), `refused` (it is not extended any
- * more; `cause` says why), `new-grant` (it was acquired anew, and somebody else may have held it in
- * between), `released`.
+ * The lock is no longer held, or its validity ends soon: stop the work. `code` has the reason:
+ * `lost` (the server reported the loss), `broken` (an operator force-released the lock), `expired`
+ * (the validity has ended), `ending` (no server extended the lock, and the validity ends soon),
+ * `refused` (the server refuses extensions; `cause` has the reason), `new-grant` (the lock was
+ * acquired again, and another caller may have held it in between), `released`.
  */
 export class LockLost extends PawlError {}
 
-/** No server answered, or none has a majority: try later. A lock stays held until its deadline. */
+/** No server answered, or no server has a majority: try later. A lock stays held until its deadline. */
 export class Unavailable extends PawlError {}
 
 /**
- * Refused for a reason that waiting does not mend: read the message. `code` is `nested` where the
- * caller holds the lock itself.
+ * The server or the client refused the call, and retrying will not help: read the message. If the
+ * caller itself holds the lock, `code` is `nested`.
  */
 export class Refused extends PawlError {}
 
-/** The lock was extended as often as is allowed: acquire it anew. It is held until its deadline. */
+/** The lock has reached its extension limit: acquire it again. It is held until its deadline. */
 export class Exhausted extends PawlError {}
 
-/** The answer is not one of a pawld: check the address. */
+/** The answer did not come from a pawld: check the address. */
 export class ProtocolError extends PawlError {}
 
 function holderOf(problem = {}) {
@@ -252,7 +253,7 @@ function sentenceOf(type, { resource, owner, by, retry_after_ms: afterMs }) {
         );
     if (type !== 'held' && type !== 'wait-timeout') return undefined;
     const left = isCount(afterMs) ? `, for ${(afterMs / 1000).toFixed(1)} s unless extended` : '';
-    return `${resource} is held by ${textOf(owner) || 'another'}${left}`;
+    return `${resource} is held by ${textOf(owner) || 'another caller'}${left}`;
 }
 
 /** What a server says of a request, in the words of this client. */
@@ -330,7 +331,7 @@ function refuse(message) {
 
 /** A misspelt option would be a default that nobody asked for. */
 function checkOptions(options, known) {
-    if (options === null || typeof options !== 'object') refuse('the options are no object');
+    if (options === null || typeof options !== 'object') refuse('the options must be an object');
     for (const name of Object.keys(options))
         if (!known.includes(name)) refuse(`there is no option '${name}'; ${known.join(', ')} are`);
 }
@@ -338,7 +339,7 @@ function checkOptions(options, known) {
 function checkMs(name, value, least, most) {
     const fits = Number.isInteger(value) || value === Infinity;
     if (value !== undefined && !(fits && value >= least && value <= most))
-        refuse(`${name} is a whole number of milliseconds, ${least} to ${most}`);
+        refuse(`${name} must be a whole number of milliseconds, ${least} to ${most}`);
 }
 
 function checkSocket(text) {
@@ -358,26 +359,26 @@ function urlOf(text) {
         return new URL(text);
     } catch {
         if (/^https?:\/\/[^/]*:\d+\/*$/i.test(text))
-            refuse(`'${text}' has an invalid port: a port is 1 to 65535`);
+            refuse(`'${text}' has an invalid port: a port must be 1 to 65535`);
         return null;
     }
 }
 
 function checkServer(text) {
-    if (typeof text !== 'string') refuse(`a URL of a server is a string, not ${String(text)}`);
+    if (typeof text !== 'string') refuse(`a URL of a server must be a string, not ${String(text)}`);
     if (text.startsWith(UNIX)) return checkSocket(text);
     if (text.includes('@')) // it may be a password, which no sentence shows
         refuse('a server URL must have no user and no password; use a key instead');
     if (text.includes(','))
         refuse(
-            `'${text}' has a comma; name each server by itself, in PAWL_SERVER with a space ` +
-                'between two',
+            `'${text}' has a comma: give each server separately; in PAWL_SERVER put a space ` +
+                'between two servers',
         );
     const url = urlOf(text);
     const isPlain = url && /^https?:$/.test(url.protocol) && /^https?:\/\/[^/]/i.test(text);
     if (!isPlain || url.search || url.hash || !/^[!-~]+$/.test(text))
         refuse(`'${text}' is not a valid URL of a server, such as ${SERVER_DEFAULT}`);
-    if (url.port === '0') refuse(`'${text}' has an invalid port: a port is 1 to 65535`);
+    if (url.port === '0') refuse(`'${text}' has an invalid port: a port must be 1 to 65535`);
     const secure = url.protocol === 'https:';
     const port = Number(url.port) || (secure ? 443 : 80);
     const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -386,7 +387,7 @@ function checkServer(text) {
 }
 
 function checkServers(servers) {
-    if (servers.length > SERVERS_MAX) refuse(`there are at most ${SERVERS_MAX} servers`);
+    if (servers.length > SERVERS_MAX) refuse(`a client can have at most ${SERVERS_MAX} servers`);
     return servers.map(checkServer);
 }
 
@@ -397,7 +398,7 @@ function checkFunction(name, value) {
 function checkOwner(owner) {
     if (owner === undefined) return;
     if (typeof owner !== 'string' || Buffer.byteLength(owner) > OWNER_MAX)
-        refuse(`owner is a string of at most ${OWNER_MAX} bytes`);
+        refuse(`owner must be a string of at most ${OWNER_MAX} bytes`);
 }
 
 function checkSignal(signal) {
@@ -409,13 +410,13 @@ function checkSignal(signal) {
 /** The sentence does not show it. */
 function checkKey(key) {
     if (typeof key !== 'string' || key.length > KEY_MAX || !/^[!-~]*$/.test(key))
-        refuse(`a key is one word of at most ${KEY_MAX} characters`);
+        refuse(`a key must be one word of at most ${KEY_MAX} characters`);
 }
 
 /** The path of a lock, or of a semaphore. fetch() resolves dot segments, which would lead to another lock. */
 function pathOf(name, kind = 'locks') {
     if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > NAME_MAX)
-        refuse(`a name is a string of 1 to ${NAME_MAX} bytes`);
+        refuse(`a name must be a string of 1 to ${NAME_MAX} bytes`);
     const segments = name.split('/');
     if (segments.some((segment) => segment === '.' || segment === '..' || segment === ''))
         refuse(`'${name}' has an empty, '.' or '..' segment`);
@@ -1311,10 +1312,10 @@ const ACQUIRE_OPTIONS = [
 function checkWanted(names, options) {
     checkOptions(options, ACQUIRE_OPTIONS);
     const list = Array.isArray(names) ? [...names] : [names];
-    if (list.length < 1 || list.length > NAMES_MAX) refuse(`a lock has 1 to ${NAMES_MAX} names`);
+    if (list.length < 1 || list.length > NAMES_MAX) refuse(`a lock must have 1 to ${NAMES_MAX} names`);
     const isSemaphore = options.permits !== undefined;
     if (isSemaphore && !(isCount(options.permits) && 1 <= options.permits && options.permits <= PERMITS_MAX))
-        refuse(`permits is 1 to ${PERMITS_MAX}`);
+        refuse(`permits must be 1 to ${PERMITS_MAX}`);
     if (isSemaphore && list.length > 1) refuse('a semaphore has one name');
     const { mode } = options;
     if (mode !== undefined && mode !== 'read' && mode !== 'write') refuse("mode is 'read' or 'write'");
@@ -1354,7 +1355,7 @@ function checkOwn(servers, { names, waitMs }) {
         const name = names.find((one) => block.lock.names.includes(one));
         if (name === undefined || !block.servers.equals(servers) || !block.lock.held) continue;
         const error = new Refused(
-            `${name} is held by the work of withLock() that asks for it, which would wait for ` +
+            `this withLock() already holds ${name}, and the call would wait for ` +
                 'itself: release the lock first, or do not wait (waitMs: 0)',
             { code: 'nested' },
         );
@@ -1635,7 +1636,7 @@ export class Client {
         const { servers = (process.env.PAWL_SERVER ?? '').split(/\s+/).filter(Boolean) } = options;
         const { callTimeoutMs = CALL_TIMEOUT_DEFAULT_MS } = options;
         const { key = process.env.PAWL_KEY ?? '' } = options;
-        if (!Array.isArray(servers)) refuse('servers is an array of URLs');
+        if (!Array.isArray(servers)) refuse('servers must be an array of URLs');
         checkMs('callTimeoutMs', callTimeoutMs, 1, CALL_TIMEOUT_MOST_MS);
         const checked = checkServers(servers.length > 0 ? servers : [defaultServer()]);
         checkKey(key);

@@ -8,7 +8,7 @@ declare(strict_types=1);
  *     $client = new Pawl\Client();                       // the servers of PAWL_SERVER
  *     $client->lock('orders/42', function (Pawl\Lock $lock) {
  *         writeGuarded($lock->token());                  // the data refuses an older token
- *         $lock->check();                                // throws Lost where the lock is not held any more
+ *         $lock->check();                                // throws Lost if the lock is no longer held
  *     }, ttl: 30);
  *
  * PHP HAS NO THREADS: NOTHING EXTENDS A LOCK IN THE BACKGROUND. Take a ttl that is longer than the work, or call
@@ -92,7 +92,7 @@ class PawlException extends \RuntimeException
     }
 }
 
-/** Another one holds the lock, and did until the wait ended: try later. */
+/** Another caller holds the lock, and held it until the wait ended: try later. */
 class Held extends PawlException
 {
     /** The label of the holder; null: not known. */
@@ -101,7 +101,7 @@ class Held extends PawlException
     public ?float $retryAfter = null;
 }
 
-/** The lock is not held any more, or an operator broke it ("lock-broken" is the type): stop the work. */
+/** The lock is no longer held, or an operator broke it ("lock-broken" is the type): stop the work. */
 class Lost extends PawlException
 {
 }
@@ -138,7 +138,7 @@ class Invalid extends Refused
 {
 }
 
-/** The answer is not one of a pawld: check the address. */
+/** The answer did not come from a pawld: check the address. */
 class Protocol extends PawlException
 {
 }
@@ -165,7 +165,7 @@ final class Text
     public static function check(string $what, string $text, int $least, int $most): string
     {
         $fits = preg_match('//u', $text) === 1 && strlen($text) >= $least && strlen($text) <= $most;
-        self::require($fits, "$what has $least to $most bytes of UTF-8");
+        self::require($fits, "$what must have $least to $most bytes of UTF-8");
         return $text;
     }
 
@@ -527,7 +527,7 @@ final class Answer
         $after = is_int($after) && $after >= 0 && $after <= Limit::TOKEN ? $after / 1000 : null;
         $owner = $this->text('owner');
         if ($name !== null && $this->type !== 'contended') {
-            $detail = "$name is held by " . ($owner ?: 'another');
+            $detail = "$name is held by " . ($owner ?: 'another caller');
             $detail .= $after === null ? '' : sprintf(', for %.1F s unless extended', $after);
         }
         $held = new Held($detail, $this->type, $name);
@@ -850,8 +850,8 @@ final class Server
     {
         // It may be a password, which no sentence shows.
         Text::require(!str_contains($url, '@'), 'a server URL must have no user and no password; use a key instead');
-        Text::require(!str_contains($url, ','), "'$url' has a comma; name each server by itself, in PAWL_SERVER with a "
-            . 'space between two');
+        Text::require(!str_contains($url, ','), "'$url' has a comma: give each server separately; in PAWL_SERVER put a "
+            . 'space between two servers');
         $fits = preg_match(self::URL, $url, $parts) === 1 && preg_match('/^[!-~]+$/D', $url) === 1
             && strpbrk($url, '?#') === false;
         Text::require($fits, "'$url' is not a valid URL of a server, such as " . SERVER_DEFAULT);
@@ -859,7 +859,7 @@ final class Server
         $named = $parts[3] ?? '';
         $hasPort = preg_match('~^\w+://[^/]*:[0-9]*(/|$)~', $url) === 1 && !str_ends_with($parts[0], ']');
         $port = $named === '' && !($hasPort && $parts[2][0] !== '[') ? ($isSecure ? 443 : 80) : (int) $named;
-        Text::require($port >= 1 && $port <= 65535, "'$url' has an invalid port: a port is 1 to 65535");
+        Text::require($port >= 1 && $port <= 65535, "'$url' has an invalid port: a port must be 1 to 65535");
         $this->url = rtrim($url, '/');
         $this->address = "tcp://$parts[2]:$port";
         $this->authority = $parts[2] . ($named === '' ? '' : ":$port");
@@ -966,10 +966,10 @@ final class Client
     ) {
         $texts = is_array($servers) ? array_values($servers) : self::words($servers ?? (string) getenv('PAWL_SERVER'));
         $texts = $texts === [] && $servers === null ? [self::defaultServer()] : $texts;
-        Text::require(count($texts) >= 1 && count($texts) <= Limit::SERVERS, 'a client has 1 to 8 servers');
+        Text::require(count($texts) >= 1 && count($texts) <= Limit::SERVERS, 'a client must have 1 to 8 servers');
         $this->key = $key ?? (string) getenv('PAWL_KEY');
         Text::require(strlen($this->key) <= Limit::KEY && preg_match('/^[!-~]*$/D', $this->key) === 1,
-            'a key is one word of at most ' . Limit::KEY . ' characters');
+            'a key must be one word of at most ' . Limit::KEY . ' characters');
         Text::seconds('callTimeout', $callTimeout, 0.001, Limit::CALL);
         $files = [$caFile ?? (string) getenv('PAWL_CA_FILE'), $cert ?? (string) getenv('PAWL_CERT'),
             $certKey ?? (string) getenv('PAWL_CERT_KEY')];
@@ -1282,7 +1282,7 @@ final class Request
         Text::seconds('wait', $wait ?? 0.0, 0, Limit::TIME);
         Text::seconds('delay', $delay, 0, Limit::TIME);
         Text::check('owner', $owner ?? '', 0, Limit::OWNER);
-        Text::require($permits === null || ($permits >= 1 && $permits <= Limit::PERMITS), 'permits is 1 to 64');
+        Text::require($permits === null || ($permits >= 1 && $permits <= Limit::PERMITS), 'permits must be 1 to 64');
         Text::require(in_array($mode, [null, 'read', 'write'], true), 'mode is read or write');
         Text::require($count === 1 || ($permits ?? $mode) === null, 'a semaphore and a read-write lock have one name');
         Text::require($permits === null || $mode === null, 'a read-write lock has no permits');

@@ -5,7 +5,7 @@
     client = pawl.Client()                      # the servers of PAWL_SERVER
     with client.lock("orders/42", ttl=30) as lock:
         write_guarded(..., token=lock.token)    # the data refuses an older token
-        lock.check()                            # raises LockLost where it is not held any more
+        lock.check()                            # raises LockLost if the lock is no longer held
 
     async with client.alock("orders/42", ttl=30) as lock:
         ...                                     # cancelled where the lock cannot be kept
@@ -197,7 +197,7 @@ def _about(error: Error, verb: str, names) -> Error:
 
 
 class Held(Error):
-    """Another one holds the lock, and did so until the wait ended. Try later.
+    """Another caller holds the lock, and held it until the wait ended. Try later.
 
     `name` is the lock in the way, `owner` its holder's label, `retry_after` the seconds until its
     lease ends unless it is extended. Each is None where it is not known."""
@@ -210,7 +210,7 @@ class Held(Error):
 
 
 class LockLost(Error):
-    """The lock is not held any more, or an operator broke it (`type` is "lock-broken"): stop the
+    """The lock is no longer held, or an operator broke it (`type` is "lock-broken"): stop the
     work."""
 
     def __init__(self, message, type="", name=None):
@@ -219,7 +219,7 @@ class LockLost(Error):
 
 
 class NewGrant(LockLost):
-    """An extension took the lock anew, and another one may have held it in between.
+    """An extension acquired the lock again, and another caller may have held it in between.
 
     `token` is the new one. The lock counts as lost unless it was acquired with take_new_grant."""
 
@@ -234,29 +234,29 @@ class Unavailable(Error):
 
 
 class Exhausted(Error):
-    """The lock was extended as often as is allowed: acquire anew. It is held until its deadline."""
+    """The lock has reached its extension limit: acquire it again. It is held until its deadline."""
 
 
 class Refused(Error):
-    """Refused for a reason that waiting does not mend: read the message. `type` is "nested" where
-    the caller holds the lock itself."""
+    """The server or the client refused the call, and retrying will not help: read the message. If
+    the caller itself holds the lock, `type` is "nested"."""
 
 
 class Forked(LockLost, Refused):
-    """The client or the lock belongs to the process that this one was forked from: make a new
-    Client in this process, and acquire with it. Nothing was sent."""
+    """The client or the lock belongs to the parent process of this fork. Create a new Client in this
+    process, and acquire the lock with it. Nothing was sent."""
 
 
 class Invalid(Refused, ValueError):
-    """An argument is wrong, or the server says that one is: do not repeat."""
+    """An argument is wrong, or the server reports a wrong argument: do not repeat the call."""
 
 
 class InvalidType(Invalid, TypeError):
-    """An argument is of a wrong type."""
+    """An argument has a wrong type."""
 
 
 class ProtocolError(Error):
-    """The answer is not one of a pawld: check the address."""
+    """The answer did not come from a pawld: check the address."""
 
 
 class _Aborted(Exception):
@@ -372,7 +372,7 @@ def _bytes_of(what: str, text) -> int:
 def _seconds(what: str, value, fits, range_: str) -> float:
     """@value as a number for which @fits says yes. Raises InvalidType and Invalid."""
     if isinstance(value, (str, bytes, bytearray, bool)) or not hasattr(value, "__float__"):
-        raise InvalidType(f"{what} is a number of seconds, not {value!r}")
+        raise InvalidType(f"{what} must be a number of seconds, not {value!r}")
     try:
         seconds = float(value)
     except (OverflowError, TypeError, ValueError):
@@ -566,7 +566,7 @@ class _Answer:
         after = self.json.get("retry_after_ms")
         after = after / 1000 if type(after) is int and 0 <= after <= TOKEN_MAX else None
         if name is not None and self.type != "contended":
-            detail = f"{name} is held by {owner or 'another'}"
+            detail = f"{name} is held by {owner or 'another caller'}"
             detail += f", for {after:.1f} s unless extended" if after is not None else ""
         return Held(detail, self.type, name, owner, after)
 
@@ -665,7 +665,7 @@ class _Server:
         if "@" in url:  # it may be a password, which no sentence shows
             raise Invalid("a server URL must have no user and no password; use a key instead")
         if "," in url:
-            raise Invalid(f"'{url}' has a comma; list the servers separately; in PAWL_SERVER separate them by spaces")
+            raise Invalid(f"'{url}' has a comma: give each server separately; in PAWL_SERVER put a space between two servers")
         url = url.rstrip("/")
         try:
             parts = urllib.parse.urlsplit(url)
@@ -680,7 +680,7 @@ class _Server:
         except ValueError:
             port = 0
         if port == 0:
-            raise Invalid(f"'{self.url}' has an invalid port: a port is 1 to 65535")
+            raise Invalid(f"'{self.url}' has an invalid port: a port must be 1 to 65535")
         self.url = url
         self.netloc = parts.netloc
         self.path = parts.path
@@ -1092,18 +1092,18 @@ class Client:
         elif isinstance(servers, str):
             servers = servers.split()
         elif not isinstance(servers, (list, tuple)):
-            raise InvalidType(f"servers is a list of URLs, not {servers!r}")
+            raise InvalidType(f"servers must be a list of URLs, not {servers!r}")
         if not 1 <= len(servers) <= SERVERS_MAX:
-            raise Invalid(f"a client has 1 to {SERVERS_MAX} servers")
+            raise Invalid(f"a client must have 1 to {SERVERS_MAX} servers")
         if key is None:
             key = os.environ.get("PAWL_KEY", "")
         if not isinstance(key, str):
-            raise InvalidType("a key is a string")  # it is not shown
+            raise InvalidType("a key must be a string")  # it is not shown
         if len(key) > KEY_MAX or not all("!" <= character <= "~" for character in key):
-            raise Invalid(f"a key is one word of at most {KEY_MAX} characters")
+            raise Invalid(f"a key must be one word of at most {KEY_MAX} characters")
         self._owner = _Owner()
         if ssl_context is not None and not hasattr(ssl_context, "wrap_socket"):
-            raise InvalidType(f"ssl_context is an ssl.SSLContext, not {ssl_context!r}")
+            raise InvalidType(f"ssl_context must be an ssl.SSLContext, not {ssl_context!r}")
         self._call_timeout = _seconds("call_timeout", call_timeout, lambda most: 0 < most <= 600,
                                       "a number of seconds above 0 and at most 600")
         self._servers = [_Server(url, ssl_context, key) for url in servers]
@@ -1256,17 +1256,17 @@ class _Request:
         try:
             self.names = tuple(names)
         except TypeError:
-            raise InvalidType(f"a name is a string, not {names!r}") from None
+            raise InvalidType(f"a name must be a string, not {names!r}") from None
         if not 1 <= len(self.names) <= NAMES_MAX:
-            raise Invalid(f"a lock has 1 to {NAMES_MAX} names")
+            raise Invalid(f"a lock must have 1 to {NAMES_MAX} names")
         for name in self.names:
             if not 1 <= _bytes_of("a name", name) <= NAME_MAX:
-                raise Invalid(f"a name has 1 to {NAME_MAX} bytes, not {len(name.encode())}")
+                raise Invalid(f"a name must have 1 to {NAME_MAX} bytes, not {len(name.encode())}")
         if len(set(self.names)) < len(self.names):
             raise Invalid("a name is given twice")
         if permits is not None:
             if not isinstance(permits, int) or not 1 <= permits <= PERMITS_MAX:
-                raise Invalid(f"permits is 1 to {PERMITS_MAX}, not {permits!r}")
+                raise Invalid(f"permits must be 1 to {PERMITS_MAX}, not {permits!r}")
             if len(self.names) > 1:
                 raise Invalid("a semaphore has one name")
         if mode not in (None, "read", "write"):
@@ -1280,7 +1280,7 @@ class _Request:
         # How many seats the name may have; None: the lock is the name's alone.
         self.seats = {None: permits, "read": READERS_MAX, "write": None}[mode]
         if owner is not None and _bytes_of("owner", owner) > OWNER_MAX:
-            raise Invalid(f"owner has at most {OWNER_MAX} bytes")
+            raise Invalid(f"owner must have at most {OWNER_MAX} bytes")
         _check_call("on_wait", on_wait)
         self.ttl = None if ttl is None else _ttl(ttl)
         self.delay = 0.0 if delay is None else _pause("delay", delay)

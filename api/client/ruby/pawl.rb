@@ -5,7 +5,7 @@
 #   client = Pawl::Client.new                       # the servers of PAWL_SERVER
 #   client.lock("orders/42", ttl: 30) do |lock|
 #     write_guarded(lock.token)                     # the data refuses an older token
-#     lock.check                                    # raises LockLost where the lock is not held any more
+#     lock.check                                    # raises LockLost if the lock is no longer held
 #   end
 #
 # Times are seconds, and may be fractions. A thread extends the lock in the background, each time a third of the
@@ -220,7 +220,7 @@ module Pawl
     end
   end
 
-  # Another one holds the lock, and did so until the wait ended: try later. owner is its label, retry_after the seconds
+  # Another caller holds the lock, and held it until the wait ended: try later. owner is its label, retry_after the seconds
   # until its lease ends unless it is extended. Each is nil where it is not known.
   class Held < Error
     attr_reader :owner, :retry_after
@@ -232,7 +232,7 @@ module Pawl
     end
   end
 
-  # The lock is not held any more, or an operator broke it (type is "lock-broken"): stop the work.
+  # The lock is no longer held, or an operator broke it (type is "lock-broken"): stop the work.
   class LockLost < Error; end
 
   # An extension acquired the lock again, and another one may have held it in between. token is the new one.
@@ -260,7 +260,7 @@ module Pawl
   # An argument is wrong, or the server says that one is: do not repeat.
   class Invalid < Refused; end
 
-  # The answer is not one of a pawld: check the address.
+  # The answer did not come from a pawld: check the address.
   class ProtocolError < Error; end
 
   PROBLEMS = {
@@ -277,8 +277,8 @@ module Pawl
 
   # The time in seconds. Raises Invalid unless it is from least to most.
   def self.seconds(what, value, least, most)
-    check(value.is_a?(Numeric) && value.real?, "#{what} is a number of seconds, not #{value.inspect}")
-    check(value >= least && value <= most, "#{what} is a number of seconds from #{least} to #{most}, not #{value}")
+    check(value.is_a?(Numeric) && value.real?, "#{what} must be a number of seconds, not #{value.inspect}")
+    check(value >= least && value <= most, "#{what} must be a number of seconds from #{least} to #{most}, not #{value}")
     value.to_f
   end
 
@@ -407,7 +407,7 @@ module Pawl
       after = after.is_a?(Integer) && after.between?(0, TOKEN_MAX) ? after / 1000.0 : nil
       owner = text("owner")
       if name && @type != "contended"
-        detail = "#{name} is held by #{owner.nil? || owner.empty? ? 'another' : owner}"
+        detail = "#{name} is held by #{owner.nil? || owner.empty? ? 'another caller' : owner}"
         detail += format(", for %.1f s unless extended", after) if after
       end
       Held.new(detail, type: @type, name: name, owner: owner, retry_after: after)
@@ -665,14 +665,14 @@ module Pawl
     def take_url(files)
       # It may be a password, which no sentence shows.
       Pawl.check(!@url.include?("@"), "a server URL must have no user and no password; use a key instead")
-      Pawl.check(!@url.include?(","), "'#{@url}' has a comma; name each server by itself, in PAWL_SERVER with a space " \
-                                      "between two")
+      Pawl.check(!@url.include?(","), "'#{@url}' has a comma: give each server separately; in PAWL_SERVER put a space " \
+                                      "between two servers")
       parts = @url.match(URL)
       Pawl.check(parts && @url.match?(/\A[!-~]+\z/) && !@url.match?(/[?#]/),
                  "'#{@url}' is not a valid URL of a server, such as #{SERVER_DEFAULT}")
       secure = parts[1].casecmp?("https")
       @port = parts[3] ? parts[3].to_i : (secure ? 443 : 80)
-      Pawl.check(@port.between?(1, 65_535), "'#{@url}' has an invalid port: a port is 1 to 65535")
+      Pawl.check(@port.between?(1, 65_535), "'#{@url}' has an invalid port: a port must be 1 to 65535")
       @url = @url.sub(%r{/+\z}, "")
       @host = parts[2].delete("[]")
       @authority = parts[2] + (parts[3] ? ":#{@port}" : "")
@@ -789,10 +789,10 @@ module Pawl
                    cert_key: ENV.fetch("PAWL_CERT_KEY", nil))
       texts = servers.nil? ? ENV.fetch("PAWL_SERVER", "").split : Array(servers).flat_map { |one| one.to_s.split }
       texts = [default_server] if servers.nil? && texts.empty?
-      Pawl.check(texts.size.between?(1, SERVERS_MAX), "a client has 1 to #{SERVERS_MAX} servers")
+      Pawl.check(texts.size.between?(1, SERVERS_MAX), "a client must have 1 to #{SERVERS_MAX} servers")
       @key = key.to_s
       Pawl.check(@key.bytesize <= KEY_MAX && @key.match?(/\A[!-~]*\z/),
-                 "a key is one word of at most #{KEY_MAX} characters")
+                 "a key must be one word of at most #{KEY_MAX} characters")
       @call_timeout = Pawl.seconds("call_timeout", call_timeout, 0.001, CALL_TIMEOUT_MAX)
       files = Files.new(ca_file, cert, cert_key)
       @servers = texts.map { |text| Server.new(text, files) }
@@ -881,7 +881,7 @@ module Pawl
     # Takes the next values of a named counter, and returns the last one; the others are right below it. Where an
     # answer is lost it asks again, and the values of the lost one are nobody's.
     def next_value(counter, count = 1)
-      Pawl.check(count.is_a?(Integer), "count is an integer")
+      Pawl.check(count.is_a?(Integer), "count must be an integer")
       path = Request.path(Pawl.text("a name", counter, 1, NAME_MAX), "counters")
       call = Call.new("POST", path, { "count" => count })
       about("count", counter) { ask_for_value(call, counter, count) }
@@ -1039,7 +1039,7 @@ module Pawl
     def initialize(names, ttl: nil, wait: nil, owner: nil, permits: nil, mode: nil, delay: nil, on_wait: nil,
                    take_new_grant: false)
       @names = names.map { |name| Pawl.text("a name", name, 1, NAME_MAX) }
-      Pawl.check(@names.size.between?(1, NAMES_MAX), "a lock has 1 to #{NAMES_MAX} names")
+      Pawl.check(@names.size.between?(1, NAMES_MAX), "a lock must have 1 to #{NAMES_MAX} names")
       Pawl.check(@names.uniq.size == @names.size, "a name is given twice")
       @ttl = ttl && Pawl.seconds("ttl", ttl, 0.001, TIME_MAX)
       @wait = wait && Pawl.seconds("wait", wait, 0, TIME_MAX)
@@ -1095,7 +1095,7 @@ module Pawl
 
     def check_kind
       Pawl.check(@permits.nil? || (@permits.is_a?(Integer) && @permits.between?(1, PERMITS_MAX)),
-                 "permits is 1 to #{PERMITS_MAX}")
+                 "permits must be 1 to #{PERMITS_MAX}")
       Pawl.check([nil, "read", "write"].include?(@mode), "mode is read or write")
       Pawl.check(@names.size == 1 || !(@permits || @mode), "a semaphore and a read-write lock have one name")
       Pawl.check(!(@permits && @mode), "a read-write lock has no permits")

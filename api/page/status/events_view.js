@@ -24,7 +24,7 @@ const details = {
     refused: ({ reason, holder }) => (holder ? `held by ${holder}` : reason),
     master: ({ master, address, state, reason }) => `master ${master}, ${address}: ${[state, reason].filter(Boolean).join(', ')}`,
     fleet: ({ state }) => state,
-    gap: ({ missed }) => (missed ? `${several(missed, 'event')} missing` : 'events before this are missing'),
+    gap: ({ missed }) => (missed ? `${several(missed, 'event')} missing` : 'earlier events are missing'),
 };
 
 const kindCell = (event) => {

@@ -43,7 +43,7 @@ function extent() {
     const which = prefix ? ` whose name begins with “${prefix}”` : '';
     if (at === 0) return 'Loading the locks …';
     if (complete) return `${several(items.size, 'lock')}${which}, as of ${clock(at)}.`;
-    return `${several(items.size, 'lock')}${which}, as of ${clock(at)}. There are more: the order is that of those shown. Search by prefix, or load more.`;
+    return `${several(items.size, 'lock')}${which}, as of ${clock(at)}. There are more locks. The page sorts only the locks that it has loaded. Search by prefix, or load more.`;
 }
 
 export const locksProblem = () =>

@@ -411,7 +411,7 @@ static void wrong_server_and_wrong_key_are_told_apart(void **state)
     expect_error("PAWL_SERVER='http://a localhost:7380' \"$PAWL\" show a", EXIT_ERROR,
                  "pawl: PAWL_SERVER: 'localhost:7380' is not a valid URL of a server");
     expect_error("PAWL_KEY='a b' \"$PAWL\" show a", EXIT_ERROR,
-                 "pawl: PAWL_KEY: a key is one word of at most 127 bytes\n");
+                 "pawl: PAWL_KEY: a key must be one word of at most 127 bytes\n");
     expect_error("umask 077; echo a b >key; \"$PAWL\" --key-file key show a", EXIT_ERROR,
                  "pawl: --key-file key: its first line must be a key, pawl_...\n");
     expect_error("PAWL_CA_FILE=$(printf %05000d 0) \"$PAWL\" show a", EXIT_ERROR,

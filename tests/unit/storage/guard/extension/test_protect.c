@@ -288,8 +288,8 @@ static void wrong_table_or_expression_leaves_all_as_it_was(void **state)
         {"SELECT pawl_protect('t', 'who), (id')", "invalid expression: it must be one value"},
         {"SELECT pawl_protect('t', 'who); DROP TABLE t; --')", "invalid expression: "},
         {"SELECT pawl_protect('t', '?1')", "trigger cannot use variables"},
-        {"SELECT pawl_protect('t', NULL)", "invalid expression: it is a text"},
-        {"SELECT pawl_protect(NULL, 'who')", "invalid table: it is a text"},
+        {"SELECT pawl_protect('t', NULL)", "invalid expression: it must be a text"},
+        {"SELECT pawl_protect(NULL, 'who')", "invalid table: it must be a text"},
         {"SELECT pawl_protect('v', '1')", "cannot create AFTER trigger on view"},
     };
     extension_run(f->a, "CREATE VIEW v AS SELECT * FROM t");
