@@ -39,8 +39,8 @@ int cli_own_check(const struct cli_globals *globals, pawl_client *client, const 
         const json_t *token = json_object_get(tokens, names[i]);
         if (json_is_integer(token) && is_held_under(client, names[i], json_integer_value(token)))
             code = cli_say(
-                "the pawl lock that started this command holds %s, so this command would wait "
-                "forever: run the command outside of that pawl lock, or limit the wait (--wait)",
+                "the pawl lock that started this command holds %s, so this command would wait for "
+                "itself: run the command outside of that pawl lock, or limit the wait (--wait)",
                 names[i]);
     }
     json_decref(tokens);
