@@ -118,7 +118,7 @@ static void write_load(const struct api_worker_metrics *sum, struct api_metrics_
                       api_counter_get(&sum->calls_now));
     api_metrics_gauge(text, "pawl_calls_max", "Maximum number of calls in progress.",
                       api_counter_get(&sum->calls_max));
-    api_metrics_gauge(text, "pawl_waiters", "Calls that wait for a lock or watch one.",
+    api_metrics_gauge(text, "pawl_waiters", "Calls that wait for a lock or watch a lock.",
                       api_counter_get(&sum->waiting));
     api_metrics_gauge(text, "pawl_waiters_max", "Maximum number of waiting and watching calls.",
                       api_counter_get(&sum->waiting_max));
