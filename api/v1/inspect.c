@@ -26,8 +26,10 @@ static int read_unless(struct api_request *request, const char *unless, int64_t 
         *ret_token = (int64_t)token;
         return 0;
     }
-    api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                              "unless must be the last token that you saw, such as 34, or free.");
+    api_problem_answer_detail(
+        request, API_PROBLEM_INVALID,
+        "The parameter unless must be free, or the last token that you saw, such as "
+        "34.");
     return FENCE_EINVAL;
 }
 

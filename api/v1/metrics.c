@@ -82,8 +82,8 @@ static void write_times(const struct api_worker_metrics *sum, struct api_metrics
                        "Time from an acquire to its grant, for acquires that did not wait.");
     api_metrics_histogram(text, NULL, &sum->acquire, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_wait_duration_seconds",
-                       "Time from an acquire to its answer, for acquires that waited for a holder, "
-                       "for another call, or after a conflict.");
+                       "Time from an acquire to its answer. Counts only acquires that waited for a "
+                       "holder or for another call, or that retried after a conflict.");
     api_metrics_histogram(text, NULL, &sum->wait, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_hold_duration_seconds",
                        "Time from a grant to its release, if one worker handled both.");
@@ -106,7 +106,7 @@ static void write_attempts(const struct api_worker_metrics *sum, struct api_metr
                         "Extra masters asked because another master was late.",
                         api_counter_get(&sum->hedges));
     api_metrics_gauge(text, "pawl_cleanups_pending",
-                      "Removals of leftover locks that a master has not confirmed yet.",
+                      "Leftover locks whose removal a master has not confirmed yet.",
                       api_counter_get(&sum->cleanups));
 }
 

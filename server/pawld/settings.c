@@ -220,8 +220,8 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_INIT,
      AT(ttl_max_ms),
      FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
-     .help = "The longest lease of the fleet (default 300000). With --token-floor, give the old "
-             "value if no master still has it"},
+     .help = "The longest lease of the fleet (default 300000). With --token-floor: give the "
+             "previous longest lease if no master still stores it"},
     {.name = "max-ttl-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -300,8 +300,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(probe_ms),
      FROM_TO(STORAGE_PROBE_MIN_MS, STORAGE_PROBE_MAX_MS),
      .usual = "500",
-     .help = "Time between two probes of a master, 10 to 10000. A master has no vote after it was "
-             "silent for four probes and for two seconds"},
+     .help = "Time between two probes of a master, 10 to 10000. A master loses its vote after "
+             "four unanswered probes, but never before two seconds"},
     {.name = "no-module",
      .kind = PAWLD_FLAG,
      .commands = PAWLD_SERVE,
