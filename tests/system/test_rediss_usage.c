@@ -37,7 +37,7 @@ static void rediss_is_refused_where_it_was_not_built(void **state)
 {
     if (storage_tls_is_built())
         case_skip("this build has TLS to masters");
-    expect_usage("--master rediss://redis.example", "hiredis 1.0 or later");
+    expect_usage("--master rediss://redis.example", "hiredis before 1.0");
     expect_usage("--master rediss://redis.example", "stunnel");
     expect_usage("init --new --master rediss://redis.example", "stunnel");
 }

@@ -138,7 +138,7 @@ static void python_client_sends_its_key(void **state)
     char *said = text_read(workdir.said, 0);
     assert_non_null(strstr(said, "key-required cannot acquire orders/6: Send the key"));
     assert_non_null(strstr(said, "key-required cannot acquire orders/6: The key is unknown"));
-    assert_non_null(strstr(said, "a key is one word"));
+    assert_non_null(strstr(said, "a key must be one word"));
     free(said);
 }
 
@@ -166,7 +166,7 @@ static void node_client_sends_its_key(void **state)
     assert_non_null(strstr(said, "Refused key-required cannot acquire orders/8: Send the key"));
     assert_non_null(
         strstr(said, "Refused key-required cannot acquire orders/8: The key is unknown"));
-    assert_non_null(strstr(said, "a key is one word"));
+    assert_non_null(strstr(said, "a key must be one word"));
     free(said);
 }
 

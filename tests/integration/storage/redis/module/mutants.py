@@ -42,7 +42,7 @@ MUTANTS = [
     ("events.c", "        storage_module_lease_forget(name, len);\n", "leases.lease_of_another_value_begins_anew"),
     ("events.c", "    storage_module_remove_ended(ctx, ENDED_AT_A_TIME);\n",
      "leases.locks_that_ended_are_removed_with_nobody_asking"),
-    ("ended.c", "        redis.key_set_expiry(key, PAST_MS);\n",
+    ("expire_leases.c", "        redis.key_set_expiry(key, PAST_MS);\n",
      "leases.locks_that_ended_are_removed_with_nobody_asking"),
 ]
 
