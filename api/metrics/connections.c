@@ -9,5 +9,6 @@ void api_metrics_connections(const struct api_connection_figures *figures,
     api_metrics_counter(text, "pawl_connections_accepted_total", "Accepted connections.",
                         figures->accepted);
     api_metrics_counter(text, "pawl_connections_evicted_total",
-                        "Idle connections closed to make room for new ones.", figures->evicted);
+                        "Idle connections closed to make room for new connections.",
+                        figures->evicted);
 }

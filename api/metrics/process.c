@@ -87,7 +87,7 @@ static void write_start(const char *stat, struct api_metrics_text *text)
     const uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
     const uint64_t started = field_of_stat(stat, STAT_STARTED);
     api_metrics_family(text, API_METRIC_GAUGE, "process_start_time_seconds",
-                       "Start time of the process since the epoch in seconds.");
+                       "Start time of the process in seconds since the epoch.");
     if (boot_s > 0 && started > 0)
         api_metrics_seconds(text, NULL, boot_s * 1000000 + started * 1000000 / ticks);
 }
@@ -128,6 +128,6 @@ void api_process_write(const char *version, struct api_metrics_text *text)
     write_start(stat, text);
     write_descriptors(text);
     api_metrics_family(text, API_METRIC_GAUGE, "pawl_build_info",
-                       "Always 1; the label is the version of the program.");
+                       "The value is always 1. The label is the version of the program.");
     api_metrics_count(text, &labels, 1);
 }

@@ -39,8 +39,9 @@ static void write_grants(const struct api_worker_metrics *sum, struct api_metric
         [API_GRANT_FOUND] = "found",
     };
     api_metrics_family(text, API_METRIC_COUNTER, "pawl_grants_total",
-                       "Grants by path: fast took one round of the masters, confirmed took two, "
-                       "found was a retry that found its lock.");
+                       "Grants by path. A 'fast' grant took one round of the masters, a "
+                       "'confirmed' grant took two rounds, and a 'found' grant was a retry that "
+                       "found its lock.");
     for (unsigned path = 0; path < API_GRANT_PATHS; path++) {
         const struct api_labels labels = {{{"path", paths[path]}}};
         api_metrics_count(text, &labels, api_counter_get(&sum->grants[path]));
@@ -55,7 +56,7 @@ static void write_extensions(const struct api_worker_metrics *sum, struct api_me
                         "Extensions that returned a new grant with a new token.",
                         api_counter_get(&sum->regrants));
     api_metrics_counter(text, "pawl_extensions_exhausted_total",
-                        "Extensions refused at the extension limit of the lock.",
+                        "Extensions refused because the lock had reached its extension limit.",
                         api_counter_get(&sum->exhausted));
     api_metrics_counter(text, "pawl_locks_lost_total",
                         "Extensions refused because the lock was lost.",
@@ -69,10 +70,11 @@ static void write_closed(const struct api_worker_metrics *sum, struct api_metric
 {
     api_metrics_counter(
         text, "pawl_grants_delayed_total",
-        "Grants with delay_ms: if the lease expires, the name stays closed for that time.",
+        "Grants with delay_ms. After the lease expires, the name stays closed for this time.",
         api_counter_get(&sum->delayed));
     api_metrics_counter(text, "pawl_releases_kept_total",
-                        "Releases with keep_ms: the name stays closed for that time.",
+                        "Releases with keep_ms. After the release, the name stays closed for "
+                        "this time.",
                         api_counter_get(&sum->kept));
 }
 
@@ -82,7 +84,7 @@ static void write_times(const struct api_worker_metrics *sum, struct api_metrics
                        "Time from an acquire to its grant, for acquires that did not wait.");
     api_metrics_histogram(text, NULL, &sum->acquire, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_wait_duration_seconds",
-                       "Time from an acquire to its answer. Counts only acquires that waited for a "
+                       "Time from an acquire to its answer, for acquires that waited for a "
                        "holder or for another call, or that retried after a conflict.");
     api_metrics_histogram(text, NULL, &sum->wait, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_hold_duration_seconds",
@@ -93,17 +95,18 @@ static void write_times(const struct api_worker_metrics *sum, struct api_metrics
 static void write_attempts(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
     api_metrics_counter(text, "pawl_attempts_total",
-                        "Attempts on the masters to acquire a lock, or several locks of one call.",
+                        "Attempts on the masters to acquire the lock or the locks of one call.",
                         api_counter_get(&sum->attempts));
     api_metrics_counter(text, "pawl_attempts_contended_total",
-                        "Attempts that failed because callers split the masters between them.",
+                        "Attempts that failed because several callers each got some of the "
+                        "masters.",
                         api_counter_get(&sum->contended));
     api_metrics_counter(
         text, "pawl_attempts_confirmed_total",
         "Attempts with a second round, because the masters returned different tokens.",
         api_counter_get(&sum->confirms));
     api_metrics_counter(text, "pawl_hedges_total",
-                        "Extra masters asked because another master was late.",
+                        "Requests to an extra master because another master was late.",
                         api_counter_get(&sum->hedges));
     api_metrics_gauge(text, "pawl_cleanups_pending",
                       "Leftover locks whose removal a master has not confirmed yet.",
@@ -120,7 +123,8 @@ static void write_load(const struct api_worker_metrics *sum, struct api_metrics_
                       api_counter_get(&sum->calls_max));
     api_metrics_gauge(text, "pawl_waiters", "Calls that wait for a lock or watch a lock.",
                       api_counter_get(&sum->waiting));
-    api_metrics_gauge(text, "pawl_waiters_max", "Maximum number of waiting and watching calls.",
+    api_metrics_gauge(text, "pawl_waiters_max",
+                      "Maximum number of calls that wait for a lock or watch a lock.",
                       api_counter_get(&sum->waiting_max));
     api_metrics_gauge(text, "pawl_requests_parked",
                       "HTTP requests that wait for a lock or for the masters.",
@@ -138,7 +142,7 @@ static void write_events(const struct api_worker_metrics *sum, struct api_metric
                         "Event streams closed because the client did not read.",
                         api_counter_get(&sum->event_readers_cut));
     api_metrics_counter(text, "pawl_events_missed_total",
-                        "Events that clients missed and saw as a gap.",
+                        "Events that a client missed. The client got the event gap instead.",
                         api_counter_get(&sum->events_missed));
 }
 
@@ -198,7 +202,8 @@ static void write_states(const struct fence_fleet *fleet, struct api_metrics_tex
     for (unsigned i = 0; i < fleet->n; i++)
         write_state(fleet, i, text);
     api_metrics_family(text, API_METRIC_GAUGE, "pawl_master_reason",
-                       "1 for the reason why the master has no vote; no sample if it votes.");
+                       "1 for the reason why the master has no vote. A master that votes has no "
+                       "sample.");
     for (unsigned i = 0; i < fleet->n; i++)
         write_reason(fleet, i, text);
 }
@@ -209,7 +214,8 @@ static void write_last_round_trips(const struct api_backend *backend, unsigned n
     struct api_master_status masters[FENCE_MASTERS_MAX];
     backend->masters(backend->context, masters);
     api_metrics_family(text, API_METRIC_GAUGE, "pawl_master_round_trip_seconds",
-                       "Round trip of the last call or probe; no sample before the first.");
+                       "Round trip of the last call or probe. No sample exists before the first "
+                       "round trip.");
     for (unsigned i = 0; i < n; i++) {
         const struct member member = master_label(i);
         const struct api_labels labels = {{{"member", member.number}}};
@@ -254,9 +260,9 @@ static void write_all_of_masters(const struct api_backend *backend,
     write_states(fleet, text);
     write_last_round_trips(backend, fleet->n, text);
     write_each(text, API_METRIC_GAUGE, "pawl_master_requests_in_flight",
-               "Requests that wait for an answer of the master.", sum->in_flight, fleet->n);
+               "Requests that the master has not answered.", sum->in_flight, fleet->n);
     write_each(text, API_METRIC_COUNTER, "pawl_master_rejoins_total",
-               "Rejoins of the master that this process completed.", sum->rejoins, fleet->n);
+               "Rejoins that this process completed, by master.", sum->rejoins, fleet->n);
     write_script_calls(sum, fleet->n, text);
 }
 
