@@ -34,7 +34,7 @@ static const struct argp_option acquire_described[] = {
     {"ttl", OPTION_TTL, "TIME", 0, "The lease (30s)", 0},
     {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},
     {"shell", OPTION_SHELL, NULL, 0,
-     "Print shell lines for eval, which set PAWL_TOKEN and the other values of the grant", 0},
+     "For eval: print shell lines that set PAWL_TOKEN and the other values of the grant", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -96,7 +96,7 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
         .parser = parse_acquire,
         .args_doc = "NAME...",
         .doc = "Acquires the lock NAME, or several locks together, and leaves them held until the "
-               "lease ends.\vKeep the lock id: pawl extend and pawl release need it. Exit code "
+               "lease ends.\vKeep the lock id, which pawl extend and pawl release need. Exit code "
                "124: another caller holds the lock.",
         .children = cli_globals_children,
     };

@@ -19,7 +19,8 @@ struct counter_options {
 };
 
 static const struct argp_option counter_described[] = {
-    {"count", 'c', "N", 0, "For next: take N values (1), and print the first and the last", 0},
+    {"count", 'c', "N", 0,
+     "For pawl counter next: take N values (1), and print the first and last value", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 

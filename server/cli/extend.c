@@ -85,9 +85,9 @@ int cli_extend(struct cli_globals *globals, int argc, char **argv)
         .options = extend_described,
         .parser = parse_extend,
         .args_doc = "[NAME]",
-        .doc = "Extends a held lock. Without NAME and options it uses the variables that pawl lock "
-               "and pawl acquire --shell set.\vA higher token in the answer means that the lock "
-               "was acquired again. Exit code 123: the lock was lost.",
+        .doc = "Extends a held lock. Without NAME and options, pawl extend uses the variables that "
+               "pawl lock and pawl acquire --shell set.\vA higher token in the answer means that "
+               "the lock was acquired again. Exit code 123: the lock was lost.",
         .children = cli_globals_children,
     };
     struct extend_options options = {.globals = globals};

@@ -32,9 +32,11 @@ struct key_options {
 
 static const struct argp_option key_described[] = {
     {"role", 'r', "ROLE", 0,
-     "read: show locks; lock: also acquire locks and count; admin: everything", 0},
+     "Rights of the key: 'read' to show locks, 'lock' to also acquire locks and count, or 'admin' "
+     "for all rights", 0},
     {"prefix", 'p', "PREFIX", 0,
-     "Prefix of the names that the key may use, or * for all; up to 16 times", 0},
+     "Prefix of the names that the key may use, or * for all names. Can be given up to 16 "
+     "times", 0},
     {"id", 'i', "ID", 0,
      "Name of the key in the file and in logs: 4 to 16 characters, a-z, 0-9 or hyphen (default: "
      "random)",
@@ -290,9 +292,9 @@ int cli_key(struct cli_globals *globals, int argc, char **argv)
         .args_doc = "new",
         .doc =
             "Creates a key for callers of pawld and of the ledger.\v"
-            "pawl prints the key once, to stdout, and stores it nowhere. It prints the line for "
-            "the key file to stderr, or adds it to --file. The line does not contain the secret. "
-            "pawld reads the key file at its start and at SIGHUP.",
+            "pawl prints the key once, to stdout, and stores it nowhere. pawl prints the line for "
+            "the key file to stderr, or adds the line to --file. The line does not contain the "
+            "secret. pawld reads the key file at its start and at SIGHUP.",
         .children = cli_text_children,
     };
     struct key_options options = {.globals = globals};

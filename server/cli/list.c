@@ -100,7 +100,7 @@ int cli_list(struct cli_globals *globals, int argc, char **argv)
     static const struct argp parser = {
         .parser = parse_list,
         .args_doc = "[PREFIX]",
-        .doc = "Lists the held locks: all locks, or only the locks whose names begin with PREFIX.",
+        .doc = "Lists all held locks, or only the held locks whose names begin with PREFIX.",
         .children = cli_globals_children,
     };
     struct list_options options = {.globals = globals};

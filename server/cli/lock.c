@@ -73,7 +73,8 @@ struct options {
     {"wait", 'w', "TIME", 0, "Maximum wait (default: forever)", 0},                                 \
         {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                               \
         {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},          \
-        {"delay", OPTION_DELAY, "TIME", 0, "Stay closed for TIME if the lease expires", 0},         \
+        {"delay", OPTION_DELAY, "TIME", 0,                                                          \
+         "If the lease expires, keep the lock closed for TIME", 0},                                 \
         {"at-least", OPTION_AT_LEAST, "TIME", 0, "Keep the lock for at least TIME", 0},             \
         {"exit-code", 'E', "CODE", 0, "Exit code if the lock was not acquired (124)", 0},           \
         {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},                    \
@@ -97,7 +98,8 @@ static const struct argp_option described_rwlock[] = {
 };
 
 static const struct argp_option described_semaphore[] = {
-    {"permits", OPTION_PERMITS, "N", 0, "Number of seats: the same for all callers", 0},
+    {"permits", OPTION_PERMITS, "N", 0,
+     "Number of seats, which must be the same for all callers", 0},
     SHARED_OPTIONS,
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -446,8 +448,9 @@ static int parse_and_run(struct cli_globals *globals, const struct argp *parser,
 }
 
 #define EXIT_CODES                                                                                 \
-    "Exit code: COMMAND's own; 128+n if signal n ended it; 123 lost; 124 not acquired; 125 pawl "  \
-    "failed; 126 not executable; 127 not found."
+    "Exit code: the exit code of COMMAND, 128+n if signal n ended COMMAND, 123 if the lock was "   \
+    "lost, 124 if the lock was not acquired, 125 if pawl failed, 126 if COMMAND is not "           \
+    "executable, or 127 if COMMAND was not found."
 
 int cli_lock(struct cli_globals *globals, int argc, char **argv)
 {
@@ -455,10 +458,10 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         .options = described,
         .parser = parse_lock,
         .args_doc = "NAME [--] COMMAND [ARG...]\n--all NAME... -- COMMAND [ARG...]",
-        .doc = "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
-               "Write '--' before COMMAND if it contains '--'. COMMAND finds its fencing token in "
-               "PAWL_TOKEN, or all tokens in PAWL_TOKENS. pawl ends COMMAND before the lock's "
-               "validity ends. " EXIT_CODES,
+        .doc = "Runs COMMAND while pawl holds the lock NAME, or several locks together.\v"
+               "If COMMAND contains '--', write '--' before COMMAND. COMMAND finds the fencing "
+               "token of one lock in PAWL_TOKEN, and the tokens of several locks in PAWL_TOKENS. "
+               "pawl ends COMMAND before the lock's validity ends. " EXIT_CODES,
         .children = cli_text_children,
     };
     return parse_and_run(globals, &parser, "lock", argc, argv);
@@ -470,10 +473,11 @@ int cli_rwlock(struct cli_globals *globals, int argc, char **argv)
         .options = described_rwlock,
         .parser = parse_lock,
         .args_doc = "read NAME [--] COMMAND [ARG...]\nwrite NAME [--] COMMAND [ARG...]",
-        .doc = "Runs COMMAND while it holds the read-write lock NAME, with other readers or as the "
-               "only writer.\v"
-               "COMMAND finds its fencing token in PAWL_TOKEN, and a reader the index of its seat "
-               "in PAWL_SEAT. pawl ends COMMAND before the lock's validity ends. " EXIT_CODES,
+        .doc = "Runs COMMAND while pawl holds the read-write lock NAME, with other readers or as "
+               "the only writer.\v"
+               "COMMAND finds its fencing token in PAWL_TOKEN. A reader also finds the index of "
+               "its seat in PAWL_SEAT. pawl ends COMMAND before the lock's validity "
+               "ends. " EXIT_CODES,
         .children = cli_text_children,
     };
     return parse_and_run(globals, &parser, "rwlock", argc, argv);
@@ -485,7 +489,7 @@ int cli_semaphore(struct cli_globals *globals, int argc, char **argv)
         .options = described_semaphore,
         .parser = parse_lock,
         .args_doc = "NAME --permits N [--] COMMAND [ARG...]",
-        .doc = "Runs COMMAND while it holds one of the N seats of the semaphore NAME.\v"
+        .doc = "Runs COMMAND while pawl holds one of the N seats of the semaphore NAME.\v"
                "COMMAND finds the index of its seat in PAWL_SEAT, from 0 up, and its fencing token "
                "in PAWL_TOKEN. pawl ends COMMAND before the validity of its seat ends. " EXIT_CODES,
         .children = cli_text_children,

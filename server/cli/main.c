@@ -58,9 +58,9 @@ static const struct argp parser = {
     .parser = parse_words,
     .args_doc = "VERB [ARG...]",
     .doc = "Locks with fencing tokens, from a pawld.\v"
-           "  pawl lock NAME -- COMMAND    runs COMMAND while it holds the lock\n"
+           "  pawl lock NAME -- COMMAND    runs COMMAND while pawl holds the lock\n"
            "  pawl rwlock read|write NAME  runs COMMAND as a reader or as the only writer\n"
-           "  pawl semaphore NAME ...      runs COMMAND while it holds one of N seats\n"
+           "  pawl semaphore NAME ...      runs COMMAND while pawl holds one of N seats\n"
            "  pawl acquire NAME...         acquires a lock, and leaves it held\n"
            "  pawl extend [NAME]           extends a lock\n"
            "  pawl release [NAME...]       releases a lock\n"

@@ -73,8 +73,8 @@ int cli_release(struct cli_globals *globals, int argc, char **argv)
         .parser = parse_release,
         .args_doc = "[NAME...]",
         .doc = "Releases a lock, or several locks that were acquired together. Without NAME and "
-               "options it uses the variables of pawl acquire --shell.\vIt is safe to repeat the "
-               "command. Exit code 123: the lock was no longer held.",
+               "options, pawl release uses the variables that pawl acquire --shell sets.\vIt is "
+               "safe to repeat the command. Exit code 123: the lock was no longer held.",
         .children = cli_globals_children,
     };
     struct release_options options = {.globals = globals};

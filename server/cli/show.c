@@ -50,7 +50,7 @@ int cli_show(struct cli_globals *globals, int argc, char **argv)
     static const struct argp parser = {
         .parser = parse_show,
         .args_doc = "NAME",
-        .doc = "Shows the holder of the lock NAME, its token, and the rest of its lease.",
+        .doc = "Shows the holder, the token and the remaining lease of the lock NAME.",
         .children = cli_globals_children,
     };
     struct show_options options = {.globals = globals};

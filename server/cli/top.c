@@ -226,8 +226,8 @@ int cli_top(struct cli_globals *globals, int argc, char **argv)
     static const struct argp parser = {
         .parser = parse_top,
         .args_doc = "[PREFIX]",
-        .doc = "Shows the fleet, its locks and their changes, live in a terminal: all locks, or "
-               "only the locks whose names begin with PREFIX. Changes nothing.\v"
+        .doc = "Shows the fleet, its locks and their changes, live in a terminal. With PREFIX, "
+               "shows only the locks whose names begin with PREFIX. Changes nothing.\v"
                "  q            quits\n"
                "  up, down     scroll the locks; also j, k and the page keys\n"
                "  s            next order: most waiters, held longest, next to expire\n"

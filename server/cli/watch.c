@@ -25,7 +25,8 @@ struct watch_options {
 };
 
 static const struct argp_option watch_described[] = {
-    {"until", OPTION_UNTIL, "STATE", 0, "Exit when the lock is in STATE: free or held", 0},
+    {"until", OPTION_UNTIL, "STATE", 0,
+     "Exit when the lock is in STATE, which is 'free' or 'held'", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -107,7 +108,7 @@ int cli_watch(struct cli_globals *globals, int argc, char **argv)
         .args_doc = "NAME",
         .doc = "Prints the holder of the lock NAME, and a line for each change, until a signal "
                "ends pawl. Acquires no lock.\vIf several changes come within half a second, pawl "
-               "watch may print only the last. While no server answers, pawl watch retries.",
+               "watch may print only the last change. While no server answers, pawl watch retries.",
         .children = cli_globals_children,
     };
     struct watch_options options = {.globals = globals};

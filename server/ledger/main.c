@@ -42,11 +42,11 @@ enum {
 static const struct argp_option option_list[] = {
     {"db", OPTION_DB, "FILE", 0, "The database (default pawl-ledger.db)", 0},
     {"unguarded", OPTION_UNGUARDED, NULL, 0,
-     "Do not check tokens, so that stale holders overwrite newer writes. Only to demonstrate the "
-     "guard",
+     "Do not check tokens, so that stale holders overwrite newer writes. Use this option only to "
+     "demonstrate the guard",
      0},
     {"routes", OPTION_ROUTES, NULL, 0,
-     "Print each route (method, path, right that a key needs) and exit", 0},
+     "Print the method, the path and the required right of each route, and exit", 0},
     {0},
 };
 

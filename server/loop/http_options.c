@@ -145,10 +145,10 @@ static error_t parse_http_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_option list[] = {
     {"listen", OPTION_LISTEN, "ADDRESS", 0,
-     "Address to listen on for HTTP: HOST:PORT, where HOST is an IP address or a name (resolved "
-     "once, at the start); :PORT for all addresses of the machine; or unix:/PATH. Port 0 picks a "
-     "free port. Can be given up to 8 times (default 127.0.0.1, port 7380 for pawld, 7381 for "
-     "pawl-ledger)",
+     "HTTP address to listen on: HOST:PORT, :PORT for all addresses of the machine, or unix:/PATH. "
+     "HOST is an IP address, or a name that the service resolves once, at its start. Port 0 picks "
+     "a free port. Can be given up to 8 times (default: 127.0.0.1, with port 7380 for pawld and "
+     "port 7381 for pawl-ledger)",
      0},
     {"metrics-listen", OPTION_METRICS_LISTEN, "ADDRESS", 0,
      "Address to listen on for /metrics, /livez and /readyz only. Can be given up to 8 times. The "

@@ -20,20 +20,21 @@ enum {
 };
 
 #define SERVER_TLS_CERT_HELP                                                                       \
-    "Serve TLS with the certificate in FILE, in PEM. The CA certificates that signed it can "      \
-    "follow in the same file. SIGHUP reloads the file without closing connections"
-#define SERVER_TLS_KEY_HELP "The key of --tls-cert, PEM, not encrypted"
+    "Serve TLS with the certificate in FILE, in PEM. The CA certificates that signed this "        \
+    "certificate can follow in the same file. SIGHUP reloads the file without closing connections"
+#define SERVER_TLS_KEY_HELP "The private key of --tls-cert, in PEM, not encrypted"
 #define SERVER_TLS_CLIENT_CA_HELP                                                                  \
-    "Ask clients for certificates, and trust certificates that a CA in FILE (PEM) signed"
+    "Ask clients for certificates, and trust certificates from the CAs in FILE, in PEM"
 #define SERVER_TLS_CLIENT_HELP                                                                     \
-    "With --tls-client-ca: required (pawld refuses clients without a certificate) or optional"
+    "With --tls-client-ca: 'required' refuses clients without a certificate, and 'optional' "      \
+    "accepts clients without a certificate"
 #define SERVER_TLS_PRIORITIES_HELP                                                                 \
-    "Protocols and ciphers, as a GnuTLS priority string; TLS before 1.2 is refused (default: TLS " \
-    "1.3 and 1.2, ECDHE, AES-GCM and ChaCha20-Poly1305)"
+    "Protocols and ciphers, as a GnuTLS priority string. The string must not allow TLS before "    \
+    "1.2 (default: TLS 1.3 and 1.2, ECDHE, AES-GCM and ChaCha20-Poly1305)"
 
 #define SERVER_CORS_HELP                                                                           \
-    "Allow CORS from this origin, such as https://app.example.com; up to 16 times. By default, "   \
-    "web pages of other sites cannot call the service"
+    "Allow CORS from this origin, such as https://app.example.com. Can be given up to 16 times. "  \
+    "By default, web pages of other sites cannot call the service"
 #define SERVER_CORS_MUST                                                                           \
     "an origin as a browser writes it, such as https://app.example.com or http://localhost:3000"
 

@@ -250,10 +250,10 @@ static const struct argp_option *options_of(enum pawld_command command)
         OPTION_CONFIG,
         "FILE",
         0,
-        "Read settings from FILE: lines of name = value, with the names of the options. "
-        "Environment "
-        "variables (PAWL_MAX_WAITERS for --max-waiters) override the file, and options override "
-        "both (default: the variable " PAWLD_CONFIG_VARIABLE ")",
+        "Read settings from FILE, in lines of the form name = value. A name is the name of an "
+        "option without dashes. Environment variables, such as PAWL_MAX_WAITERS for --max-waiters, "
+        "override the file. Options override the file and the variables (default: the value "
+        "of " PAWLD_CONFIG_VARIABLE ")",
         0};
     if (command == PAWLD_SERVE) {
         list[count++] = (struct argp_option){
@@ -275,7 +275,8 @@ static const struct argp_option *options_of(enum pawld_command command)
                                  OPTION_ROUTES,
                                  NULL,
                                  0,
-                                 "Print each route (method, path, right that a key needs) and exit",
+                                 "Print the method, the path and the required right of each route, "
+                                 "and exit",
                                  0};
     }
     assert(pawld_settings_count <= PAWLD_SETTINGS_MAX);
@@ -309,9 +310,9 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         "  or:  pawld move [OPTION...]\n"
         "Hands out locks with fencing tokens over HTTP, from a majority of Redis masters or "
         "from one file.\v"
-        "Before the first start, mark the masters once: pawld init --new --master ... A file "
-        "needs no init. pawld move moves a fleet to other masters. Both commands have their own "
-        "--help.";
+        "Before the first start with Redis masters, mark the masters once: pawld init --new "
+        "--master ... A fleet in a file needs no pawld init. pawld move moves a fleet to other "
+        "masters. pawld init and pawld move have their own --help.";
     *ret_options = (struct pawld_options){
         .workers = default_workers(),
         .probe_ms = STORAGE_PROBE_MS,
@@ -345,16 +346,16 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
 {
     static const char doc[] =
         "Marks the masters as one fleet, so that pawld recognizes a master that lost its data. All "
-        "masters must be reachable. With --new, no master must be marked yet.\vWith --token-floor, "
-        "each master must be empty, or must still belong to the fleet. First shut down every old "
-        "machine of this fleet that is not in the --master list: it may still have its data, and "
-        "could grant locks beside the new fleet. T is the highest token that any guard has seen. "
-        "For a guard in SQLite: SELECT max(max(highest_token, reader_token)) FROM pawl_guard. If "
-        "no guard has seen a token, T is 0. The command removes all locks and waits for the "
-        "longest lease. Then tokens continue 2^32 above T, and above every counter that survived. "
-        "Tokens stay in order if fewer than 2^32 granted tokens never reached a guard. Guards need "
-        "no change. If the command is interrupted, pawld grants nothing until you run the command "
-        "again.";
+        "masters must be reachable. With --new, every master must be unmarked.\vWith "
+        "--token-floor, each master must be empty, or must still belong to the fleet. First shut "
+        "down every old machine of this fleet that is not in the --master list. Such a machine may "
+        "still have its data, and could grant locks beside the new fleet. T is the highest token "
+        "that any guard has seen. To find T in a SQLite database with the guard, run: SELECT "
+        "max(max(highest_token, reader_token)) FROM pawl_guard. If no guard has seen a token, T is "
+        "0. The command removes all locks, and waits until the longest lease has ended. Then "
+        "tokens continue 2^32 above T, and above every counter that survived. Tokens stay in order "
+        "if the guards have missed fewer than 2^32 granted tokens. Guards need no change. If the "
+        "command is interrupted, pawld grants nothing until you run the command again.";
     *ret_options = (struct pawld_options){.token_floor = -1};
     int status = read_command(argc, argv, doc, PAWLD_INIT, ret_options);
     return status == 0 && check_way(ret_options) != 0 ? SERVER_EXIT_USAGE : status;
@@ -369,8 +370,8 @@ int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_opt
         "the old fleet permanently, waits until the leases of the old fleet have ended, and lets "
         "the new masters vote. Nothing is granted during that time, and no lock is held at the "
         "end. If the command is interrupted, run it again with the same options. Before the old "
-        "fleet is closed, you can still return to it. After that, nothing is granted until the "
-        "move is complete.";
+        "fleet is closed, you can still return to it. After the old fleet is closed, nothing is "
+        "granted until the move is complete.";
     *ret_options = (struct pawld_options){.token_floor = -1, .moves = true};
     return read_command(argc, argv, doc, PAWLD_MOVE, ret_options);
 }

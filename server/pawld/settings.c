@@ -35,11 +35,11 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      COUNTED(http.listens.address, SERVER_LISTENS_MAX),
      .usual = "127.0.0.1:7380",
-     .help = "Address to listen on for HTTP: HOST:PORT, where HOST is an IP address or a name "
-             "(resolved once, at the start); :PORT for all addresses of the machine; or "
-             "unix:/PATH. Port 0 picks a free port. Can be given up to 8 times. With --tls-cert "
-             "every address uses TLS, except addresses written with http://. By default pawld "
-             "listens on unix:$RUNTIME_DIRECTORY/pawld.sock, too, if systemd sets that variable"},
+     .help = "HTTP address to listen on: HOST:PORT, :PORT for all addresses of the machine, or "
+             "unix:/PATH. HOST is an IP address, or a name that pawld resolves once, at its start. "
+             "Port 0 picks a free port. Can be given up to 8 times. With --tls-cert, every address "
+             "uses TLS, except unix: addresses and addresses written with http://. If systemd sets "
+             "RUNTIME_DIRECTORY, the default includes unix:$RUNTIME_DIRECTORY/pawld.sock"},
     {.name = "metrics-listen",
      .argument = "ADDRESS",
      .kind = PAWLD_TEXTS,
@@ -104,8 +104,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(http.keys),
      .must = "a key file",
      .help = "Key file with one line for each key of a client, as printed by pawl key new. A "
-             "restart resets the counts of rate= and held=. Without this setting, every caller "
-             "that reaches the service has all rights"},
+             "restart of pawld resets the counts for the limits rate= and held= of each key. "
+             "Without this setting, every caller that reaches the service has all rights"},
     {.name = "open",
      .kind = PAWLD_FLAG,
      .commands = PAWLD_SERVE,
@@ -120,9 +120,9 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(data),
      .must = "a folder",
-     .help = "Serve from a file in this folder, without Redis. pawld creates the folder. "
-             "Default without --master: $STATE_DIRECTORY; else /var/lib/pawl for root, "
-             "pawl-data for other users"},
+     .help = "Serve from a file in this folder, without Redis. pawld creates the folder. Without "
+             "--master, the default is $STATE_DIRECTORY. If that variable is not set, the default "
+             "is /var/lib/pawl for root and pawl-data for other users"},
     {.name = "data",
      .argument = "FOLDER",
      .kind = PAWLD_TEXT,
@@ -151,16 +151,17 @@ const struct pawld_setting pawld_settings[] = {
      .kind = PAWLD_URLS,
      .commands = PAWLD_EVERY,
      COUNTED(masters, FENCE_MASTERS_MAX),
-     .help = "A master: redis://[user:password@]host:port, rediss:// for TLS, or "
-             "unix:///path. Give the option once for each master, in the same order for "
-             "every pawld and for init"},
+     .help = "A master: redis://[user:password@]host:port, rediss:// for TLS, or unix:///path. "
+             "Give the option once for each master, in the same order for every pawld and for "
+             "pawld init"},
     {.name = "master-password-file",
      .argument = "FILE",
      .kind = PAWLD_TEXT,
      .commands = PAWLD_EVERY,
      AT(password_file),
-     .help = "The first line of FILE is the password of all masters whose URLs have none. SIGHUP "
-             "reloads it. Default: " PAWLD_PASSWORD_VARIABLE " of the environment"},
+     .help = "The first line of FILE is the password of every master without a password in its "
+             "URL. SIGHUP reloads the file. Default: the environment variable "
+             PAWLD_PASSWORD_VARIABLE},
     {.name = "master-ca",
      .argument = "FILE",
      .kind = PAWLD_TEXT,
@@ -180,14 +181,14 @@ const struct pawld_setting pawld_settings[] = {
      .kind = PAWLD_TEXT,
      .commands = PAWLD_EVERY,
      AT(tls_files.key),
-     .help = "The key of --master-cert, in PEM"},
+     .help = "The private key of --master-cert, in PEM"},
 
     {.name = "new",
      .kind = PAWLD_FLAG,
      .commands = PAWLD_INIT,
      .only_option = true,
      AT(is_new),
-     .help = "This fleet never issued a token: its tokens start at 1"},
+     .help = "For a new fleet, which has never issued a token: tokens start at 1"},
     {.name = "token-floor",
      .argument = "T",
      .kind = PAWLD_BIG,
@@ -195,8 +196,8 @@ const struct pawld_setting pawld_settings[] = {
      .only_option = true,
      AT(token_floor),
      FROM_TO(0, FENCE_FLOOR_SEEN_MAX),
-     .help = "For a fleet of which a majority lost its data: tokens continue above T, the highest "
-             "token that any guard has seen"},
+     .help = "For a fleet in which a majority of the masters lost their data: tokens continue "
+             "above T, the highest token that any guard has seen"},
     {.name = "token-floor",
      .argument = "T",
      .kind = PAWLD_BIG,
@@ -220,8 +221,8 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_INIT,
      AT(ttl_max_ms),
      FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
-     .help = "The longest lease of the fleet (default 300000). With --token-floor: give the "
-             "previous longest lease if no master still stores it"},
+     .help = "The longest lease of the fleet (default 300000). With --token-floor: if no master "
+             "still stores the longest lease of the fleet, give the previous value"},
     {.name = "max-ttl-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -237,7 +238,7 @@ const struct pawld_setting pawld_settings[] = {
      AT(extensions_max),
      FROM_TO(1, FENCE_EXTENSIONS_CEILING),
      .usual = "1000000",
-     .help = "With --data, for a new folder: how often a lock can be extended, 1 to "
+     .help = "With --data, for a new folder: maximum number of extensions of a lock, 1 to "
              "1000000000"},
     {.name = "max-extensions",
      .argument = "N",
@@ -245,8 +246,9 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_INIT,
      AT(extensions_max),
      FROM_TO(1, FENCE_EXTENSIONS_CEILING),
-     .help = "How often a lock can be extended, 1 to 1000000000 (default 1000000). With "
-             "--token-floor, the old value is kept if a master still has it"},
+     .help = "Maximum number of extensions of a lock, 1 to 1000000000 (default 1000000). With "
+             "--token-floor, the fleet keeps the previous value if a master still stores that "
+             "value"},
     {.name = "readers",
      .argument = "K",
      .kind = PAWLD_NUMBER,
@@ -254,14 +256,15 @@ const struct pawld_setting pawld_settings[] = {
      AT(readers),
      FROM_TO(1, FENCE_READERS_MAX),
      .help = "Maximum number of readers that hold a read-write lock at the same time, 1 to 63 "
-             "(default 32). With --token-floor, the old value is kept if a master still has it"},
+             "(default 32). With --token-floor, the fleet keeps the previous value if a master "
+             "still stores that value"},
     {.name = "max-extensions",
      .argument = "N",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_MOVE,
      AT(extensions_max),
      FROM_TO(1, FENCE_EXTENSIONS_CEILING),
-     .help = "How often a lock of the new fleet can be extended, 1 to 1000000000 (default: "
+     .help = "Maximum number of extensions of a lock in the new fleet, 1 to 1000000000 (default: "
              "unchanged)"},
     {.name = "max-counters",
      .argument = "N",
@@ -270,8 +273,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(counters_max),
      FROM_TO(1, FENCE_COUNTERS_CEILING),
      .usual = "100000",
-     .help = "Maximum number of named counters of the fleet, up to 10000000; pawld answers 409 to "
-             "a new name above this limit. Give every pawld the same value"},
+     .help = "Maximum number of named counters in the fleet, up to 10000000. At this limit, pawld "
+             "answers 409 to a call with a new name. Give every pawld the same value"},
 
     {.name = "ask",
      .argument = "MASTERS",
@@ -280,19 +283,20 @@ const struct pawld_setting pawld_settings[] = {
      AT(ask),
      .words = ask_words,
      .usual = "majority",
-     .help = "Masters that a call asks first: majority (the same majority for all names), spread "
-             "(a majority that depends on the name) or all. With majority and spread, a call asks "
-             "other masters if one is slow or silent"},
+     .help = "Masters that a call asks first: 'majority' is the same majority for all names, "
+             "'spread' is a majority that depends on the name, and 'all' is every master. With "
+             "'majority' and 'spread', a call asks other masters if one of the first is slow or "
+             "silent"},
     {.name = "master-deadline-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
      .commands = PAWLD_SERVE,
      AT(deadline_ms),
      FROM_TO(FENCE_MASTER_DEADLINE_MIN_US / 1000, FENCE_MASTER_DEADLINE_MAX_US / 1000),
-     .help = "Time after which a master that has not answered counts as silent, 5 to 5000. For "
-             "masters in distant regions, set several times the round trip. A call waits for a "
-             "master for at most a tenth of its TTL (default: 50; with --data 2000, because there "
-             "is no other master to ask)"},
+     .help = "Maximum time to wait for the answer of a master, 5 to 5000. After this time, the "
+             "master counts as silent. For masters in distant regions, set a value of several "
+             "round trips. A call waits for a master for at most a tenth of the TTL of the call "
+             "(default: 50, or 2000 with --data, because there is no other master to ask)"},
     {.name = "probe-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -314,8 +318,8 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(workers),
      FROM_TO(1, SERVER_WORKERS_MAX),
-     .help = "Number of event loops that serve clients, 1 to 64, each with its own "
-             "connections to the masters (default: one for each two cores)"},
+     .help = "Number of event loops that serve clients, 1 to 64. Each event loop has its own "
+             "connections to the masters (default: one event loop for each two cores)"},
 
     {.name = "max-waiters",
      .argument = "N",
@@ -324,8 +328,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(waiters_max),
      FROM_TO(0, SERVER_CALLS),
      .usual = "12288",
-     .help = "Maximum number of calls that wait for locks; pawld answers 429 to further calls that "
-             "would wait. Each worker has an equal share, rounded up"},
+     .help = "Maximum number of calls that wait for locks. At this limit, pawld answers 429 to "
+             "calls that would have to wait. Each worker has an equal share, rounded up"},
     {.name = "max-connections",
      .argument = "N",
      .kind = PAWLD_NUMBER,
@@ -334,8 +338,9 @@ const struct pawld_setting pawld_settings[] = {
      FROM_TO(1, API_HTTP_CONNECTIONS_MAX),
      .usual = "16384",
      .help =
-         "Maximum number of connected clients; further clients wait to be accepted. A lower limit "
-         "of open files (ulimit -n) lowers this limit. Each worker has an equal share, rounded up"},
+         "Maximum number of connected clients. Further clients wait to be accepted. If the limit "
+         "of open files (ulimit -n) is too low for this number, pawld accepts fewer clients. Each "
+         "worker has an equal share, rounded up"},
     {.name = "idle-timeout-s",
      .argument = "S",
      .kind = PAWLD_NUMBER,
@@ -369,8 +374,9 @@ const struct pawld_setting pawld_settings[] = {
      AT(log_form),
      .words = form_words,
      .usual = "plain",
-     .help = "Format of log lines on stderr: plain, or json: an object with time, level, program "
-             "and message, and with worker or master if the line is about one"},
+     .help = "Format of log lines on stderr: 'plain' or 'json'. A JSON line is an object with the "
+             "members time, level, program and message. A line about a worker or a master also has "
+             "the member worker or master"},
     {.name = "log-level",
      .argument = "LEVEL",
      .kind = PAWLD_WORD,
@@ -378,7 +384,7 @@ const struct pawld_setting pawld_settings[] = {
      AT(log_level),
      .words = level_words,
      .usual = "info",
-     .help = "Lowest level to log: trace, debug, info, warning or error. trace logs each "
+     .help = "Lowest level to log: trace, debug, info, warning or error. The level trace logs each "
              "decision about each lock"},
     {.name = "trace-lock",
      .argument = "NAME",
@@ -396,7 +402,8 @@ const struct pawld_setting pawld_settings[] = {
      .must = "a file, or - for stderr",
      .help =
          "Write one line of JSON for each grant, release, loss and refused key, with the caller, "
-         "the lock and the token. - means stderr. SIGHUP reopens the file (default: no audit log)"},
+         "the lock and the token. FILE can be - for stderr. SIGHUP reopens the file (default: no "
+         "audit log)"},
 
     {.name = "hand-over",
      .argument = "PATH",
@@ -404,9 +411,10 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(hand_over),
      .must = "the path of a socket",
-     .help = "Replace the pawld that runs with the same PATH. The old pawld passes its listening "
-             "sockets to the new pawld, so that no connection is refused. pawld creates a socket "
-             "at PATH for this user only. Start the new pawld while the old pawld runs"},
+     .help = "Replace the running pawld whose --hand-over has the same PATH. Start the new pawld "
+             "while the old pawld runs. The old pawld passes its listening sockets to the new "
+             "pawld, so that no connection is refused. pawld creates a socket at PATH, with access "
+             "for this user only"},
     {.name = "drain",
      .argument = "TIME",
      .kind = PAWLD_DURATION,
@@ -414,9 +422,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(ends.drain_ms),
      FROM_TO(0, SERVER_ENDS_MAX_MS),
      .usual = "10s",
-     .help = "Maximum time, such as 10s, 500ms or 1m, to finish calls in progress when pawld "
-             "stops. pawld grants nothing during this time, and exits as soon as no call is in "
-             "progress"},
+     .help = "Maximum time to finish calls in progress when pawld stops, such as 10s, 500ms or 1m. "
+             "During this time, pawld grants no lock, and exits as soon as no call is in progress"},
     {.name = "drain-lead",
      .argument = "TIME",
      .kind = PAWLD_DURATION,
@@ -424,8 +431,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(ends.lead_ms),
      FROM_TO(0, SERVER_ENDS_MAX_MS),
      .usual = "0ms",
-     .help = "Time before the drain, when pawld stops. During this time pawld still serves all "
-             "calls, but /readyz returns 503, so that a load balancer stops sending calls"},
+     .help = "Time before the drain begins, when pawld stops. During this time, /readyz returns "
+             "503, so that a load balancer stops sending calls. pawld still serves all calls"},
 };
 
 const size_t pawld_settings_count = sizeof(pawld_settings) / sizeof(pawld_settings[0]);
@@ -484,10 +491,10 @@ static void print_comment(const char *text)
 void pawld_settings_sample(void)
 {
     print_comment("The configuration of pawld: pawld --config FILE. A line is: name = value. "
-                  "PAWL_NAME of the environment and --name of the command line override this file. "
-                  "If a setting can be given several times, write one line for each value. A line "
-                  "has at most 198 bytes; what follows \" ;\" is a comment. pawld --check --config "
-                  "FILE reports errors, and the settings in use.");
+                  "The environment variable PAWL_NAME and --name of the command line override this "
+                  "file. If a setting can be given several times, write one line for each value. A "
+                  "line has at most 198 bytes. The text after \" ;\" is a comment. pawld --check "
+                  "--config FILE reports errors, and the settings in use.");
     for (size_t i = 0; i < pawld_settings_count; i++) {
         const struct pawld_setting *setting = &pawld_settings[i];
         if (!(setting->commands & PAWLD_SERVE) || setting->only_option)
