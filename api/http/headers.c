@@ -91,7 +91,7 @@ const char *api_headers_fault(const struct api_headers *headers, const char *ver
     bool http_1_1 = strcmp(version, "HTTP/1.1") == 0;
 
     if (!http_1_1 && strcmp(version, "HTTP/1.0") != 0)
-        return "Speak HTTP/1.1 or HTTP/1.0.";
+        return "Use HTTP/1.1 or HTTP/1.0.";
     if (http_1_1 && headers->value[API_HEADER_HOST] == NULL)
         return "The Host header is missing. HTTP/1.1 requires it.";
     if (headers->bad_name)
@@ -105,7 +105,7 @@ const char *api_headers_fault(const struct api_headers *headers, const char *ver
     if (length != NULL && !is_number(length))
         return "Content-Length must be a plain decimal number.";
     if (coding != NULL && (!http_1_1 || strcasecmp(coding, "chunked") != 0))
-        return "The only supported transfer coding is chunked, in HTTP/1.1.";
+        return "The only supported transfer coding is 'chunked', in HTTP/1.1.";
     return NULL;
 }
 

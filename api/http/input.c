@@ -93,7 +93,7 @@ int api_input_break_token(struct api_request *request, int64_t *ret_token)
     const int result = api_input_if_match(request, ret_token);
     if (result == FENCE_ENOENT)
         api_problem_answer_detail(request, API_PROBLEM_TOKEN_REQUIRED,
-                                  "Send the token of the grant to break in the If-Match header, in "
+                                  "To break a grant, send its token in the If-Match header, in "
                                   "double quotes, such as \"34\".");
     return result == 0 ? 0 : FENCE_EINVAL;
 }
@@ -175,7 +175,8 @@ int api_input_lock(struct api_request *request, unsigned i, const char **ret_loc
 {
     static const struct name_rule rule = {
         "resource", fence_lock_name_valid, FENCE_RESOURCE_MAX,
-        " Or the name of a semaphore, \"%23\" and the index of a seat."};
+        " The resource can also be the name of a semaphore, followed by \"%23\" and the index of a "
+        "seat."};
     return read_name(request, i, &rule, ret_lock);
 }
 

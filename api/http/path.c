@@ -8,9 +8,11 @@
 #include <strings.h>
 
 static const char *const reasons[] = {
-    [API_PERCENT_BARE] = "The path has a bare space or control character; percent-encode it.",
-    [API_PERCENT_DIGITS] = "A percent sign in the path lacks its two hex digits; write it as %25.",
-    [API_PERCENT_NUL] = "The path has an encoded NUL, %00; no name has one.",
+    [API_PERCENT_BARE] = "The path has an unencoded space or control character. Percent-encode "
+                         "that character.",
+    [API_PERCENT_DIGITS] = "A percent sign in the path lacks its two hex digits. Write a literal "
+                           "percent sign as %25.",
+    [API_PERCENT_NUL] = "The path has an encoded NUL, %00. No name can contain a NUL.",
     [API_PERCENT_UTF8] = "The path is not valid UTF-8.",
 };
 
@@ -28,7 +30,7 @@ int api_path_decode(char *path, const char **ret_reason)
 {
     const char *from = path_start(path);
     if (from == NULL) {
-        *ret_reason = "The request target is not an absolute path; start it with a slash.";
+        *ret_reason = "The request target is not an absolute path. Start the path with a slash.";
         return FENCE_EINVAL;
     }
     enum api_percent found = api_percent_decode(from, path);

@@ -19,8 +19,10 @@ enum {
 #define NAME_SHOWN "%.40s"
 
 static const char *const faults[] = {
-    [API_PERCENT_BARE] = "has a bare space, plus or control character; percent-encode it",
-    [API_PERCENT_DIGITS] = "has a percent sign without its two hex digits; write it as %25",
+    [API_PERCENT_BARE] = "has an unencoded space, plus or control character. Percent-encode that "
+                         "character",
+    [API_PERCENT_DIGITS] = "has a percent sign without its two hex digits. Write a literal percent "
+                           "sign as %25",
     [API_PERCENT_NUL] = "has an encoded NUL, %00",
     [API_PERCENT_UTF8] = "is not valid UTF-8",
 };
@@ -57,7 +59,8 @@ static int read_text(const struct api_query_param *param, const char *text, char
     size_t len = strlen(text);
     if ((int64_t)len < param->min || (int64_t)len > param->max)
         return refuse_parameter(error,
-                                "The query parameter %s has %zu bytes; it must have from %" PRId64
+                                "The query parameter %s has %zu bytes. The parameter must have "
+                                "from %" PRId64
                                 " to %" PRId64 ".",
                                 param->name, len, param->min, param->max);
     assert(param->text != NULL);
@@ -69,7 +72,7 @@ static int read_value(const struct api_query_param *param, const char *value, ch
 {
     char text[VALUE_MAX + 1];
     if (value == NULL)
-        return refuse_parameter(error, "The query parameter %s lacks its value; write %s=...",
+        return refuse_parameter(error, "The query parameter %s has no value. Write %s=...",
                                 param->name, param->name);
     if (strlen(value) > VALUE_MAX)
         return refuse_parameter(error, "The query parameter %s is too long.", param->name);

@@ -65,12 +65,12 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
 
     const char *refused = NULL;
     if (!fence_label_valid(params.owner, strlen(params.owner)))
-        refused = "owner must not have control characters.";
+        refused = "owner must not contain control characters.";
     else if (params.lock_id[0] != '\0' &&
              !fence_lock_id_valid(params.lock_id, strlen(params.lock_id)))
         refused = "lock_id must be characters of base64url: A-Z a-z 0-9 - _.";
     else if (strcmp(params.lock_id, FENCE_KEPT_ID) == 0)
-        refused = "lock_id " FENCE_KEPT_ID " is Pawl's own. Send random characters.";
+        refused = "lock_id " FENCE_KEPT_ID " is reserved for Pawl. Send random characters.";
     if (refused != NULL) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", refused);
         return FENCE_EINVAL;
@@ -248,7 +248,7 @@ void api_acquire_shared(struct api_request *request, void *context)
         read_acquire_params(request, backend, &member, &params) != 0)
         return;
     if (strcmp(mode, "read") != 0 && strcmp(mode, "write") != 0) {
-        api_problem_answer_detail(request, API_PROBLEM_INVALID, "mode must be read or write.");
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "mode must be 'read' or 'write'.");
         return;
     }
     params.mode = strcmp(mode, "read") == 0 ? FENCE_MODE_READ : FENCE_MODE_WRITE;

@@ -73,8 +73,9 @@ static int take_call(struct api_json_objects *objects, const struct api_json_obj
     if (result == 0 && !may_be_in_a_batch(method, path)) {
         (void)snprintf(
             ret_error, API_JSON_ERROR_MAX,
-            "path must begin with /v1/locks/ or /v1/counters/, or with /v1/semaphores/ or "
-            "/v1/rwlocks/ for a POST, and have no query. Send other calls separately.");
+            "path must begin with /v1/locks/ or /v1/counters/. The path of a POST can also begin "
+            "with /v1/semaphores/ or /v1/rwlocks/. path must not have a query. Send other calls "
+            "separately.");
         result = FENCE_EINVAL;
     }
     if (token != 0)

@@ -98,8 +98,8 @@ static void explain_counter(const struct fence_answer *answer,
     switch (answer->error) {
     case FENCE_ECONTENDED:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
-                       "Several servers counted at the same time, and no value got a majority. "
-                       "Retry after a short random delay.");
+                       "Several servers counted at the same time, and no value got a majority of "
+                       "the masters. Retry after a short random delay.");
         break;
     case FENCE_ESPENT:
         (void)snprintf(

@@ -57,11 +57,12 @@ void api_events_refuse(struct api_request *request, int error)
 {
     if (error == FENCE_EBUSY)
         api_problem_answer_detail(request, API_PROBLEM_BUSY,
-                                  "The limit of clients that follow events is reached. Close a "
-                                  "stream, follow another server, or retry later.");
+                                  "This server has reached its limit of event streams. Close an "
+                                  "event stream, use another server, or retry later.");
     else if (error == FENCE_ELEFT)
         api_problem_answer_detail(request, API_PROBLEM_STOPPING,
-                                  "This pawld is shutting down. Follow another pawld.");
+                                  "This pawld is shutting down. Open the event stream at another "
+                                  "pawld.");
     else
         api_problem_answer(request, api_problem_of(error));
 }

@@ -81,8 +81,8 @@ static int read_locks(struct api_request *request, bool extends, struct held_loc
     if (result != 0 || (held->numbers == 0 && !extends) || held->numbers == held->names)
         return result;
     api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                              "resources has %u items and tokens has %u; give the token of each "
-                              "resource, in the same order.",
+                              "resources has %u items, and tokens has %u items. Give the token of "
+                              "each resource, in the same order.",
                               held->names, held->numbers);
     return FENCE_EINVAL;
 }

@@ -26,12 +26,13 @@ static const struct {
 } kinds[] = {
     [FENCE_LISTING_LOCKS] =
         {"resource", "locks",
-         "A master refused the read, or has a foreign key under pawl:lock: (not written by Pawl). "
-         "The field masters shows which master. Its access control list must allow SCAN and MGET."},
+         "A master refused the read, or has a key under pawl:lock: that Pawl did not write. The "
+         "field 'masters' shows which master. The access control list of the master must allow "
+         "SCAN and MGET."},
     [FENCE_LISTING_COUNTERS] = {"counter", "counters",
-                                "A master refused the read, or has a foreign field n: in "
-                                "pawl:fleet (not written by Pawl); "
-                                "see masters. An access control list must allow HSCAN and HMGET."},
+                                "A master refused the read, or has a field n: in pawl:fleet that "
+                                "Pawl did not write. The field 'masters' shows which master. The "
+                                "access control list of the master must allow HSCAN and HMGET."},
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -160,8 +161,8 @@ static const char *no_quorum_detail(const struct fence_listing_answer *listing)
     for (unsigned i = 0; i < listing->total; i++)
         if (listing->parts[i] == FENCE_PART_REFUSED)
             return kinds[listing->kind].refused;
-    return "Too few masters answered: the field masters shows which. Retry later, or restart the "
-           "listing without a cursor.";
+    return "Too few masters answered. The field 'masters' shows how each master answered. Retry "
+           "later, or restart the listing without a cursor.";
 }
 
 /* With one word for each master, in the order of the fleet. */

@@ -49,8 +49,8 @@ static bool refuse_condition(struct api_request *request)
     if (api_request_header(request, API_HEADER_IF_MATCH) == NULL)
         return false;
     api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                              "If-Match is for a break, with ?force=true. Leave it out to release "
-                              "your own lock: its Lock-Id is enough.");
+                              "If-Match is for a break, with ?force=true. To release your own "
+                              "lock, send only its Lock-Id, without If-Match.");
     return true;
 }
 
@@ -120,12 +120,13 @@ static void give_free(struct api_request *request, void *context)
     else if (keep_ms > 0)
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
                                   "keep_ms is for a release of your own lock. A break opens the "
-                                  "name immediately. Leave out keep_ms, or force.");
+                                  "name immediately. Leave out either keep_ms or 'force'.");
     else if (strcmp(force, "true") == 0)
         break_grant(request, context);
     else
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "force must be true; leave it out to release your own lock.");
+                                  "The parameter 'force' must be 'true'. To release your own lock, "
+                                  "leave out 'force'.");
 }
 
 struct api_routes api_locks_routes(struct api_backend *backend)

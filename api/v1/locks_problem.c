@@ -62,8 +62,9 @@ static void explain_obstacle(const struct fence_answer *answer,
         (void)snprintf(
             ret_detail, API_DETAIL_MAX,
             "The field %u of " FENCE_FLEET_KEY
-            " counts the tokens of this name. The masters that refused have a value that Pawl did "
-            "not write. Set the field to the highest token that a guard has seen, or higher.",
+            " counts the tokens of this name. On the masters that refused, the field has a value "
+            "that Pawl did not write. Set the field to the highest token that a guard has seen, or "
+            "higher.",
             slot);
         break;
     }

@@ -170,7 +170,7 @@ static void write_fleet(const struct api_backend *backend, struct api_metrics_te
     api_metrics_gauge(text, "pawl_masters_active", "Number of masters that vote.",
                       fence_fleet_active_count(fleet));
     api_metrics_gauge(text, "pawl_masters_full",
-                      "Number of voting masters that have no memory for another lock.",
+                      "Number of voting masters that have no memory left for another lock.",
                       api_count_full(backend));
 }
 

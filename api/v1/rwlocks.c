@@ -342,11 +342,13 @@ static void break_shared(struct api_request *request, const struct api_backend *
 {
     if (strcmp(force, "true") != 0)
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "force must be true; leave it out to release your own lock.");
+                                  "The parameter 'force' must be 'true'. To release your own lock, "
+                                  "leave out 'force'.");
     else if (seat != NO_SEAT)
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "force breaks the writer, which has no seat. To break a reader, "
-                                  "send DELETE /v1/locks/{name}%%23{seat}?force=true.");
+                                  "The parameter 'force' breaks the writer, which has no seat. To "
+                                  "break a reader, send DELETE "
+                                  "/v1/locks/{name}%%23{seat}?force=true.");
     else
         api_rwlocks_break(request, backend, name);
 }

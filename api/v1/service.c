@@ -185,9 +185,9 @@ static void show_live(struct api_request *request, void *context)
 }
 
 #define FIND_T                                                                                     \
-    "Find T, the highest token in any guarded database (SELECT max(max(highest_token, "            \
-    "reader_token)) FROM pawl_guard; 0 if none), then run: pawld init --token-floor T --master "   \
-    "... for each."
+    "Find T, the highest token in any guarded database (SELECT max(max(highest_token, "
+    "reader_token)) FROM pawl_guard). If no guard has seen a token, T is 0. Then run: pawld init "
+    "--token-floor T --master ..., with one --master for each master."
 
 /* No master knows what was granted. An operator who knows the guards can make the fleet go on. */
 static void answer_lost_memory(struct api_request *request, const struct fence_fleet *fleet)
@@ -203,14 +203,15 @@ static void answer_lost_memory(struct api_request *request, const struct fence_f
         api_problem_answer_detail(
             request, API_PROBLEM_NOT_READY,
             "None of the %u masters is marked. If this fleet is new, run once: pawld init --new "
-            "--master ... for each. If it ever granted a token, its masters lost their "
-            "data. " FIND_T,
+            "--master ..., with one --master for each master. If this fleet ever granted a token, "
+            "its masters have lost their data. " FIND_T,
             fleet->n);
     else
         api_problem_answer_detail(
             request, API_PROBLEM_NOT_READY,
-            "A majority of the %u masters lost its data (see /v1/fleet), so the granted tokens are "
-            "unknown. pawld grants no lock until you set a token floor. " FIND_T,
+            "A majority of the %u masters lost their data, so the granted tokens are unknown. GET "
+            "/v1/fleet shows these masters. pawld grants no lock until you set a token "
+            "floor. " FIND_T,
             fleet->n);
 }
 
@@ -220,9 +221,9 @@ static void answer_full(struct api_request *request, const struct api_backend *b
     const struct fence_fleet *fleet = backend->fleet;
     api_problem_answer_detail(
         request, API_PROBLEM_NOT_READY,
-        "%u of %u masters are active and %u are needed, but %u have used up their maxmemory and "
-        "accept no new locks. Raise it (CONFIG SET maxmemory), or release locks. GET /v1/fleet "
-        "names the masters.",
+        "%u of %u masters are active, and %u are needed. But %u masters have used up their "
+        "maxmemory, and accept no new locks. Raise maxmemory (CONFIG SET maxmemory), or release "
+        "locks. GET /v1/fleet names the masters.",
         fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n),
         api_count_full(backend));
 }
@@ -238,8 +239,8 @@ static void answer_initialising(struct api_request *request, const struct fence_
         request, API_PROBLEM_NOT_READY,
         "A pawld init or pawld move is running on the masters. With --token-floor, and in a move, "
         "the command waits until the old leases have ended, at most %" PRIu32
-        " ms; then the masters vote, and this pawld continues. If the command was interrupted, run "
-        "it again with the same options.",
+        " ms. Then the masters vote, and this pawld continues. If the command was interrupted, run "
+        "the command again with the same options.",
         lease_ms);
 }
 
@@ -271,8 +272,8 @@ static void show_ready(struct api_request *request, void *context)
         answer_status(request, "ready");
     else if (!api_auth_is_known(request))
         api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
-                                  "The service cannot grant locks. For the reason, repeat the call "
-                                  "with a key, or call GET /v1/fleet with a key.");
+                                  "The service cannot grant locks. To see the reason, repeat the "
+                                  "call with a key, or call GET /v1/fleet with a key.");
     else if (fence_fleet_ready(fleet))
         answer_full(request, backend);
     else if (fence_fleet_initialising(fleet))
@@ -283,8 +284,8 @@ static void show_ready(struct api_request *request, void *context)
         answer_lost_memory(request, fleet);
     else
         api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
-                                  "%u of %u masters are active and %u are needed; see /v1/fleet "
-                                  "for the problems of the other masters.",
+                                  "%u of %u masters are active, and %u are needed. GET /v1/fleet "
+                                  "shows the problems of the other masters.",
                                   fence_fleet_active_count(fleet), fleet->n,
                                   fence_majority(fleet->n));
 }

@@ -6,7 +6,7 @@
 static const struct fence_words own_findings[] = {
     [FENCE_FINDING_REPLICAS - FENCE_FINDINGS_OF_SERVER] =
         {"replicas",
-         "This master has replicas. A replica that is promoted lacks the writes that it has not "
+         "This master has replicas. A promoted replica lacks the writes that the replica has not "
          "received. Detach the replicas, or make sure that they are never promoted."},
     [FENCE_FINDING_CLOCK - FENCE_FINDINGS_OF_SERVER] =
         {"clock",

@@ -2,36 +2,37 @@
 #include "fence/fleet/fleet.h"
 
 static const struct fence_words reasons[] = {
-    [FENCE_REASON_NONE] = {"none", "It votes."},
+    [FENCE_REASON_NONE] = {"none", "This master votes."},
     [FENCE_REASON_CONNECTING] = {"connecting",
-                                 "pawld has not reached this master yet and keeps trying."},
+                                 "pawld has not reached this master yet, and keeps trying."},
     [FENCE_REASON_UNREACHABLE] = {"unreachable",
-                                  "The connection to this master failed; pawld keeps trying. Check "
+                                  "The connection to this master failed. pawld keeps trying. Check "
                                   "that the master runs, and that its address is correct."},
     [FENCE_REASON_SILENT] =
-        {"silent", "This master did not answer in time; pawld keeps trying. Check the machine and "
+        {"silent", "This master did not answer in time. pawld keeps trying. Check the machine and "
                    "the network."},
     [FENCE_REASON_UNWILLING] =
-        {"unwilling", "This master answers but accepts no writes; pawld keeps trying. Repair the "
-                      "cause of its last failure: free its disk, or change its settings."},
-    [FENCE_REASON_ERROR] = {"error", "This master answers with an error; pawld keeps trying. "
-                                     "Repair the cause of its last failure."},
-    [FENCE_REASON_CHANGED] = {"changed", "This master has changed; pawld probes it again."},
+        {"unwilling", "This master answers, but accepts no writes. pawld keeps trying. Repair the "
+                      "cause of the last failure: free disk space at the master, or change its "
+                      "settings."},
+    [FENCE_REASON_ERROR] = {"error", "This master answers with an error. pawld keeps trying. "
+                                     "Repair the cause of the last failure of this master."},
+    [FENCE_REASON_CHANGED] = {"changed", "This master has changed. pawld probes the master again."},
     [FENCE_REASON_NO_MAJORITY] =
         {"no-majority", "No master can vote until a majority of the masters belongs to one fleet. "
                         "Start the other masters. If the fleet is new, run pawld init --new once."},
     [FENCE_REASON_RESTARTED] =
-        {"restarted", "This master restarted, or its data changed. It votes again by itself when "
-                      "a majority of the masters answers."},
+        {"restarted", "This master restarted, or its data changed. The master votes again by "
+                      "itself once a majority of the masters answers."},
     [FENCE_REASON_UNFIT] = {"unfit", "This server cannot be a master."},
     [FENCE_REASON_SAME_SERVER] = {"same-server",
                                   "Two --master addresses lead to this server, and a server has "
-                                  "only one vote. Give each address a different server."},
+                                  "only one vote. Use a different server for each address."},
     [FENCE_REASON_BLANK] =
         {"blank",
-         "This master has no marker: it is new, was wiped, or lost its disk. If the whole "
-         "fleet is new, run pawld init --new once. Otherwise it rejoins once a majority of "
-         "the other masters is active."},
+         "This master has no marker: it is new, was wiped, or lost its disk. If the whole fleet is "
+         "new, run pawld init --new once. Otherwise the master rejoins once a majority of the "
+         "other masters is active."},
     [FENCE_REASON_OTHER_SIZE] =
         {"other-size",
          "This master belongs to a fleet with another number of masters. If a fleet was moved "
@@ -41,10 +42,11 @@ static const struct fence_words reasons[] = {
          "The fleet of this master was moved. Start pawld with the new masters. If the move was "
          "interrupted, run pawld move again. To use this server for something else, wipe it."},
     [FENCE_REASON_MALFORMED] =
-        {"malformed", "Another program changed the marker of this master, the hash pawl:fleet, and "
-                      "pawld cannot read it. The master rejoins once a majority of the other "
-                      "masters is active. If no majority is left, delete the key pawl:fleet on "
-                      "this master (redis-cli DEL pawl:fleet), and run pawld init --token-floor."},
+        {"malformed", "Another program changed the marker of this master, the hash pawl:fleet, so "
+                      "pawld cannot read the marker. The master rejoins once a majority of the "
+                      "other masters is active. If no majority is left, delete the key pawl:fleet "
+                      "on this master (redis-cli DEL pawl:fleet), and run pawld init "
+                      "--token-floor."},
     [FENCE_REASON_OTHER_FLEET] =
         {"other-fleet", "This master belongs to another fleet. Check the --master addresses. If "
                         "the addresses are correct, another program changed the marker of this "
@@ -64,38 +66,42 @@ static const struct fence_words reasons[] = {
          "the majority. Wipe this master (redis-cli FLUSHALL), and it rejoins."},
     [FENCE_REASON_UNDURABLE] =
         {"undurable", "This master is marked as durable, and its settings have become weaker. "
-                      "Restore the settings that its audit names. To keep the weaker settings, "
-                      "stop the master, remove its data folder, and start it empty: it then "
-                      "rejoins as a master that loses its data when it restarts."},
+                      "Restore the settings that the audit of this master names. To keep the "
+                      "weaker settings, stop the master, remove its data folder, and start the "
+                      "master empty. The master then rejoins as a master that loses its data at "
+                      "each restart."},
     [FENCE_REASON_FORGOT] =
         {"forgot", "This master restarted, was a replica for a while, or dropped keys, so it may "
-                   "have lost data. It rejoins once a majority of the other masters is active."},
+                   "have lost data. The master rejoins once a majority of the other masters is "
+                   "active."},
     [FENCE_REASON_ROLLED_BACK] =
-        {"rolled-back", "The data of this master is older than the answers that it gave: an older "
-                        "file was restored, or the end of its append-only file was cut off. The "
-                        "master rejoins once a majority of the other masters is active: start the "
-                        "other masters. If they lost their data, run pawld init --token-floor."},
+        {"rolled-back", "The data of this master is older than the answers that this master gave: "
+                        "an older file was restored, or the end of its append-only file was cut "
+                        "off. The master rejoins once a majority of the other masters is active. "
+                        "Start the other masters. If the other masters lost their data, run pawld "
+                        "init --token-floor."},
     [FENCE_REASON_SUPERSEDED] = {"superseded",
                                  "Another server has replaced this master in the fleet, or an "
                                  "older file of this master was restored. Retire this server. To "
-                                 "use it again at this address, restart it empty."},
+                                 "use this server again at this address, restart it empty."},
     [FENCE_REASON_JOINING] = {"joining",
-                              "A pawld is admitting this master. Then the master votes. If that "
-                              "pawld fails, a pawld continues within seconds."},
+                              "A pawld is admitting this master. After the admission, the master "
+                              "votes. If that pawld fails, a pawld continues within seconds."},
     [FENCE_REASON_INIT] =
         {"init",
          "pawld init or pawld move is running on this master. With --token-floor, and in a move, "
          "the command waits until the longest lease has ended. Then all masters vote. Keep this "
          "master running. If the command was interrupted, run it again with the same options."},
     [FENCE_REASON_EMPTY] =
-        {"blank", "This master has no marker: it was replaced, wiped, or lost its disk. It rejoins "
-                  "once a majority of the other masters is active."},
+        {"blank", "This master has no marker: it was replaced, wiped, or lost its disk. The master "
+                  "rejoins once a majority of the other masters is active."},
 };
 
 /* The advice for a fleet in a file, which has no network and no other masters. */
 static const struct fence_words silent_file = {
-    "silent", "The file did not answer in time; pawld keeps trying. The disk is slow, or another "
-              "program has locked the file: find that program (fuser pawl.db), and end it."};
+    "silent", "The file did not answer in time. pawld keeps trying. The disk is slow, or another "
+              "program has locked the file. Find that program (fuser pawl.db), and end the "
+              "program."};
 static const struct fence_words forgotten_file = {
     "forgot",
     "While pawld served, the file was moved or replaced, or another program changed it. The file "

@@ -229,8 +229,8 @@ static int open_ledger(const struct options *options, struct ledger *ledger)
 {
     if (options->unguarded)
         server_log(SERVER_LOG_WARNING,
-                   "UNGUARDED: fencing tokens are NOT checked, stale holders WILL overwrite newer "
-                   "writes; do not use this file for data that you need");
+                   "UNGUARDED: fencing tokens are NOT checked, and stale holders WILL overwrite "
+                   "newer writes. Do not use this file for data that you need");
     if (ledger_init(ledger, options->db, !options->unguarded) != 0) {
         server_log(SERVER_LOG_ERROR, "cannot open the database %s: %s", options->db, ledger->error);
         return SERVER_EXIT_FAILED;

@@ -195,7 +195,7 @@ static void log_failure(const struct ledger *ledger, const char *call, int err)
         return;
     if (err == FENCE_ESTALE)
         server_log_few(SERVER_LOG_WARNING, 0,
-                       "%s: refused a stale token, but could not record it: %s", call,
+                       "%s: refused a stale token, but could not record the refusal: %s", call,
                        ledger->error);
     else
         server_log_few(SERVER_LOG_ERROR, 0, "%s failed: %s", call, ledger->error);

@@ -43,17 +43,16 @@ int server_descriptors_check(unsigned loops, unsigned clients)
     const unsigned fit = loops * server_descriptors_for_clients(loops, clients);
     if (limit < loops * SERVER_DESCRIPTORS_LEAST) {
         server_log(SERVER_LOG_ERROR,
-                   "the limit of open files is %u, and the program needs at least %u. Raise it to "
-                   "%u: ulimit -n %u, or LimitNOFILE=%u in the unit of systemd",
+                   "the limit of open files is %u, and the program needs at least %u. Raise the "
+                   "limit to %u: ulimit -n %u, or LimitNOFILE=%u in the unit of systemd",
                    limit, loops * SERVER_DESCRIPTORS_LEAST, most, most, most);
         return FENCE_EIO;
     }
     if (fit < clients)
         server_log(SERVER_LOG_WARNING,
-                   "the limit of open files is %u: %u clients can be connected at a time instead "
-                   "of %u, and further clients wait to be accepted. Raise it to %u: ulimit -n %u, "
-                   "or LimitNOFILE=%u "
-                   "in the unit of systemd",
+                   "the limit of open files is %u, so only %u clients can be connected at a time "
+                   "instead of %u. Further clients wait to be accepted. Raise the limit to %u: "
+                   "ulimit -n %u, or LimitNOFILE=%u in the unit of systemd",
                    limit, fit, clients, most, most, most);
     return 0;
 }

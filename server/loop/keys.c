@@ -64,7 +64,7 @@ int server_keys_open(const struct server_http_options *options, struct api_keyri
     }
     if (count == 0)
         server_log(SERVER_LOG_WARNING,
-                   "the key file %s has no keys, so every call is refused; add the line that pawl "
+                   "the key file %s has no keys, so every call is refused. Add the line that pawl "
                    "key new prints",
                    options->keys);
     *ret_ring = ring;

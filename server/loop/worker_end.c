@@ -47,7 +47,8 @@ static void on_drain_over(uv_timer_t *timer)
     assert(worker->phase == WORKER_DRAINING);
     const unsigned parked = api_http_parked(worker->http);
     if (parked > 0)
-        server_log(SERVER_LOG_WARNING, "%s%u calls were not answered within the %u ms of the drain",
+        server_log(SERVER_LOG_WARNING, "%s%u calls were not answered within the drain time of %u "
+                                       "ms",
                    worker->label, parked, (unsigned)worker->config.ends.drain_ms);
     uv_stop(timer->loop);
 }
@@ -72,7 +73,7 @@ static void on_lead_over(uv_timer_t *timer)
 static void begin_lead(struct server_worker *worker, uint32_t lead_ms)
 {
     assert(worker->phase == WORKER_SERVING);
-    server_log(SERVER_LOG_DEBUG, "%sleaving, for %u ms", worker->label, (unsigned)lead_ms);
+    server_log(SERVER_LOG_DEBUG, "%sthe drain begins in %u ms", worker->label, (unsigned)lead_ms);
     worker->phase = WORKER_LEAVING;
     if (lead_ms > 0)
         uv_timer_start(&worker->phase_timer, on_lead_over, lead_ms, 0);

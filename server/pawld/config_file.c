@@ -17,7 +17,7 @@ enum {
     LINES_MAX = 10000,   /* of a file. Parts of a longer line count, too: a device has no end */
 };
 
-#define TOO_MANY_LINES "the file is no settings file: it goes on for more than 10000 lines"
+#define TOO_MANY_LINES "this is not a settings file: the file has more than 10000 lines"
 
 static char kept_texts[PAWLD_KEPT_MAX];
 static size_t kept_used;
@@ -92,14 +92,14 @@ static int take_line_of_config(void *context, const char *section, const char *n
     if (section[0] != '\0') {
         tell_mistake(
             reader, name,
-            "a configuration file has no sections; remove the line in brackets before this line");
+            "a settings file has no sections. Remove the line in brackets before this line");
         return TAKEN;
     }
     if ((!setting || setting->only_option) && is_of_another_command(name))
         return TAKEN;
     if (!setting || setting->only_option) {
         tell_mistake(reader, name,
-                     "no such setting; pawld --sample prints a file with all of them");
+                     "no such setting. pawld --sample prints a file with all settings");
         return TAKEN;
     }
     char *kept = pawld_keep_text(value);
@@ -150,7 +150,8 @@ error_t pawld_settings_of_file(const char *path, enum pawld_command command,
     if (result > 0 && reader.mistakes == 0) {
         reader.line = result;
         tell_mistake(&reader, "",
-                     "the line is neither name = value nor a comment; a comment begins with #");
+                     "the line is neither a setting, name = value, nor a comment, which begins "
+                     "with #");
     }
     if (reader.mistakes > PAWLD_MISTAKES_MAX)
         return server_options_error("%s: %d more mistakes", path,

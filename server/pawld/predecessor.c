@@ -174,7 +174,7 @@ bool pawld_predecessor_dismiss(const struct pawld_predecessor *predecessor)
 {
     if (send_text(predecessor->fd, PAWLD_HANDOVER_LEAVE) == 0)
         return true;
-    server_log(SERVER_LOG_WARNING, "the pawld to replace (--hand-over) does not listen: %s",
+    server_log(SERVER_LOG_WARNING, "cannot ask the old pawld (--hand-over) to stop: %s",
                strerror(errno));
     return false;
 }
@@ -184,7 +184,7 @@ bool pawld_predecessor_wait(const struct pawld_predecessor *predecessor)
     struct pollfd ends = {.fd = predecessor->fd, .events = POLLIN};
     if (poll(&ends, 1, (int)predecessor->most_ms + PAWLD_PREDECESSOR_MS) > 0)
         return true;
-    server_log(SERVER_LOG_ERROR, "the pawld to replace (--hand-over) has not ended within %u ms",
+    server_log(SERVER_LOG_ERROR, "the old pawld (--hand-over) has not ended within %u ms",
                predecessor->most_ms + PAWLD_PREDECESSOR_MS);
     return false;
 }

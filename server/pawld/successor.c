@@ -159,7 +159,7 @@ void pawld_successor_await(struct pawld_successor *successor,
         error = FENCE_EIO;
     }
     if (error) {
-        server_log(SERVER_LOG_ERROR, "no other pawld can replace this one: --hand-over %s: %s",
+        server_log(SERVER_LOG_ERROR, "no other pawld can replace this pawld: --hand-over %s: %s",
                    config->path, error == FENCE_EIO ? strerror(errno) : "the path is too long");
         return;
     }
@@ -169,7 +169,8 @@ void pawld_successor_await(struct pawld_successor *successor,
     successor->inode = file.st_ino;
     successor->knocks.data = successor;
     (void)uv_poll_start(&successor->knocks, UV_READABLE, on_knocks);
-    server_log(SERVER_LOG_INFO, "another pawld can replace this one: --hand-over %s", config->path);
+    server_log(SERVER_LOG_INFO, "another pawld can replace this pawld: --hand-over "
+                                "%s", config->path);
 }
 
 static bool is_ours(const struct pawld_successor *successor)

@@ -258,7 +258,8 @@ void server_line_writer_free(struct server_line_writer *writer)
         return;
     }
     (void)pthread_detach(writer->thread);
-    server_log(SERVER_LOG_ERROR, "%s %s: its reader is stuck; the last lines are lost",
+    server_log(SERVER_LOG_ERROR, "%s %s: the reader of this file is stuck, and the last lines are "
+                                 "lost",
                writer->what, writer->path);
 }
 
@@ -282,7 +283,7 @@ bool server_line_writer_reopen(struct server_line_writer *writer)
 {
     const int fd = open_path(writer->path, O_CREAT);
     if (fd < 0) {
-        server_log(SERVER_LOG_ERROR, "%s %s: %s; the old file stays in use", writer->what,
+        server_log(SERVER_LOG_ERROR, "%s %s: %s. The old file stays in use", writer->what,
                    writer->path, strerror(errno));
         return false;
     }

@@ -30,8 +30,8 @@ static const struct fence_words undurable = {
     "undurable",
     "This master is marked as durable, and its settings have become weaker. Restore appendonly "
     "yes, appendfsync always and no-appendfsync-on-rewrite no, and allow CONFIG GET to pawld's "
-    "user. To keep the weaker settings, stop the master, remove its data folder, and start it "
-    "empty: it then rejoins as a master that loses its data when it restarts."};
+    "user. To keep the weaker settings, stop the master, remove its data folder, and start the "
+    "master empty. The master then rejoins as a master that loses its data at each restart."};
 
 static const struct fence_words finding_words[] = {
     [STORAGE_FINDING_PERSISTENCE_UNKNOWN] =
@@ -44,18 +44,19 @@ static const struct fence_words finding_words[] = {
          "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no."},
     [STORAGE_FINDING_FSYNC] =
         {"fsync",
-         "A crash of this master may lose its last writes, so after a restart it has no vote until "
-         "it has rejoined. Set appendfsync always and no-appendfsync-on-rewrite no."},
+         "A crash of this master may lose its last writes, so after a restart the master has no "
+         "vote until it has rejoined. Set appendfsync always and no-appendfsync-on-rewrite no."},
     [STORAGE_FINDING_REWRITE] =
         {"fsync-on-rewrite",
-         "A crash of this master during an AOF rewrite may lose its last writes, so after a "
-         "restart it has no vote until it has rejoined. Set no-appendfsync-on-rewrite no."},
+         "A crash of this master during an AOF rewrite may lose the last writes, so after a "
+         "restart the master has no vote until it has rejoined. Set no-appendfsync-on-rewrite no."},
     [STORAGE_FINDING_EVICTION] =
-        {"eviction", "If the memory of this master is full, it may evict held locks, or its marker "
-                     "with all counters. Set maxmemory-policy noeviction."},
+        {"eviction", "If the memory of this master is full, the master may evict held locks, or "
+                     "its marker with all counters. Set maxmemory-policy noeviction."},
     [STORAGE_FINDING_MEMORY] = {"memory-full",
-                                "The memory of this master is full, so it refuses new locks; held "
-                                "locks can be released. Raise its maxmemory."},
+                                "The memory of this master is full, so the master refuses new "
+                                "locks. Held locks can still be released. Raise the maxmemory of "
+                                "this master."},
 };
 
 static uint32_t finding_bit(enum storage_finding finding, bool found)
