@@ -59,8 +59,7 @@ static int read_text(const struct api_query_param *param, const char *text, char
     size_t len = strlen(text);
     if ((int64_t)len < param->min || (int64_t)len > param->max)
         return refuse_parameter(error,
-                                "The query parameter %s has %zu bytes. The parameter must have "
-                                "from %" PRId64
+                                "The query parameter %s has %zu bytes. It must have from %" PRId64
                                 " to %" PRId64 ".",
                                 param->name, len, param->min, param->max);
     assert(param->text != NULL);

@@ -53,7 +53,7 @@ static int read_string(const struct api_json_member *member, const json_t *value
                            member->name, member->min, member->max);
     size_t len = json_string_length(value);
     if ((int64_t)len < member->min || (int64_t)len > member->max)
-        return refuse_json(error, "%s has %zu bytes; it must have from %" PRId64 " to %" PRId64 ".",
+        return refuse_json(error, "%s has %zu bytes. It must have from %" PRId64 " to %" PRId64 ".",
                            member->name, len, member->min, member->max);
     assert(member->string != NULL && strlen(json_string_value(value)) == len);
     memcpy(member->string, json_string_value(value), len + 1);

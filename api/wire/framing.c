@@ -23,11 +23,12 @@ FAULT(bad_line_end, API_FAULT_SYNTAX,
       "The request has a CR without a following LF. End each line with CR LF.");
 FAULT(bad_request_line, API_FAULT_SYNTAX,
       "The request line must be a method, a target and HTTP/1.1, with one space between them.");
-FAULT(bad_version, API_FAULT_SYNTAX, "Speak HTTP/1.1 or HTTP/1.0.");
+FAULT(bad_version, API_FAULT_SYNTAX, "Use HTTP/1.1 or HTTP/1.0.");
 FAULT(bad_fold, API_FAULT_SYNTAX,
       "A header line continues on the next line. Send each header on one line.");
 FAULT(bad_length, API_FAULT_SYNTAX, "Content-Length must be a plain decimal number.");
-FAULT(bad_coding, API_FAULT_SYNTAX, "The only supported transfer coding is chunked, in HTTP/1.1.");
+FAULT(bad_coding, API_FAULT_SYNTAX,
+      "The only supported transfer coding is 'chunked', in HTTP/1.1.");
 FAULT(large_head, API_FAULT_LARGE_HEAD, NULL);
 
 /* ---- bytes ----------------------------------------------------------------------------------- */

@@ -169,8 +169,8 @@ void pawld_successor_await(struct pawld_successor *successor,
     successor->inode = file.st_ino;
     successor->knocks.data = successor;
     (void)uv_poll_start(&successor->knocks, UV_READABLE, on_knocks);
-    server_log(SERVER_LOG_INFO, "another pawld can replace this pawld: --hand-over "
-                                "%s", config->path);
+    server_log(SERVER_LOG_INFO, "another pawld can replace this pawld: --hand-over %s",
+               config->path);
 }
 
 static bool is_ours(const struct pawld_successor *successor)

@@ -77,8 +77,8 @@ static void join_other(struct pawld_workers *workers, unsigned i)
     until.tv_sec += PAWLD_STUCK_S;
     if (pthread_timedjoin_np(workers->threads[i].thread, NULL, &until) == 0)
         return;
-    server_log(SERVER_LOG_ERROR, "worker %u is stuck, and the process exits without waiting for "
-                                 "this worker",
+    server_log(SERVER_LOG_ERROR,
+               "worker %u is stuck, and the process exits without waiting for this worker",
                i + 1);
     _exit(SERVER_EXIT_FAILED);
 }

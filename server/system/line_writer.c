@@ -258,8 +258,8 @@ void server_line_writer_free(struct server_line_writer *writer)
         return;
     }
     (void)pthread_detach(writer->thread);
-    server_log(SERVER_LOG_ERROR, "%s %s: the reader of this file is stuck, and the last lines are "
-                                 "lost",
+    server_log(SERVER_LOG_ERROR,
+               "%s %s: the reader of this file is stuck, and the last lines are lost",
                writer->what, writer->path);
 }
 

@@ -349,7 +349,8 @@ static void stuck_reader_does_not_hold_up_the_end(void **state)
         call_give_back(service.port, "stuck", &grant);
     }
     process_signal(service.process, SIGTERM);
-    process_wait_line(service.process, "audit log .* its reader is stuck", TIMEOUT_MS, NULL, 0);
+    process_wait_line(service.process, "audit log .* the reader of this file is stuck", TIMEOUT_MS,
+                      NULL, 0);
     assert_int_equal(process_wait(service.process, TIMEOUT_MS), 0);
     (void)close(reader);
 }

@@ -48,7 +48,7 @@ static struct process *serve(const char *const options[])
     struct process *process = handing_start(options);
     process_wait_line(process, "listening on ", TIMEOUT_MS, NULL, 0);
     assert_true(wait_until(is_ready, NULL, TIMEOUT_MS));
-    process_wait_line(process, "another pawld can replace this one", TIMEOUT_MS, NULL, 0);
+    process_wait_line(process, "another pawld can replace this pawld", TIMEOUT_MS, NULL, 0);
     return process;
 }
 

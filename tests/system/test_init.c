@@ -318,7 +318,7 @@ static void readyz_tells_a_fleet_that_was_never_made_both_ways(void **state)
     for (unsigned i = 0; i < MASTERS; i++)
         masters_wait(port, i, "refused", "blank");
     assert_non_null(strstr(not_ready(port), "pawld init --new"));
-    assert_non_null(strstr(not_ready(port), "pawld init --token-floor T --master ... for each."));
+    assert_non_null(strstr(not_ready(port), "pawld init --token-floor T --master ...,"));
 }
 
 /* Asks the guarded database as /readyz says: with the statement that it shows. */

@@ -114,7 +114,7 @@ static void each_mistake_of_a_file_is_told_with_its_line(void **state)
     assert_printed("pawld.conf:3: nonsense: no such setting");
     assert_printed("pawld.conf:4: workers takes a number from 1 to 64, not '65'");
     assert_printed("pawld.conf:6: max-counters is given twice");
-    assert_printed("pawld.conf:8: host: a configuration file has no sections");
+    assert_printed("pawld.conf:8: host: a settings file has no sections");
     assert_not_printed(" = "); /* the present settings */
 }
 
@@ -122,7 +122,7 @@ static void line_that_is_no_setting_is_told(void **state)
 {
     workdir_write(conf, "max-waiters = 3\nmax-counters 5\n");
     assert_int_equal(RUN("--check"), 2);
-    assert_printed("pawld.conf:2: the line is neither name = value nor a comment");
+    assert_printed("pawld.conf:2: the line is neither a setting, name = value, nor a comment");
 }
 
 static void line_that_is_too_long_is_told_and_its_rest_is_no_setting(void **state)
@@ -142,7 +142,7 @@ static void file_without_an_end_is_told(void **state)
 {
     assert_int_equal(symlink("/dev/zero", conf), 0);
     assert_int_equal(RUN("--check"), 2);
-    assert_printed("pawld.conf:1: the file is no settings file: it goes on for more than");
+    assert_printed("pawld.conf:1: this is not a settings file: the file has more than");
 }
 
 static void folder_in_the_place_of_the_file_is_told(void **state)

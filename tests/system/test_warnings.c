@@ -100,7 +100,7 @@ static void hand_over_logs_no_warning(void **state)
 {
     struct pawl_service old = serve();
     for (unsigned i = 0; i < 2; i++) {
-        process_wait_line(old.process, "another pawld can replace this one", WAIT_MS, NULL, 0);
+        process_wait_line(old.process, "another pawld can replace this pawld", WAIT_MS, NULL, 0);
         const struct pawl_service next = serve();
         assert_int_equal(process_wait(old.process, WAIT_MS), 0);
         old = next;

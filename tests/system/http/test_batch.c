@@ -168,9 +168,9 @@ static void batch_that_is_malformed_is_refused_whole(void **state)
         const char *says;
     } bad[] = {
         {"{\"method\":\"GET\",\"path\":\"/v1/fleet\"}", "Request 2 of the batch: path must begin"},
-        {"{\"method\":\"DELETE\",\"path\":\"/v1/locks/a?force=true\"}", "have no query"},
+        {"{\"method\":\"DELETE\",\"path\":\"/v1/locks/a?force=true\"}", "must not have a query"},
         {"{\"method\":\"POST\",\"path\":\"/v1/batch\"}", "path must begin"},
-        {"{\"method\":\"GET\",\"path\":\"/v1/semaphores/a\"}", "for a POST"},
+        {"{\"method\":\"GET\",\"path\":\"/v1/semaphores/a\"}", "of a POST"},
         {"{\"method\":\"GET\",\"path\":\"/v1/locks/a\",\"key\":1}", "unknown field"},
         {"{\"method\":\"GET\"}", "lacks the field path"},
         {"{\"method\":\"POST\",\"path\":\"/v1/locks/a\",\"body\":[]}", "body must be an object"},

@@ -102,7 +102,7 @@ describe('page', { concurrency: 3 }, () => {
         await accessible(page, 'one master down');
         await fleet[2].kill();
         await heading(page, 'This server cannot grant locks.');
-        await seen(page, /1 of 3 masters are active and 2 are needed/);
+        await seen(page, /1 of 3 masters are active, and 2 are needed/);
         await accessible(page, 'two masters down');
         await picture(page, 'overview-down');
         await page.clean();

@@ -65,7 +65,7 @@ static void value_is_decoded_once(void **state)
 static void length_is_that_of_the_decoded_text(void **state)
 {
     assert_taken("word", "%41%41%41%41%41%41%41%41");
-    assert_refused("word", "123456789", "has 9 bytes; it must have from 1 to 8");
+    assert_refused("word", "123456789", "has 9 bytes. It must have from 1 to 8");
     assert_refused("word", "", "has 0 bytes");
 }
 
@@ -99,7 +99,7 @@ static void parameter_that_comes_twice_is_refused(void **state)
 
 static void parameter_without_a_value_is_refused(void **state)
 {
-    assert_refused("word", NULL, "word lacks its value");
+    assert_refused("word", NULL, "word has no value");
 }
 
 static void bad_encoding_is_refused(void **state)

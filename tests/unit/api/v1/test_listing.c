@@ -108,7 +108,7 @@ static void limit_keeps_to_its_bounds(void **state)
 {
     assert_refused("?limit=0", "limit must be a whole number from 1 to 1000");
     assert_refused("?limit=1001", "limit");
-    assert_refused("?limit", "lacks its value");
+    assert_refused("?limit", "has no value");
 }
 
 static void prefix_is_one_that_a_resource_can_have(void **state)

@@ -91,9 +91,9 @@ static void break_needs_the_token_in_if_match(void **state)
         assert_int_equal(loop_ask(locks_request("DELETE", "x?force=true", line, "")), 400);
     }
     assert_answered(locks_request("DELETE", "x?force=1234", ID_LINE, ""), 400,
-                    "force must be true");
+                    "'force' must be 'true'");
     assert_answered(locks_request("DELETE", "x?force=false", ID_LINE, ""), 400,
-                    "force must be true");
+                    "'force' must be 'true'");
     assert_int_equal(loop_ask(locks_request("DELETE", "x?other=true", ID_LINE, "")), 400);
     assert_int_equal(locks.calls, 0);
 }
