@@ -33,12 +33,12 @@
       "The lock cannot be extended again. Finish the work, release the lock, and acquire it "      \
       "again.")                                                                                    \
     X(API_PROBLEM_NO_QUORUM, FENCE_ENOQUORUM, 503, "no-quorum", "No majority of masters",          \
-      "Too few masters answered or were able to vote. The field masters has the result of each "   \
-      "master; GET /v1/fleet has the reasons. Retry later.")                                       \
+      "Too few masters answered or were able to vote. The field 'masters' shows the result of "    \
+      "each master. GET /v1/fleet shows the reasons. Retry later.")                                \
     X(API_PROBLEM_FOREIGN_LOCK, FENCE_EFOREIGN, 409, "foreign-lock",                               \
       "Another program wrote the key of the lock",                                                 \
-      "On the masters that refused, Pawl did not write the key of this lock. Delete the key "      \
-      "there.")                                                                                    \
+      "On the masters that refused, Pawl did not write the key of this lock. Delete the key on "   \
+      "these masters.")                                                                            \
     X(API_PROBLEM_NO_EXPIRY, FENCE_EENDLESS, 409, "no-expiry", "The lock has no expiry",           \
       "The key of this lock on the masters has no expiry. Set an expiry (PEXPIRE), or delete the " \
       "key.")                                                                                      \
@@ -51,7 +51,7 @@
     X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \
       "Another program wrote the counter",                                                         \
       "On the masters that refused, Pawl did not write the counter of this name. Repair the "      \
-      "counter there.")                                                                            \
+      "counter on these masters.")                                                                 \
     X(API_PROBLEM_COUNTERS, FENCE_ECOUNTERS, 409, "too-many-counters", "Too many named counters",  \
       "The limit --max-counters is reached. Restart each pawld with a higher limit, or use "       \
       "existing names.")                                                                           \
@@ -88,11 +88,11 @@
     X(API_PROBLEM_TOKEN_REQUIRED, 0, 428, "token-required", "A fencing token is required",         \
       "Send the token of the lock's grant in the Fencing-Token header.")                           \
     X(API_PROBLEM_INVALID, FENCE_EINVAL, 400, "invalid", "The request is invalid",                 \
-      "Correct the request; the same request will be refused again.")                              \
+      "Correct the request, because the same request would be refused again.")                     \
     X(API_PROBLEM_TTL, FENCE_ETTL, 400, "invalid", "The request is invalid",                       \
       "ttl_ms is longer than the fleet allows. Send at most ttl_max_ms.")                          \
     X(API_PROBLEM_NOT_FOUND, FENCE_ENOENT, 404, "not-found", "Unknown path",                       \
-      "Nothing exists at this path. Check its spelling.")                                          \
+      "Nothing exists at this path. Check the spelling of the path.")                              \
     X(API_PROBLEM_METHOD, 0, 405, "method-not-allowed", "The method is not allowed",               \
       "Use one of the methods in the Allow header.")                                               \
     X(API_PROBLEM_TOO_LARGE, 0, 413, "too-large", "The body is too large",                         \
@@ -101,7 +101,7 @@
       "Send the body as JSON, with Content-Type: application/json.")                               \
     X(API_PROBLEM_HEAD, 0, 431, "headers-too-large", "The headers are too large",                  \
       "Send at most 5632 bytes of request line and headers. Each header, cookie and query "        \
-      "parameter counts 64 bytes more.")                                                           \
+      "parameter adds 64 bytes to this size.")                                                     \
     X(API_PROBLEM_REQUEST_TIMEOUT, 0, 408, "request-timeout", "The request came too slowly",       \
       "The head or the body of the request did not arrive in time. Send the whole request "        \
       "without pauses.")                                                                           \

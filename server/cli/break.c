@@ -108,11 +108,12 @@ static int choose_grant(struct break_options *options, const json_t *lock)
         return CLI_EXIT_LOST;
     }
     if (options->token == 0 && !json_is_integer(token))
-        return cli_say("the masters report different tokens for %s; retry, or use --token",
+        return cli_say("the masters report different tokens for %s: retry, or use --token",
                        options->name);
     if (options->token != 0 && json_is_integer(token) &&
         json_integer_value(token) != options->token)
-        return cli_say("%s is held under token %lld, not %lld; nothing was broken", options->name,
+        return cli_say("%s is held under token %lld, not %lld, so nothing was broken",
+                       options->name,
                        (long long)json_integer_value(token), (long long)options->token);
     if (options->token == 0)
         options->token = json_integer_value(token);

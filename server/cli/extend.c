@@ -46,7 +46,7 @@ static error_t parse_extend(int key, char *text, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (options->grant.name_count == 1)
             return server_options_error(
-                "extends one name at a time, because each has its own token");
+                "extends one name at a time, because each lock has its own token");
         return cli_take_name(text, options->grant.names, &options->grant.name_count);
     default:
         return ARGP_ERR_UNKNOWN;
@@ -70,8 +70,8 @@ static int extend_grant(const struct extend_options *options, int64_t token)
         error = pawl_extend(client, lock, options->ttl_ms);
     const int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     if (error == PAWL_NEW_GRANT)
-        (void)cli_say("the lock was acquired again: use the new token, claim with it, and read "
-                      "your data again");
+        (void)cli_say("the lock was acquired again: claim with the new token, and read your data "
+                      "again");
     if (error >= 0)
         cli_grant_print(lock, options->globals->json, false);
     pawl_lock_free(lock);

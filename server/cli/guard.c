@@ -87,7 +87,7 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv)
     if (globals->json)
         return cli_refuse_json("pawl guard prints SQL");
     if (options.count != 2 || !is_word(options.words[0]))
-        return cli_say("guard takes the word sql and a database, or check and a database; "
-                       "see pawl guard --help");
+        return cli_say("guard takes the word sql or the word check, and a database: see pawl guard "
+                       "--help");
     return print_sql(options.words[0], options.words[1]);
 }

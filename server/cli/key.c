@@ -215,7 +215,8 @@ static int check_for_id(const char *path, const char *id)
         return cli_say("%s", why);
     const bool has = api_keys_has(keys, id);
     api_keys_unref(keys);
-    return has ? cli_say("%s has a key %s already; choose another --id", path, id) : CLI_EXIT_DONE;
+    return has ? cli_say("%s already has a key with the id %s: choose another --id", path, id)
+               : CLI_EXIT_DONE;
 }
 
 static int replace_file(const char *path, const char *copy, int to, const char *line)
@@ -304,12 +305,12 @@ int cli_key(struct cli_globals *globals, int argc, char **argv)
     if (globals->json)
         return cli_refuse_json("pawl key prints one line, the key");
     if (options.word == NULL || strcmp(options.word, "new") != 0)
-        return cli_say("key takes the word new; see pawl key --help");
+        return cli_say("key takes the word 'new': see pawl key --help");
     if (options.role == NULL || options.prefix_count == 0)
         return cli_say(
             "key new needs --role read, lock or admin, and --prefix, or --prefix '*' for "
             "all names");
     if (sodium_init() < 0)
-        return cli_say("the system gives no random numbers");
+        return cli_say("the operating system returned no random numbers");
     return key_new(&options);
 }

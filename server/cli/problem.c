@@ -32,8 +32,8 @@ static bool tell_key(const struct failure *failure, char *ret_reason)
                        "the server asks for a key: name its file with --key-file, or set PAWL_KEY");
     else
         (void)snprintf(ret_reason, CLI_REASON_MAX,
-                       "the server does not know the key %s; if it was rotated, ask the operator "
-                       "for the new key",
+                       "the server does not know the key %s. If the key was rotated, ask the "
+                       "operator for the new key",
                        failure->key_source);
     return true;
 }
@@ -83,7 +83,8 @@ static bool tell_masters(const struct failure *failure, char *ret_reason)
         return false;
     (void)snprintf(
         ret_reason, CLI_REASON_MAX,
-        "too few masters answered or could vote: retry later; pawl fleet shows their problems");
+        "too few masters answered or could vote: retry later. pawl fleet shows the problems of the "
+        "masters");
     return true;
 }
 

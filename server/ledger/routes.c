@@ -88,8 +88,8 @@ static int read_expected_version(struct api_request *request, int64_t *ret_versi
     }
     if (!parse_entity_tag(text, ret_version)) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "If-Match is one version in double quotes, such as \"3\", from "
-                                  "\"1\" to \"%" PRId64 "\".",
+                                  "If-Match must be one version in double quotes, such as \"3\", "
+                                  "from \"1\" to \"%" PRId64 "\".",
                                   FENCE_TOKEN_MAX);
         return FENCE_EINVAL;
     }
@@ -123,7 +123,8 @@ static int read_account_body(struct api_request *request, int64_t *ret_balance,
         return err;
     if (has_control_character(memo)) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "memo has a control character; send plain text without them.");
+                                  "memo has a control character. Send plain text without control "
+                                  "characters.");
         return FENCE_EINVAL;
     }
     return 0;

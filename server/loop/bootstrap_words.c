@@ -61,7 +61,7 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
                   "%s: %u of %u masters, a majority, still have all their data. Start pawld as "
                   "usual: the other masters rejoin, and GET /v1/fleet shows the progress",
                   bootstrap->params.from[0]
-                      ? "the masters are already a fleet, but another fleet than that of this move"
+                      ? "the masters are already a fleet, but not the fleet of this move"
                       : "nothing was lost",
                   outcome->count, bootstrap->params.n);
         return true;
@@ -73,7 +73,7 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
                   bootstrap->known.incarnation[outcome->master], outcome->master + 1);
         return true;
     case FENCE_BOOTSTRAP_NO_FLEET:
-        add_words(why, "no master belongs to a fleet. Check the addresses; if all masters lost "
+        add_words(why, "no master belongs to a fleet. Check the addresses. If all masters lost "
                        "their data, first run pawld init --token-floor");
         return true;
     case FENCE_BOOTSTRAP_FORGOTTEN:
@@ -119,7 +119,7 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
     case FENCE_BOOTSTRAP_MOVED:
         add_words(why,
                   "it was a master of the fleet %s, which was moved to other masters. If that move "
-                  "was interrupted, run it again; otherwise wipe this master (FLUSHALL)",
+                  "was interrupted, run it again. Otherwise wipe this master (FLUSHALL)",
                   facts->closed_fleet_id);
         break;
     case FENCE_BOOTSTRAP_OTHER_MOVE:
@@ -186,7 +186,7 @@ static void advise_new(const struct fence_bootstrap *bootstrap, char *why)
                   ". The other masters are a majority: the fleet exists, and pawld admits this "
                   "master later. Do not run init again");
     else
-        add_words(why, ". Other masters may already be active, and may have granted tokens: repair "
+        add_words(why, ". Other masters may already be active, and may have granted tokens. Repair "
                        "the master, then run pawld init --token-floor 0");
 }
 
@@ -203,7 +203,7 @@ static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
     else
         add_words(why,
                   ". Other masters may be active already, with tokens above %" PRId64
-                  ": repair the master, then run pawld init --token-floor %" PRId64,
+                  ". Repair the master, then run pawld init --token-floor %" PRId64,
                   bootstrap->floor, bootstrap->floor);
 }
 

@@ -68,7 +68,8 @@ static int tell_usage(const char *address)
 {
     (void)server_options_error(
         "--listen takes an IP address or a name with a port, such as 127.0.0.1:7380, or :PORT for "
-        "all addresses, or unix:/PATH, not '%s'. All but unix: can begin with http:// or https://",
+        "all addresses, or unix:/PATH, not '%s'. All addresses except unix: can begin with http:// "
+        "or https://",
         address);
     return SERVER_EXIT_USAGE;
 }
@@ -84,8 +85,8 @@ static int tell_why(const char *address, int error)
                    address, API_DOORS_MAX);
         return SERVER_EXIT_FAILED;
     }
-    server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s. Choose another address with "
-                                 "--listen", address,
+    server_log(SERVER_LOG_ERROR,
+               "cannot listen on %s: %s. Choose another address with --listen", address,
                error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
     return SERVER_EXIT_FAILED;
 }

@@ -48,8 +48,9 @@ static void print_move_wait(void *context, const struct fence_bootstrap *run, ui
     struct fleet_move *move = context;
     (void)run;
     move->waited = true;
-    printf("4. waiting %" PRIu64 ".%03" PRIu64 " s, until its leases have ended\n", wait_ms / 1000,
-           wait_ms % 1000);
+    printf("4. waiting %" PRIu64 ".%03" PRIu64
+           " s, until the leases of the old fleet have ended\n",
+           wait_ms / 1000, wait_ms % 1000);
     (void)fflush(stdout);
 }
 
@@ -127,7 +128,7 @@ static int make_new(struct fleet_move *move)
     int status = run_to(move, FENCE_BOOTSTRAP_ALL_DONE);
     const struct fence_bootstrap *made = &move->to;
     if (!status && !move->waited)
-        printf("4. all its leases had ended\n");
+        printf("4. all leases of the old fleet had ended\n");
     if (!status)
         printf("5. fleet %s continues: %u masters, longest lease %" PRIu32
                " ms, tokens above %" PRId64 ". Start pawld with these masters\n",

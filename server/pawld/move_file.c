@@ -30,8 +30,8 @@ static void close_file(void *context, const struct fence_bootstrap *run, uint64_
         exit(SERVER_EXIT_FAILED);
     }
     move->closed = true;
-    printf("2. %s is closed permanently; waiting %" PRIu64 ".%03" PRIu64
-           " s, until its leases have ended\n",
+    printf("2. %s is closed permanently. Waiting %" PRIu64 ".%03" PRIu64
+           " s, until the leases of the old fleet have ended\n",
            move->file.path, wait_ms / 1000, wait_ms % 1000);
     (void)fflush(stdout);
 }

@@ -97,7 +97,7 @@ static error_t check_move(const struct pawld_options *options)
                                     options->from_count);
     if (options->data && options->token_floor >= 0)
         return server_options_error(
-            "--token-floor needs --from: with --data, the file has its highest token");
+            "--token-floor needs --from: with --data, the file stores the highest token");
     return 0;
 }
 

@@ -73,8 +73,7 @@ int server_passed_sockets(struct server_passed *ret_passed)
     const uint64_t count = count_passed();
     *ret_passed = (struct server_passed){.count = (unsigned)count};
     if (count > SERVER_PASSED_MAX) {
-        (void)server_options_error("the service manager passed %u sockets, of which at most %d are "
-                                   "served",
+        (void)server_options_error("the service manager passed %u sockets, and the limit is %d",
                                    ret_passed->count, SERVER_PASSED_MAX);
         return FENCE_EINVAL;
     }

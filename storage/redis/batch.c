@@ -431,7 +431,7 @@ const char *storage_reply_words(const redisReply *reply)
         return reply->str;
     return "its key " STORAGE_FLEET_KEY
            " is not a hash: another program overwrote it. Delete that key on this "
-           "master (redis-cli DEL " STORAGE_FLEET_KEY "); the master then rejoins";
+           "master (redis-cli DEL " STORAGE_FLEET_KEY "). The master then rejoins";
 }
 
 bool storage_reply_changed(const redisReply *reply, const char **ret_why)

@@ -191,7 +191,7 @@ int storage_trust_explain(const struct storage_evidence *evidence, enum storage_
                           const char *folder, char ret_why[static STORAGE_WHY_MAX])
 {
     static const char *const whats[] = {
-        [STORAGE_TRUST_REMOVED] = "pawl.db is missing, but pawl.witness shows that it existed",
+        [STORAGE_TRUST_REMOVED] = "pawl.db is missing, but pawl.witness shows that pawl.db existed",
         [STORAGE_TRUST_NO_LOG] = "the log of pawl.db (pawl.db-wal) or pawl.db itself is missing",
         [STORAGE_TRUST_OTHER] =
             "pawl.db and pawl.witness belong to different fleets: one of the two was replaced",
@@ -200,13 +200,15 @@ int storage_trust_explain(const struct storage_evidence *evidence, enum storage_
             "pawl.db or its log was restored from an older copy, so commits are lost",
         [STORAGE_TRUST_PUT_BACK] =
             "pawl.witness was restored from a copy, or its owner, mode or links were changed",
-        [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: it was restored from a copy",
+        [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: pawl.witness was restored "
+                                  "from a copy",
         [STORAGE_TRUST_WRITTEN] = "another program than pawld has written to pawl.db",
         [STORAGE_TRUST_REPLACED] = "pawl.db was restored from a copy that is older than the last "
                                    "pawld init --token-floor, or "
                                    "that command failed",
         [STORAGE_TRUST_UNREADABLE] =
-            "pawl.witness cannot be read: a newer version of pawld wrote it, or it is damaged",
+            "pawl.witness cannot be read: a newer version of pawld wrote the file, or the file is "
+            "damaged",
     };
     assert(trust != STORAGE_TRUST_NEW && trust != STORAGE_TRUST_KEPT && whats[trust] != NULL);
     (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s%s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,

@@ -59,7 +59,7 @@ static const char *failure_of(sqlite3 *db)
     const int code = sqlite3_errcode(db), error = sqlite3_system_errno(db);
     if (code == SQLITE_BUSY)
         return "another program has locked this file. Find that program (fuser pawl.db), and end "
-               "it";
+               "that program";
     if (code == SQLITE_FULL || (code == SQLITE_IOERR && (error == ENOSPC || error == EDQUOT)))
         return "the disk is full. Free space, then try again";
     return sqlite3_errmsg(db);
@@ -70,7 +70,7 @@ static int cannot_use(char ret_why[static STORAGE_WHY_MAX], const char *path)
 {
     (void)snprintf(
         ret_why, STORAGE_WHY_MAX,
-        "%s: %s. Give pawld a folder that it can write to (--data), or create the parent folder",
+        "%s: %s. Give pawld a writable folder (--data), or create the parent folder",
         path, strerror(errno));
     return FENCE_EIO;
 }
@@ -202,7 +202,7 @@ static int gather_evidence(const struct storage_file_config *config, struct stor
         return cannot(ret_why, FENCE_EIO, config->folder, "the kernel does not name its boot");
     if (storage_witness_clock(evidence->boot_id, evidence->clock_id) != 0)
         return cannot(ret_why, FENCE_EIO, config->folder,
-                      "the kernel does not tell the offset of the boot clock "
+                      "the kernel does not report the offset of the boot clock "
                       "(/proc/self/timens_offsets)");
     evidence->version = witness->version;
     evidence->seen = witness->seen;
@@ -223,8 +223,9 @@ static int refuse_retired(const char *folder, char ret_why[static STORAGE_WHY_MA
 {
     (void)snprintf(
         ret_why, STORAGE_WHY_MAX,
-        "%s: its fleet was moved to other masters (pawld move). Start pawld with the addresses of "
-        "these masters (--master). If the move was interrupted, run it again",
+        "%s: the fleet in this folder was moved to other masters (pawld move). Start pawld with "
+        "the addresses of these masters (--master). If the move was interrupted, run the move "
+        "again",
         folder);
     return FENCE_ECONFLICT;
 }

@@ -247,8 +247,8 @@ static void folder_that_is_not_to_be_had_is_named_with_what_to_do(void **state)
 {
     char below[WORKDIR_PATH_BYTES];
     workdir_join(workdir.data, "below", below);
-    expect_refused(below, "Give pawld a folder that it can write to");
-    expect_refused("/dev/null", "Give pawld a folder that it can write to");
+    expect_refused(below, "Give pawld a writable folder");
+    expect_refused("/dev/null", "Give pawld a writable folder");
 }
 
 static void what_is_not_trusted_goes_on_above_a_floor(void **state)

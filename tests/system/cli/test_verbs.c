@@ -362,8 +362,8 @@ static void majority_that_is_down_is_a_matter_of_pawl_fleet(void **state)
     redis_fleet_kill(fleet, 0);
     redis_fleet_kill(fleet, 1);
     expect_error_of(service, "show a",
-                    "pawl: too few masters answered or could vote: retry later; pawl fleet shows "
-                    "their problems\n");
+                    "pawl: too few masters answered or could vote: retry later. pawl fleet shows "
+                    "the problems of the masters\n");
     assert_int_equal(fleet_teardown(state), 0);
 }
 
@@ -454,7 +454,7 @@ static void check_of_a_guard_is_printed_without_a_server(void **state)
 static void guard_that_is_not_there_is_named(void **state)
 {
     expect_refused("guard sql oracle", "there is no guard for 'oracle'");
-    expect_refused("guard", "guard takes the word sql and a database");
+    expect_refused("guard", "guard takes the word sql or the word check");
     expect_refused("guard sql postgresql now", "takes two words");
 }
 
