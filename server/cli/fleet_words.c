@@ -43,7 +43,7 @@ void cli_fleet_votes(const json_t *fleet, char ret_sentence[static CLI_FLEET_SEN
     else
         (void)snprintf(ret_sentence, CLI_FLEET_SENTENCE_MAX, "%s of %s masters %s, %s are needed%s",
                        active, n, strcmp(active, "1") == 0 ? "votes" : "vote", majority,
-                       barely ? ". If one more master fails, no lock can be granted" : "");
+                       barely ? "; if one more fails, no lock can be granted" : "");
 }
 
 /* ---- what is wrong --------------------------------------------------------------------------- */

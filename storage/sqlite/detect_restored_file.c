@@ -200,8 +200,8 @@ int storage_trust_explain(const struct storage_evidence *evidence, enum storage_
             "pawl.db or its log was restored from an older copy, so commits are lost",
         [STORAGE_TRUST_PUT_BACK] =
             "pawl.witness was restored from a copy, or its owner, mode or links were changed",
-        [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: pawl.witness was restored "
-                                  "from a copy",
+        [STORAGE_TRUST_CHANGED] =
+            "pawl.witness is older than pawl.db, so a copy of pawl.witness was restored",
         [STORAGE_TRUST_WRITTEN] = "another program than pawld has written to pawl.db",
         [STORAGE_TRUST_REPLACED] = "pawl.db was restored from a copy that is older than the last "
                                    "pawld init --token-floor, or "
