@@ -141,8 +141,7 @@ int64_t cli_wait_ms(int64_t wait_ms)
 static const struct argp_option globals_described[] = {
     {"server", OPTION_SERVER, "URL", 0,
      "URL of a pawld, or unix:/PATH. Can be repeated (PAWL_SERVER, or this machine)", -1},
-    {"ca-file", OPTION_CA_FILE, "FILE", 0,
-     "For https://: CA certificates to trust (PAWL_CA_FILE)", -1},
+    {"ca-file", OPTION_CA_FILE, "FILE", 0, "For https://: CA to trust (PAWL_CA_FILE)", -1},
     {"cert", OPTION_CERT, "FILE", 0, "For https://: client certificate (PAWL_CERT)", -1},
     {"cert-key", OPTION_CERT_KEY, "FILE", 0, "The private key of --cert (PAWL_CERT_KEY)", -1},
     {"key-file", OPTION_KEY_FILE, "FILE", 0, "File whose first line is the key (PAWL_KEY)", -1},

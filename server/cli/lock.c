@@ -73,8 +73,7 @@ struct options {
     {"wait", 'w', "TIME", 0, "Maximum wait (default: forever)", 0},                                 \
         {"nonblock", 'n', NULL, 0, "Do not wait", 0},                                               \
         {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},          \
-        {"delay", OPTION_DELAY, "TIME", 0,                                                          \
-         "If the lease expires, keep the lock closed for TIME", 0},                                 \
+        {"delay", OPTION_DELAY, "TIME", 0, "Lock stays closed for TIME if the lease expires", 0},   \
         {"at-least", OPTION_AT_LEAST, "TIME", 0, "Keep the lock for at least TIME", 0},             \
         {"exit-code", 'E', "CODE", 0, "Exit code if the lock was not acquired (124)", 0},           \
         {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},                    \
@@ -449,8 +448,8 @@ static int parse_and_run(struct cli_globals *globals, const struct argp *parser,
 
 #define EXIT_CODES                                                                                 \
     "Exit code: the exit code of COMMAND, 128+n if signal n ended COMMAND, 123 if the lock was "   \
-    "lost, 124 if the lock was not acquired, 125 if pawl failed, 126 if COMMAND is not "           \
-    "executable, or 127 if COMMAND was not found."
+    "lost, 124 if not acquired, 125 if pawl failed, 126 if COMMAND is not executable, 127 if not " \
+    "found."
 
 int cli_lock(struct cli_globals *globals, int argc, char **argv)
 {
@@ -460,8 +459,8 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         .args_doc = "NAME [--] COMMAND [ARG...]\n--all NAME... -- COMMAND [ARG...]",
         .doc = "Runs COMMAND while pawl holds the lock NAME, or several locks together.\v"
                "If COMMAND contains '--', write '--' before COMMAND. COMMAND finds the fencing "
-               "token of one lock in PAWL_TOKEN, and the tokens of several locks in PAWL_TOKENS. "
-               "pawl ends COMMAND before the lock's validity ends. " EXIT_CODES,
+               "token in PAWL_TOKEN, or the tokens of several locks in PAWL_TOKENS. pawl ends "
+               "COMMAND before the lock's validity ends. " EXIT_CODES,
         .children = cli_text_children,
     };
     return parse_and_run(globals, &parser, "lock", argc, argv);

@@ -350,12 +350,13 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
         "--token-floor, each master must be empty, or must still belong to the fleet. First shut "
         "down every old machine of this fleet that is not in the --master list. Such a machine may "
         "still have its data, and could grant locks beside the new fleet. T is the highest token "
-        "that any guard has seen. To find T in a SQLite database with the guard, run: SELECT "
-        "max(max(highest_token, reader_token)) FROM pawl_guard. If no guard has seen a token, T is "
-        "0. The command removes all locks, and waits until the longest lease has ended. Then "
-        "tokens continue 2^32 above T, and above every counter that survived. Tokens stay in order "
-        "if the guards have missed fewer than 2^32 granted tokens. Guards need no change. If the "
-        "command is interrupted, pawld grants nothing until you run the command again.";
+        "that any guard has seen. To find T in a SQLite database with the guard, run:\n\n"
+        "  SELECT max(max(highest_token, reader_token)) FROM pawl_guard\n\n"
+        "If no guard has seen a token, T is 0. The command removes all locks, and waits until the "
+        "longest lease has ended. Then tokens continue 2^32 above T, and above every counter that "
+        "survived. Tokens stay in order if the guards have missed fewer than 2^32 granted tokens. "
+        "Guards need no change. If the command is interrupted, pawld grants nothing until you run "
+        "the command again.";
     *ret_options = (struct pawld_options){.token_floor = -1};
     int status = read_command(argc, argv, doc, PAWLD_INIT, ret_options);
     return status == 0 && check_way(ret_options) != 0 ? SERVER_EXIT_USAGE : status;
