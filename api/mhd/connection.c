@@ -454,9 +454,10 @@ void api_connections_expire(struct api_connections *connections)
 {
     const uint64_t now_ms = connection_now_ms();
     int left = API_CONNECTION_EXPIRE_MAX;
-    for (int wait = 0; wait < API_CONNECTION_WAITS; wait++) {
+    for (unsigned wait = 0; wait < API_CONNECTION_WAITS; wait++) {
+        const enum api_connection_wait which = (enum api_connection_wait)wait;
         struct api_deadline *due = NULL;
-        while ((due = api_deadlines_due(&connections->deadlines, wait, now_ms)) != NULL &&
+        while ((due = api_deadlines_due(&connections->deadlines, which, now_ms)) != NULL &&
                left-- > 0)
             expire(of_deadline(due));
     }

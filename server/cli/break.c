@@ -113,8 +113,8 @@ static int choose_grant(struct break_options *options, const json_t *lock)
     if (options->token != 0 && json_is_integer(token) &&
         json_integer_value(token) != options->token)
         return cli_say("%s is held under token %lld, not %lld, so nothing was broken",
-                       options->name,
-                       (long long)json_integer_value(token), (long long)options->token);
+                       options->name, (long long)json_integer_value(token),
+                       (long long)options->token);
     if (options->token == 0)
         options->token = json_integer_value(token);
     return CLI_EXIT_DONE;

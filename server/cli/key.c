@@ -33,10 +33,12 @@ struct key_options {
 static const struct argp_option key_described[] = {
     {"role", 'r', "ROLE", 0,
      "Rights of the key: 'read' to show locks, 'lock' to also acquire locks and count, or 'admin' "
-     "for all rights", 0},
+     "for all rights",
+     0},
     {"prefix", 'p', "PREFIX", 0,
      "Prefix of the names that the key may use, or * for all names. Can be given up to 16 "
-     "times", 0},
+     "times",
+     0},
     {"id", 'i', "ID", 0,
      "Name of the key in the file and in logs: 4 to 16 characters, a-z, 0-9 or hyphen (default: "
      "random)",

@@ -97,8 +97,8 @@ static const struct argp_option described_rwlock[] = {
 };
 
 static const struct argp_option described_semaphore[] = {
-    {"permits", OPTION_PERMITS, "N", 0,
-     "Number of seats, which must be the same for all callers", 0},
+    {"permits", OPTION_PERMITS, "N", 0, "Number of seats, which must be the same for all callers",
+     0},
     SHARED_OPTIONS,
     {NULL, 0, NULL, 0, NULL, 0},
 };

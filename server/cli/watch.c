@@ -25,8 +25,8 @@ struct watch_options {
 };
 
 static const struct argp_option watch_described[] = {
-    {"until", OPTION_UNTIL, "STATE", 0,
-     "Exit when the lock is in STATE, which is 'free' or 'held'", 0},
+    {"until", OPTION_UNTIL, "STATE", 0, "Exit when the lock is in STATE, which is 'free' or 'held'",
+     0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 

@@ -85,9 +85,8 @@ static int tell_why(const char *address, int error)
                    address, API_DOORS_MAX);
         return SERVER_EXIT_FAILED;
     }
-    server_log(SERVER_LOG_ERROR,
-               "cannot listen on %s: %s. Choose another address with --listen", address,
-               error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
+    server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s. Choose another address with --listen",
+               address, error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
     return SERVER_EXIT_FAILED;
 }
 

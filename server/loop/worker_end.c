@@ -48,8 +48,8 @@ static void on_drain_over(uv_timer_t *timer)
     const unsigned parked = api_http_parked(worker->http);
     if (parked > 0)
         server_log(SERVER_LOG_WARNING,
-                   "%s%u calls were not answered within the drain time of %u ms",
-                   worker->label, parked, (unsigned)worker->config.ends.drain_ms);
+                   "%s%u calls were not answered within the drain time of %u ms", worker->label,
+                   parked, (unsigned)worker->config.ends.drain_ms);
     uv_stop(timer->loop);
 }
 

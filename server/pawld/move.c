@@ -48,8 +48,7 @@ static void print_move_wait(void *context, const struct fence_bootstrap *run, ui
     struct fleet_move *move = context;
     (void)run;
     move->waited = true;
-    printf("4. waiting %" PRIu64 ".%03" PRIu64
-           " s, until the leases of the old fleet have ended\n",
+    printf("4. waiting %" PRIu64 ".%03" PRIu64 " s, until the leases of the old fleet have ended\n",
            wait_ms / 1000, wait_ms % 1000);
     (void)fflush(stdout);
 }

@@ -160,8 +160,8 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_EVERY,
      AT(password_file),
      .help = "The first line of FILE is the password of every master without a password in its "
-             "URL. SIGHUP reloads the file. Default: the environment variable "
-             PAWLD_PASSWORD_VARIABLE},
+             "URL. SIGHUP reloads the file. Default: the environment "
+             "variable " PAWLD_PASSWORD_VARIABLE},
     {.name = "master-ca",
      .argument = "FILE",
      .kind = PAWLD_TEXT,

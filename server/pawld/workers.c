@@ -78,8 +78,7 @@ static void join_other(struct pawld_workers *workers, unsigned i)
     if (pthread_timedjoin_np(workers->threads[i].thread, NULL, &until) == 0)
         return;
     server_log(SERVER_LOG_ERROR,
-               "worker %u is stuck, and the process exits without waiting for this worker",
-               i + 1);
+               "worker %u is stuck, and the process exits without waiting for this worker", i + 1);
     _exit(SERVER_EXIT_FAILED);
 }
 

@@ -259,8 +259,8 @@ void server_line_writer_free(struct server_line_writer *writer)
     }
     (void)pthread_detach(writer->thread);
     server_log(SERVER_LOG_ERROR,
-               "%s %s: the reader of this file is stuck, and the last lines are lost",
-               writer->what, writer->path);
+               "%s %s: the reader of this file is stuck, and the last lines are lost", writer->what,
+               writer->path);
 }
 
 void server_line_writer_add(struct server_line_writer *writer, const char *line, size_t len)

@@ -68,10 +68,9 @@ static const char *failure_of(sqlite3 *db)
 /* The system does not let us have what is at @path. */
 static int cannot_use(char ret_why[static STORAGE_WHY_MAX], const char *path)
 {
-    (void)snprintf(
-        ret_why, STORAGE_WHY_MAX,
-        "%s: %s. Give pawld a writable folder (--data), or create the parent folder",
-        path, strerror(errno));
+    (void)snprintf(ret_why, STORAGE_WHY_MAX,
+                   "%s: %s. Give pawld a writable folder (--data), or create the parent folder",
+                   path, strerror(errno));
     return FENCE_EIO;
 }
 

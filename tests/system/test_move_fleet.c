@@ -94,7 +94,7 @@ struct kept {
 
 static struct kept keep_all(void)
 {
-    struct kept kept;
+    struct kept kept = {0};
     for (unsigned i = 0; i < three.n; i++) {
         snprintf(kept.folder[i], PATH_BYTES, "%s/kept%u", fleet->dir, i);
         redis_files_keep(fleet, i, kept.folder[i]);

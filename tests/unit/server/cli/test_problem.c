@@ -47,9 +47,9 @@ static void each_problem_that_pawl_knows_says_what_to_type(void **state)
         {API_PROBLEM_KEY_REQUIRED,
          "the server asks for a key: name its file with --key-file, or set PAWL_KEY"},
         {API_PROBLEM_RATE, "the key has used up its rate of calls: retry later"},
-        {API_PROBLEM_NO_QUORUM,
-         "too few masters answered or could vote: retry later. pawl fleet shows the problems of the "
-         "masters"},
+        {API_PROBLEM_NO_QUORUM, "too few masters answered or could vote: retry later. pawl fleet "
+                                "shows the problems of the "
+                                "masters"},
         {API_PROBLEM_NOT_READY,
          "the server has no majority of its masters: pawl fleet shows the reason"},
         {API_PROBLEM_TOO_SLOW,
