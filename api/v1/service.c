@@ -186,7 +186,8 @@ static void show_live(struct api_request *request, void *context)
 
 #define FIND_T                                                                                     \
     "Find T, the highest token in any guarded database (SELECT max(max(highest_token, "            \
-    "reader_token)) FROM pawl_guard). If no guard has seen a token, T is 0. Then run: pawld init " \
+    "reader_token)) FROM pawl_guard;). If no guard has seen a token, T is 0. Then run: pawld "     \
+    "init "                                                                                        \
     "--token-floor T --master ..., with one --master for each master."
 
 /* No master knows what was granted. An operator who knows the guards can make the fleet go on. */
