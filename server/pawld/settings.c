@@ -129,7 +129,7 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_INIT,
      AT(data),
      .must = "a folder",
-     .help = "Folder of a fleet in one file, instead of --master"},
+     .help = "Instead of --master: keep the fleet in one file, in this folder"},
     {.name = "data",
      .argument = "FOLDER",
      .kind = PAWLD_TEXT,
@@ -295,8 +295,8 @@ const struct pawld_setting pawld_settings[] = {
      FROM_TO(FENCE_MASTER_DEADLINE_MIN_US / 1000, FENCE_MASTER_DEADLINE_MAX_US / 1000),
      .help = "Maximum time to wait for the answer of a master, 5 to 5000. After this time, the "
              "master counts as silent. For masters in distant regions, set a value of several "
-             "round trips. A call waits for a master for at most a tenth of the TTL of the call "
-             "(default: 50, or 2000 with --data, because there is no other master to ask)"},
+             "round trips. No call waits for a master for longer than a tenth of its TTL. "
+             "Default: 50. With --data: 2000, because no other master can be asked"},
     {.name = "probe-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
