@@ -54,7 +54,8 @@ static int take_held_token(struct api_json_integers *tokens, int64_t number,
     assert(held->numbers < API_BATCH_MAX);
     if (number < 1 || number > FENCE_TOKEN_MAX) {
         (void)snprintf(ret_error, API_JSON_ERROR_MAX,
-                       "Item %u of tokens must be the token of the grant.", held->numbers + 1);
+                       "Item %u of 'tokens' must be the token of the grant of this resource.",
+                       held->numbers + 1);
         return FENCE_EINVAL;
     }
     held->token[held->numbers++] = number;

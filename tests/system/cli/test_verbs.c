@@ -157,7 +157,8 @@ static void break_without_a_terminal_has_to_say_yes(void **state)
 static void break_of_another_token_breaks_nothing(void **state)
 {
     expect_exit("\"$PAWL\" acquire a", 0);
-    expect_refused("break --yes --token 7 a", "a is held under token 1, not 7, so nothing was broken");
+    expect_refused("break --yes --token 7 a",
+                   "a is held under token 1, not 7, so nothing was broken");
     expect_line("\"$PAWL\" --json show a", "\"held\":true");
     expect_output("\"$PAWL\" break --yes --token 1 a", "broke a, token 1\n");
 }
