@@ -176,9 +176,9 @@ enum storage_trust storage_trust_judge(const struct storage_evidence *evidence)
     "Tokens that were issued may be lost. To continue with higher tokens, run pawld init "         \
     "--token-floor T --data %s, where T is the highest token that any guard has seen"
 
-#define WHAT_REPLACED                                                                              \
-    "pawl.db was restored from a copy that is older than the last pawld init --token-floor, or "   \
-    "that command failed"
+static const char what_replaced[] = "pawl.db was restored from a copy that is older than the last "
+                                    "pawld init --token-floor, or that "
+                                    "command failed";
 
 /* The record of the same user shows that a change of the owner was no write. */
 static const char *of_another_user(const struct storage_evidence *evidence,
@@ -207,7 +207,7 @@ int storage_trust_explain(const struct storage_evidence *evidence, enum storage_
         [STORAGE_TRUST_CHANGED] =
             "pawl.witness is older than pawl.db, so a copy of pawl.witness was restored",
         [STORAGE_TRUST_WRITTEN] = "another program than pawld has written to pawl.db",
-        [STORAGE_TRUST_REPLACED] = WHAT_REPLACED,
+        [STORAGE_TRUST_REPLACED] = what_replaced,
         [STORAGE_TRUST_UNREADABLE] =
             "pawl.witness cannot be read: a newer version of pawld wrote the file, or the file is "
             "damaged",
