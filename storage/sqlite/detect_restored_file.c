@@ -209,8 +209,7 @@ int storage_trust_explain(const struct storage_evidence *evidence, enum storage_
         [STORAGE_TRUST_WRITTEN] = "another program than pawld has written to pawl.db",
         [STORAGE_TRUST_REPLACED] = what_replaced,
         [STORAGE_TRUST_UNREADABLE] =
-            "pawl.witness cannot be read: a newer version of pawld wrote the file, or the file is "
-            "damaged",
+            "pawl.witness cannot be read: it is damaged, or a newer version of pawld wrote it",
     };
     assert(trust != STORAGE_TRUST_NEW && trust != STORAGE_TRUST_KEPT && whats[trust] != NULL);
     (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s%s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,
