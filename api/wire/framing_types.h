@@ -1,4 +1,4 @@
-/* What the framing of a connection remembers, its bounds, and its faults (api/wire/framing.h). */
+/* The state of the framing of a connection, its bounds, and its faults (api/wire/framing.h). */
 #ifndef API_WIRE_FRAMING_TYPES_H
 #define API_WIRE_FRAMING_TYPES_H
 
