@@ -154,7 +154,6 @@ static error_t take_command(struct options *options, struct argp_state *state)
         command[0], options->names[0], command[0], command[0], options->names[0], command[0]);
 }
 
-/* Without --all, the first word is the name. */
 /* The word behind `pawl rwlock`. */
 static error_t take_mode(struct options *options, const char *text)
 {
@@ -166,6 +165,7 @@ static error_t take_mode(struct options *options, const char *text)
     return 0;
 }
 
+/* Without --all, the first word is the name. */
 static error_t take_word(struct options *options, char *text, struct argp_state *state)
 {
     if (state->quoted > 0 && options->name_count == 0)
