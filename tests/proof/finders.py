@@ -48,7 +48,7 @@ HEAD = """# Who finds each mutant
 `python3 tests/proof/finders.py --write` writes this file. A mutant is the code with one rule switched off
 ([mutants.c](../sim/mutants.c)). The columns have these meanings:
 
-- *Checker* and *simulator*: the number of histories until this program found the mutant ([REFUSED.md](REFUSED.md),
+- *Checker* and *simulator*: the number of histories until the checker or the simulator found the mutant ([REFUSED.md](REFUSED.md),
   [FOUND.md](../sim/FOUND.md)). A number in brackets is from an earlier search that is not repeated.
 - *Contract*: a row of the [contract](../contract/README.md) that fails. Real masters pass this row.
 - *Model*: the mutant of the [model](../model/README.md) for the same rule.
@@ -109,8 +109,8 @@ def table():
             counts[kind] += bool(cell)
         counts["nobody"] += not any(cells)
         rows.append("| " + " | ".join([name, rule, *(f"`{c}`" if c and k > 1 else c for k, c in enumerate(cells))]) + " |")
-    said = f"Of {len(rows)} mutants: " + ", ".join(
-        f"{count} by {kind}" for kind, count in counts.items() if kind != "nobody") + f"; {counts['nobody']} by none."
+    said = f"There are {len(rows)} mutants. Numbers of found mutants: " + ", ".join(
+        f"{kind} {count}" for kind, count in counts.items() if kind != "nobody") + f". Mutants without a finder: {counts['nobody']}."
     return HEAD.format(counts=said) + "\n".join(rows) + "\n", counts["nobody"]
 
 
