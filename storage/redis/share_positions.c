@@ -2,7 +2,7 @@
 
 #include "fence/protocol/owner.h"
 #include "storage/redis/keys.h"
-#include "storage/redis/lua/tell.lua.h"
+#include "storage/redis/lua/share_positions.lua.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@ bool storage_tell(const struct storage_session *session)
         return true;
     fence_positions_format(&fleet->known, session->members, positions);
     return redisAsyncCommand(session->connection->context, NULL, NULL, "EVAL %s 1 %s %s %u %s",
-                             storage_redis_lua_tell, STORAGE_FLEET_KEY, fleet->fleet_id,
+                             storage_redis_lua_share_positions, STORAGE_FLEET_KEY, fleet->fleet_id,
                              session->index + 1, positions) == REDIS_OK;
 }
 

@@ -1,5 +1,6 @@
-/* Tells a Redis the positions of all members that its owner knows (storage/redis/lua/tell.lua), and
- * the servers that listen there the places of waiters (storage/redis/subscribe.h). */
+/* Tells a Redis the positions of all members that its owner knows
+ * (storage/redis/lua/share_positions.lua), and the servers that listen there the places of waiters
+ * (storage/redis/subscribe.h). */
 #ifndef STORAGE_REDIS_SHARE_POSITIONS_H
 #define STORAGE_REDIS_SHARE_POSITIONS_H
 

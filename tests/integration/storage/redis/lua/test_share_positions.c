@@ -1,12 +1,12 @@
 /* A master keeps the last position that a server told it of each member, on a real Redis. */
-#include "storage/redis/lua/tell.lua.h"
+#include "storage/redis/lua/share_positions.lua.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
 #include <stdio.h>
 
 static long long tell(const char *fleet, const char *positions)
 {
-    static const char *const scripts[] = {storage_redis_lua_tell};
+    static const char *const scripts[] = {storage_redis_lua_share_positions};
     char arguments[256];
     snprintf(arguments, sizeof(arguments), "1 pawl:fleet %s 2 %s", fleet, positions);
     redisReply *reply = script_eval(scripts, 1, arguments);
