@@ -5,9 +5,9 @@
 #include "storage/redis/lua/doubt.lua.h"
 #include "storage/redis/lua/lineage_check.lua.h"
 #include "storage/redis/lua/restamp.lua.h"
+#include "storage/redis/note_process_counts.h"
 #include "storage/redis/peer.h"
 #include "storage/redis/requests_script.h"
-#include "storage/redis/settle.h"
 #include "storage/redis/share_positions.h"
 #include "storage/redis/trial.h"
 
@@ -279,6 +279,6 @@ void storage_handshake_restamp(struct storage_session *session, const struct fen
                           storage_redis_lua_restamp, STORAGE_FLEET_KEY, facts->fleet_id,
                           facts->member, facts->marked_server_id, facts->marked_lineage,
                           facts->server_id, facts->lineage, lineage_len, bytes) != REDIS_OK ||
-        !storage_settle(session->connection, facts->fleet_id, facts->member))
+        !storage_note_process_counts(session->connection, facts->fleet_id, facts->member))
         storage_connection_reset(session->connection);
 }

@@ -2,7 +2,7 @@
 
 #include "storage/redis/clock.h"
 #include "storage/redis/keys.h"
-#include "storage/redis/settle.h"
+#include "storage/redis/note_process_counts.h"
 #include "storage/redis/share_positions.h"
 #include "storage/redis/trial.h"
 
@@ -105,9 +105,9 @@ static void on_probe_marker(redisAsyncContext *context, void *reply, void *privd
     const char *change = find_change(probe);
     if (change)
         storage_connection_fail(probe->session->connection, FENCE_REASON_CHANGED, change);
-    else if (storage_settle_is_due(&probe->reading) &&
-             !storage_settle(probe->session->connection, probe->reading.facts.fleet_id,
-                             probe->reading.facts.member))
+    else if (storage_note_process_counts_is_due(&probe->reading) &&
+             !storage_note_process_counts(probe->session->connection, probe->reading.facts.fleet_id,
+                                          probe->reading.facts.member))
         storage_connection_fail(probe->session->connection, FENCE_REASON_UNREACHABLE,
                                 "out of memory");
     if (!change && probe->reading.unswept)

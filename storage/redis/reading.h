@@ -33,7 +33,8 @@ struct storage_reading {
     uint64_t config_sets; /* calls of CONFIG SET, since it started */
     uint64_t bytes;       /* that it received since it started */
     uint64_t marked_bytes;
-    uint64_t answers; /* answers of storage/redis/lua/settle.lua that it has counted, */
+    uint64_t
+        answers; /* answers of storage/redis/lua/note_process_counts.lua that it has counted, */
     uint64_t marked_answers;
     bool answers_noted;    /* of this lineage */
     bool counts_errors;    /* by kind; */

@@ -1,7 +1,7 @@
 #include "storage/redis/rejoin_call.h"
 
+#include "storage/redis/note_process_counts.h"
 #include "storage/redis/rejoin.h"
-#include "storage/redis/settle.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -65,6 +65,6 @@ void storage_rejoin_send(struct storage_session *session,
     assert(status == REDIS_OK); /* refused only on a connection that is being closed */
     redisFreeCommand(command);
     if (request->step == FENCE_REJOIN_MARK && /* a reset is to show from the mark on */
-        !storage_settle(session->connection, request->fleet_id, request->member + 1))
+        !storage_note_process_counts(session->connection, request->fleet_id, request->member + 1))
         storage_connection_reset(session->connection);
 }

@@ -43,7 +43,7 @@ local function bytes_now()
     return bytes_in(redis.call('INFO', 'stats'))
 end
 
--- How often settle.lua has answered with PAWLSTATS. Redis counts its errors by their first word, and forgets
+-- How often note_process_counts.lua has answered with PAWLSTATS. Redis counts its errors by their first word, and forgets
 -- that at CONFIG RESETSTAT. Nothing where it never answered so since, or where Redis does not count it.
 local function answers_in(info)
     local _, last = string.find(info, '\nerrorstat_PAWLSTATS:count=', 1, true)
@@ -96,7 +96,7 @@ end
 -- Whether the replication id changed since the marker was written, and nothing else. Redis takes another id when
 -- a first replica attaches, and when it frees its backlog. It does so as well when it is promoted: then
 -- second_repl_offset shows that until the backlog is freed, and a call that Redis counts came before, in the same
--- process. So the counts tell, where the answers of settle.lua show for sure that no reset hid one.
+-- process. So the counts tell, where the answers of note_process_counts.lua show for sure that no reset hid one.
 local function has_only_another_id(info, now, lineage, sets, answers)
     local counted = answers_in(info)
     return lineage and string.match(now, ':.*$') == string.match(lineage, ':.*$') and

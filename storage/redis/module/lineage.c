@@ -191,7 +191,8 @@ static bool has_same_calls(struct redis_ctx *ctx, const struct storage_module_no
     return is_run_of_marker(ctx, info.text) && same_from_colon(noted->sets, calls);
 }
 
-/* Reports whether the answers of settle.lua show for sure that no statistics were reset. */
+/* Reports whether the answers of note_process_counts.lua show for sure that no statistics were
+ * reset. */
 static bool counts_all(const char *info, const struct storage_module_noted *noted)
 {
     const char *now = after(info, "\nerrorstat_PAWLSTATS:count=");

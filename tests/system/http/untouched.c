@@ -15,8 +15,8 @@ static char lock_id[64];
 static char *before; /* the content of the master when all had started */
 
 /* All keys and values of the master as one text, in a stable order. The caller frees it. The notes
- * of a look about the process (settle.lua), is told of positions (share_positions.lua), or writes
- * to see whether it may, is not an input. */
+ * of a look about the process (note_process_counts.lua), is told of positions
+ * (share_positions.lua), or writes to see whether it may, is not an input. */
 static char *contents(void)
 {
     static const char script[] =

@@ -1,5 +1,5 @@
 /* The consequences of a Redis' answers: whether its data can be what its marker says. */
-#include "storage/redis/settle.h"
+#include "storage/redis/note_process_counts.h"
 #include "tests/lib/case.h"
 #include "tests/unit/storage/redis/facts_fixture.h"
 
@@ -245,7 +245,7 @@ static void lineage_is_the_markers_where_only_the_replication_id_changed(void **
         marker.lineage = rows[i].lineage;
         const struct storage_reading reading = facts_reading(rows[i].more, &marker);
         const bool same = strcmp(reading.facts.lineage, rows[i].lineage) == 0;
-        if (same != rows[i].same || storage_settle_is_due(&reading) != same)
+        if (same != rows[i].same || storage_note_process_counts_is_due(&reading) != same)
             fail_msg("row %zu: the lineage is %s", i, reading.facts.lineage);
     }
 }
@@ -263,14 +263,15 @@ static void answers_are_settled_where_none_are_noted_and_errors_are_counted(void
 {
     struct facts_marker marker = facts_as_admitted;
     struct storage_reading reading = facts_reading("", &marker);
-    assert_false(storage_settle_is_due(&reading)); /* it would answer in vain, again and again */
+    assert_false(storage_note_process_counts_is_due(
+        &reading)); /* it would answer in vain, again and again */
     reading = facts_reading("# Errorstats\r\n", &marker);
-    assert_true(storage_settle_is_due(&reading));
+    assert_true(storage_note_process_counts_is_due(&reading));
     marker.state = "joining";
-    assert_true(storage_settle_is_due(&reading));
+    assert_true(storage_note_process_counts_is_due(&reading));
     marker.answers = "2@" FACTS_LINEAGE;
     reading = facts_reading("# Errorstats\r\n" ANSWERS("2"), &marker);
-    assert_false(storage_settle_is_due(&reading));
+    assert_false(storage_note_process_counts_is_due(&reading));
 }
 
 static const struct CMUnitTest cases[] = {

@@ -1,7 +1,7 @@
 #include "tests/integration/storage/redis/lua/acting.h"
 
 #include "storage/redis/lua/lineage_check.lua.h"
-#include "storage/redis/lua/settle.lua.h"
+#include "storage/redis/lua/note_process_counts.lua.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
 #include <stdio.h>
@@ -115,7 +115,7 @@ void acting_expect_all(void)
 redisReply *acting_settle_once(void)
 {
     static const char *const scripts[] = {storage_redis_lua_lineage_check,
-                                          storage_redis_lua_settle};
+                                          storage_redis_lua_note_process_counts};
     return script_eval(scripts, 2, "1 pawl:fleet " SCRIPT_FLEET " 1");
 }
 

@@ -20,13 +20,14 @@ void acting_expect_refusals(const char *sign);
 void acting_expect_none(void);
 void acting_expect_all(void);
 
-/* settle.lua, once, and as it is sent: twice. The second gives the last answer, which is a number.
+/* note_process_counts.lua, once, and as it is sent: twice. The second gives the last answer, which
+ * is a number.
  */
 redisReply *acting_settle_once(void);
 long long acting_settle(void);
 
-/* The marker's note after so many answers of settle.lua were counted. Static, until the next
- * call. */
+/* The marker's note after so many answers of note_process_counts.lua were counted. Static, until
+ * the next call. */
 const char *acting_answers(unsigned count);
 
 /* Redis writes each key of a rewrite so slowly that it takes a while. */

@@ -209,7 +209,7 @@ static int end(void **state)
     return scene_end(state);
 }
 
-/* The notes of settle.lua after its first answer was counted. */
+/* The notes of note_process_counts.lua after its first answer was counted. */
 static void settle(struct scene *scene)
 {
     redisReply *server = redisCommand(scene->redis, "INFO server");

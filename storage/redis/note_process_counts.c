@@ -1,8 +1,8 @@
-#include "storage/redis/settle.h"
+#include "storage/redis/note_process_counts.h"
 
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/lineage_check.lua.h"
-#include "storage/redis/lua/settle.lua.h"
+#include "storage/redis/lua/note_process_counts.lua.h"
 
 #include <assert.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum {
     TIMES = 2, /* Redis counts the first answer once it was given, and the second notes that */
 };
 
-bool storage_settle_is_due(const struct storage_reading *reading)
+bool storage_note_process_counts_is_due(const struct storage_reading *reading)
 {
     const struct fence_facts *facts = &reading->facts;
     bool complete = facts->durable || !facts->marked_durable;
@@ -26,11 +26,12 @@ bool storage_settle_is_due(const struct storage_reading *reading)
 static bool send_once(struct storage_connection *connection, const char *fleet_id, unsigned member)
 {
     return redisAsyncCommand(connection->context, NULL, NULL, "EVAL %s%s 1 %s %s %u",
-                             storage_redis_lua_lineage_check, storage_redis_lua_settle,
+                             storage_redis_lua_lineage_check, storage_redis_lua_note_process_counts,
                              STORAGE_FLEET_KEY, fleet_id, member) == REDIS_OK;
 }
 
-bool storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member)
+bool storage_note_process_counts(struct storage_connection *connection, const char *fleet_id,
+                                 unsigned member)
 {
     assert(connection->context && member <= FENCE_MASTERS_MAX);
     bool sent = true;
