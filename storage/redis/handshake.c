@@ -2,8 +2,8 @@
 
 #include "storage/redis/auth.h"
 #include "storage/redis/keys.h"
-#include "storage/redis/lua/doubt.lua.h"
 #include "storage/redis/lua/lineage_check.lua.h"
+#include "storage/redis/lua/note_data_loss.lua.h"
 #include "storage/redis/lua/restamp.lua.h"
 #include "storage/redis/note_process_counts.h"
 #include "storage/redis/peer.h"
@@ -88,7 +88,7 @@ static bool note_loss(struct storage_session *session)
     if (!session->reading.lost || session->reading.doubted)
         return true;
     return redisAsyncCommand(session->connection->context, NULL, NULL, "EVAL %s 1 %s %s %u %s %s",
-                             storage_redis_lua_doubt, STORAGE_FLEET_KEY, facts->fleet_id,
+                             storage_redis_lua_note_data_loss, STORAGE_FLEET_KEY, facts->fleet_id,
                              (unsigned)facts->member, facts->marked_server_id,
                              facts->marked_lineage) == REDIS_OK;
 }

@@ -42,8 +42,9 @@ struct storage_reading {
     bool settled;          /* the marker's note of those calls is up to date */
     bool unswept;          /* imported locks may lack their expiry (storage/redis/lua/sweep.lua) */
     bool marked_intact;    /* joining, and had kept all it knew when that began */
-    bool doubted;      /* the marker says that it lost something (storage/redis/lua/doubt.lua) */
-    bool lost;         /* it has lost something, or may have */
+    bool
+        doubted; /* the marker says that it lost something (storage/redis/lua/note_data_loss.lua) */
+    bool lost;   /* it has lost something, or may have */
     bool has_other_id; /* than the marker has: a replication id, and nothing else changed */
     bool configured;   /* CONFIG says durable */
 };

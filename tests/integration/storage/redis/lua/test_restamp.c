@@ -1,7 +1,7 @@
 /* The marker of a master that has kept all it knew gets another run and lineage, on a real Redis.
  * That of a master that lost something gets a note. */
-#include "storage/redis/lua/doubt.lua.h"
 #include "storage/redis/lua/lineage_check.lua.h"
+#include "storage/redis/lua/note_data_loss.lua.h"
 #include "storage/redis/lua/restamp.lua.h"
 #include "tests/integration/storage/redis/lua/acting.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"
@@ -183,7 +183,7 @@ static void restamp_wants_the_lineage_that_was_judged(void **state)
 
 static long long doubt(const char *run, const char *lineage)
 {
-    static const char *const scripts[] = {storage_redis_lua_doubt};
+    static const char *const scripts[] = {storage_redis_lua_note_data_loss};
     char arguments[512];
     snprintf(arguments, sizeof(arguments), "1 pawl:fleet " SCRIPT_FLEET " 1 %s %s", run, lineage);
     redisReply *reply = script_eval(scripts, 1, arguments);
