@@ -1,5 +1,6 @@
 #include "storage/redis/handshake.h"
 
+#include "storage/redis/acquire_check.h"
 #include "storage/redis/auth.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/lineage_check.lua.h"
@@ -9,7 +10,6 @@
 #include "storage/redis/peer.h"
 #include "storage/redis/requests_script.h"
 #include "storage/redis/share_positions.h"
-#include "storage/redis/trial.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -49,25 +49,25 @@ static void on_script_loaded(redisAsyncContext *context, void *data, void *privd
 }
 
 /* The fence judges from the facts what is wrong with a marker or with data. */
-static void on_active_trial(redisAsyncContext *context, void *data, void *privdata)
+static void on_active_check(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_session *session = privdata;
     const redisReply *reply = data;
     if (!is_of_handshake(session, context, reply))
         return;
-    const enum storage_trial trial = storage_trial_read(reply);
-    if (trial == STORAGE_TRIAL_ERROR) {
+    const enum storage_acquire_check check = storage_acquire_check_read(reply);
+    if (check == STORAGE_ACQUIRE_CHECK_ERROR) {
         storage_connection_refused(session->connection, reply);
         return;
     }
-    session->takes_locks = trial != STORAGE_TRIAL_CHANGED;
+    session->takes_locks = check != STORAGE_ACQUIRE_CHECK_CHANGED;
     if (session->takes_locks)
-        storage_redis_note_full(&session->reading, trial == STORAGE_TRIAL_FULL);
+        storage_redis_note_full(&session->reading, check == STORAGE_ACQUIRE_CHECK_FULL);
     storage_connection_ready(session->connection);
 }
 
-/* Any other failure is not the trial's to judge: the steps that take it back meet it too. */
-static void on_joining_trial(redisAsyncContext *context, void *data, void *privdata)
+/* Any other failure is not the check's to judge: the steps that take it back meet it too. */
+static void on_joining_check(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_session *session = privdata;
     const redisReply *reply = data;
@@ -98,7 +98,7 @@ static bool note_loss(struct storage_session *session)
  * writes no bytes at the start of a string that is not there. */
 static bool try_write_joining(struct storage_session *session)
 {
-    return redisAsyncCommand(session->connection->context, on_joining_trial, session,
+    return redisAsyncCommand(session->connection->context, on_joining_check, session,
                              "SETRANGE %s 0 %s", STORAGE_PROBE_KEY, "") == REDIS_OK;
 }
 
@@ -113,7 +113,7 @@ static void try_write(struct storage_session *session)
         session->reading.server.cluster)
         storage_connection_ready(session->connection);
     else if (!note_loss(session) ||
-             !(facts->marked_active ? storage_trial_ask(session, on_active_trial, session)
+             !(facts->marked_active ? storage_acquire_check_ask(session, on_active_check, session)
                                     : try_write_joining(session)))
         storage_connection_reset(session->connection);
 }

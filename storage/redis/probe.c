@@ -1,10 +1,10 @@
 #include "storage/redis/probe.h"
 
+#include "storage/redis/acquire_check.h"
 #include "storage/redis/clock.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/note_process_counts.h"
 #include "storage/redis/share_positions.h"
-#include "storage/redis/trial.h"
 
 #include <assert.h>
 #include <string.h>
@@ -129,18 +129,18 @@ static void on_probe_time(redisAsyncContext *context, void *reply, void *privdat
 
 /* Reads whether the master would take a lock. This counts also where the rest of the probe is of no
  * use. */
-static void on_probe_trial(redisAsyncContext *context, void *data, void *privdata)
+static void on_probe_check(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_probe *probe = privdata;
     const redisReply *reply = data;
     bool of_use = take_probe_answer(probe, context, reply);
     if (!reply || !is_of_ready(probe, context))
         return;
-    const enum storage_trial trial = storage_trial_read(reply);
-    if (trial == STORAGE_TRIAL_ERROR || trial == STORAGE_TRIAL_CHANGED)
+    const enum storage_acquire_check check = storage_acquire_check_read(reply);
+    if (check == STORAGE_ACQUIRE_CHECK_ERROR || check == STORAGE_ACQUIRE_CHECK_CHANGED)
         storage_connection_refused(probe->session->connection, reply);
     else if (of_use)
-        storage_redis_note_full(&probe->reading, trial == STORAGE_TRIAL_FULL);
+        storage_redis_note_full(&probe->reading, check == STORAGE_ACQUIRE_CHECK_FULL);
 }
 
 static bool ask_probe(struct storage_probe *probe, redisCallbackFn *on_answer, int n,
@@ -159,7 +159,7 @@ static bool ask_for_a_write(struct storage_probe *probe)
 {
     if (!probe->session->takes_locks || probe->session->leads)
         return true;
-    bool asked = storage_trial_ask(probe->session, on_probe_trial, probe);
+    bool asked = storage_acquire_check_ask(probe->session, on_probe_check, probe);
     probe->owed += asked;
     return asked;
 }

@@ -1,7 +1,7 @@
 /* Probes a master on the connection that stands: at once after each handshake, then every
  * storage_redis_config.probe_ms. The questions wait their turn behind the requests on their way,
  * and hold up those behind them for less than a millisecond. One of them is whether a lock would be
- * taken (storage_trial_ask()). The findings of a probe go to the owner
+ * taken (storage_acquire_check_ask()). The findings of a probe go to the owner
  * (storage_master_events.probed). If a finding could change whether the master may vote, the
  * connection is abandoned. The next handshake says what it is. */
 #ifndef STORAGE_REDIS_PROBE_H

@@ -1,12 +1,12 @@
-#include "storage/redis/trial.h"
+#include "storage/redis/acquire_check.h"
 
 #include "storage/redis/keys.h"
 
 #include <assert.h>
 #include <string.h>
 
-bool storage_trial_ask(const struct storage_session *session, redisCallbackFn *on_answer,
-                       void *privdata)
+bool storage_acquire_check_ask(const struct storage_session *session, redisCallbackFn *on_answer,
+                               void *privdata)
 {
     assert(session->reading.facts.fleet_id[0] != '\0');
     return redisAsyncCommand(session->connection->context, on_answer, privdata,
@@ -14,15 +14,16 @@ bool storage_trial_ask(const struct storage_session *session, redisCallbackFn *o
                              session->reading.facts.fleet_id, session->index + 1) == REDIS_OK;
 }
 
-enum storage_trial storage_trial_read(const redisReply *reply)
+enum storage_acquire_check storage_acquire_check_read(const redisReply *reply)
 {
     static const char oom[] = "OOM ";
     const char *why = NULL;
     if (reply->type == REDIS_REPLY_INTEGER && reply->integer == 1)
-        return STORAGE_TRIAL_WILLING;
+        return STORAGE_ACQUIRE_CHECK_WILLING;
     if (reply->type != REDIS_REPLY_ERROR)
-        return STORAGE_TRIAL_ERROR;
+        return STORAGE_ACQUIRE_CHECK_ERROR;
     if (strncmp(reply->str, oom, sizeof(oom) - 1) == 0)
-        return STORAGE_TRIAL_FULL;
-    return storage_reply_changed(reply, &why) ? STORAGE_TRIAL_CHANGED : STORAGE_TRIAL_ERROR;
+        return STORAGE_ACQUIRE_CHECK_FULL;
+    return storage_reply_changed(reply, &why) ? STORAGE_ACQUIRE_CHECK_CHANGED
+                                              : STORAGE_ACQUIRE_CHECK_ERROR;
 }
