@@ -4,7 +4,7 @@
 #include "storage/master.h"
 #include "storage/redis/batch.h"
 #include "storage/redis/replies.h"
-#include "storage/redis/text.h"
+#include "storage/redis/reply_text.h"
 #include "storage/redis/tls.h"
 #include "storage/redis/uv.h"
 
@@ -82,7 +82,7 @@ void storage_connection_fail(struct storage_connection *connection, enum fence_r
 {
     if (connection->link == STORAGE_LINK_BACKOFF || connection->link == STORAGE_LINK_CLOSED)
         return;
-    storage_text_show(connection->detail, sizeof(connection->detail), detail, strlen(detail));
+    storage_reply_text_show(connection->detail, sizeof(connection->detail), detail, strlen(detail));
     link_move(connection, STORAGE_LINK_BACKOFF);
     connection->config.events.failed(connection->config.events.context, reason);
     try_again_later(connection);

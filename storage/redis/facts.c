@@ -2,7 +2,7 @@
 
 #include "storage/redis/keys.h"
 #include "storage/redis/marker.h"
-#include "storage/redis/text.h"
+#include "storage/redis/reply_text.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -99,8 +99,8 @@ static bool copy_field(const char *info, const char *field, char to[static FENCE
 {
     size_t len = 0;
     const char *value = info_field(info, field, &len);
-    return value && storage_text_plain(value, len) &&
-           storage_text_copy(to, FENCE_SERVER_MAX + 1, value, len);
+    return value && storage_reply_text_plain(value, len) &&
+           storage_reply_text_copy(to, FENCE_SERVER_MAX + 1, value, len);
 }
 
 /* The text before the first "_version": "redis", unless a fork has put its own before that. */
@@ -110,8 +110,8 @@ static bool copy_first_name(const char *info, char to[static FENCE_SERVER_MAX + 
     const char *name = end;
     while (name && name > info && name[-1] != '\n')
         name--;
-    return name && storage_text_plain(name, (size_t)(end - name)) &&
-           storage_text_copy(to, FENCE_SERVER_MAX + 1, name, (size_t)(end - name));
+    return name && storage_reply_text_plain(name, (size_t)(end - name)) &&
+           storage_reply_text_copy(to, FENCE_SERVER_MAX + 1, name, (size_t)(end - name));
 }
 
 /* A server that stands for a Redis names itself, and has its own version beside that. */
@@ -148,7 +148,7 @@ static bool read_lineage(const char *info, struct storage_reading *reading)
     size_t len = 0;
     const char *id = info_field(info, "master_replid", &len);
     reading->evicted = info_number(info, "evicted_keys");
-    if (!id || len > FENCE_ID_HEX_LEN || !storage_text_plain(id, len))
+    if (!id || len > FENCE_ID_HEX_LEN || !storage_reply_text_plain(id, len))
         return false;
     int written = snprintf(to, sizeof(reading->facts.lineage), "%.*s:%" PRIu64, (int)len, id,
                            reading->evicted);
@@ -194,8 +194,8 @@ static int read_info(const redisReply *reply, struct storage_reading *reading)
         return FENCE_EBUSY; /* it says that appendonly is off until it has read its file */
     size_t len = 0;
     const char *run_id = info_field(reply->str, "run_id", &len);
-    if (!run_id || !storage_text_plain(run_id, len) ||
-        !storage_text_copy(facts->server_id, sizeof(facts->server_id), run_id, len))
+    if (!run_id || !storage_reply_text_plain(run_id, len) ||
+        !storage_reply_text_copy(facts->server_id, sizeof(facts->server_id), run_id, len))
         return FENCE_EIO;
     const char *version = info_field(reply->str, "redis_version", &len);
     if (!version || !read_version(version, &reading->server.version))
@@ -238,7 +238,9 @@ static void read_config(const redisReply *reply, struct storage_reading *reading
     if (reply->type == REDIS_REPLY_ARRAY) {
         bool aof = strcmp(config_value(reply, "appendonly"), "yes") == 0;
         const char *fsync = config_value(reply, "appendfsync");
-        persistence = !aof ? "none" : storage_text_plain(fsync, strlen(fsync)) ? fsync : "unknown";
+        persistence = !aof                                             ? "none"
+                      : storage_reply_text_plain(fsync, strlen(fsync)) ? fsync
+                                                                       : "unknown";
         reading->configured = is_durable(reply);
     }
     snprintf(reading->facts.persistence, sizeof(reading->facts.persistence), "%s", persistence);
@@ -381,8 +383,8 @@ uint64_t storage_facts_time_us(const redisReply *reply)
     uint64_t seconds = 0;
     uint64_t us = 0;
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
-        !storage_text_number(reply->element[0], TIME_SECONDS_MAX, &seconds) ||
-        !storage_text_number(reply->element[1], 999999, &us))
+        !storage_reply_text_number(reply->element[0], TIME_SECONDS_MAX, &seconds) ||
+        !storage_reply_text_number(reply->element[1], 999999, &us))
         return 0;
     return seconds * 1000000 + us;
 }

@@ -3,7 +3,7 @@
 #include "fence/protocol/view.h"
 #include "storage/redis/moved_fleet.h"
 #include "storage/redis/positions.h"
-#include "storage/redis/text.h"
+#include "storage/redis/reply_text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -34,14 +34,14 @@ const char *storage_marker_field_name(enum storage_marker_field field)
 static bool marker_text(const redisReply *field, char *to, size_t size)
 {
     return field->type == REDIS_REPLY_STRING && field->len > 0 &&
-           storage_text_plain(field->str, field->len) &&
-           storage_text_copy(to, size, field->str, field->len);
+           storage_reply_text_plain(field->str, field->len) &&
+           storage_reply_text_copy(to, size, field->str, field->len);
 }
 
 static bool marker_number(const redisReply *field, uint32_t max, uint32_t *ret_number)
 {
     uint64_t number = 0;
-    if (!storage_text_number(field, max, &number) || number < 1)
+    if (!storage_reply_text_number(field, max, &number) || number < 1)
         return false;
     *ret_number = (uint32_t)number;
     return true;
@@ -53,7 +53,7 @@ static bool marker_count(const redisReply *field, int64_t max, int64_t *ret_coun
     uint64_t count = 0;
     if (field->type == REDIS_REPLY_NIL)
         return true;
-    if (!storage_text_number(field, (uint64_t)max, &count))
+    if (!storage_reply_text_number(field, (uint64_t)max, &count))
         return false;
     *ret_count = (int64_t)count;
     return true;

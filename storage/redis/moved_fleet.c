@@ -2,7 +2,7 @@
 
 #include "fence/protocol/decimal.h"
 #include "fence/protocol/limits.h"
-#include "storage/redis/text.h"
+#include "storage/redis/reply_text.h"
 
 #include <string.h>
 
@@ -19,8 +19,8 @@ static bool cut_id(const char **text, char to[static FENCE_ID_HEX_LEN + 1])
 {
     size_t len = 0;
     const char *part = cut(text, &len);
-    return len > 0 && storage_text_plain(part, len) &&
-           storage_text_copy(to, FENCE_ID_HEX_LEN + 1, part, len);
+    return len > 0 && storage_reply_text_plain(part, len) &&
+           storage_reply_text_copy(to, FENCE_ID_HEX_LEN + 1, part, len);
 }
 
 static bool cut_number(const char **text, uint64_t max, uint64_t *ret_number)

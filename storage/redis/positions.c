@@ -1,6 +1,6 @@
 #include "storage/redis/positions.h"
 
-#include "storage/redis/text.h"
+#include "storage/redis/reply_text.h"
 
 #include <assert.h>
 #include <string.h>
@@ -10,7 +10,7 @@ void storage_positions_read(const redisReply *writes, const redisReply *position
 {
     uint64_t count = 0;
     assert(n >= 1 && n <= FENCE_MASTERS_MAX);
-    if (storage_text_number(writes, FENCE_TOKEN_MAX, &count))
+    if (storage_reply_text_number(writes, FENCE_TOKEN_MAX, &count))
         facts->writes = (int64_t)count;
     if (positions->type != REDIS_REPLY_STRING ||
         fence_positions_parse(positions->str, positions->len, n, &facts->heard) != 0)

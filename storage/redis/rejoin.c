@@ -15,7 +15,7 @@
 #include "storage/redis/lua/record.lua.h"
 #include "storage/redis/lua/survey.lua.h"
 #include "storage/redis/lua/view.lua.h"
-#include "storage/redis/text.h"
+#include "storage/redis/reply_text.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -309,8 +309,8 @@ static enum fence_rejoin_outcome read_cleared(const redisReply *reply, uint64_t 
 {
     if (reply->type == REDIS_REPLY_NIL)
         return FENCE_REJOIN_CHANGED;
-    return storage_text_number(reply, UINT64_MAX, ret_cursor) ? FENCE_REJOIN_DONE
-                                                              : FENCE_REJOIN_REFUSED;
+    return storage_reply_text_number(reply, UINT64_MAX, ret_cursor) ? FENCE_REJOIN_DONE
+                                                                    : FENCE_REJOIN_REFUSED;
 }
 
 static enum fence_rejoin_outcome read_highest_counter(const redisReply *reply, int64_t *ret_highest)
@@ -318,7 +318,7 @@ static enum fence_rejoin_outcome read_highest_counter(const redisReply *reply, i
     uint64_t highest = 0;
     if (reply->type == REDIS_REPLY_NIL)
         return FENCE_REJOIN_CHANGED;
-    if (!storage_text_number(reply, FENCE_TOKEN_MAX, &highest))
+    if (!storage_reply_text_number(reply, FENCE_TOKEN_MAX, &highest))
         return FENCE_REJOIN_REFUSED;
     *ret_highest = (int64_t)highest;
     return FENCE_REJOIN_DONE;
@@ -331,8 +331,8 @@ static enum fence_rejoin_outcome read_leases(const redisReply *reply,
     if (reply->type == REDIS_REPLY_NIL)
         return FENCE_REJOIN_CHANGED;
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
-        !storage_text_number(reply->element[1], FENCE_TTL_CEILING_MS, &left_ms) ||
-        !storage_text_number(reply->element[0], UINT64_MAX, &read->cursor))
+        !storage_reply_text_number(reply->element[1], FENCE_TTL_CEILING_MS, &left_ms) ||
+        !storage_reply_text_number(reply->element[0], UINT64_MAX, &read->cursor))
         return FENCE_REJOIN_REFUSED;
     read->left_ms = (uint32_t)left_ms;
     return FENCE_REJOIN_DONE;
@@ -344,7 +344,7 @@ static enum fence_rejoin_outcome read_page(const redisReply *reply, struct fence
         return FENCE_REJOIN_CHANGED;
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
         reply->element[1]->type != REDIS_REPLY_STRING ||
-        !storage_text_number(reply->element[0], UINT64_MAX, &read->cursor))
+        !storage_reply_text_number(reply->element[0], UINT64_MAX, &read->cursor))
         return FENCE_REJOIN_REFUSED;
     read->page.bytes = reply->element[1]->str;
     read->page.len = reply->element[1]->len;

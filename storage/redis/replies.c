@@ -1,7 +1,7 @@
 #include "storage/redis/replies.h"
 
 #include "storage/redis/keys.h"
-#include "storage/redis/text.h"
+#include "storage/redis/reply_text.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static bool refuse_part(struct storage_replies *replies, const struct part *part
 {
     char shown[SHOWN_MAX];
     const char *where = replies->to == STORAGE_REPLIES_TO_LISTENER ? "published: " : "";
-    storage_text_show(shown, sizeof(shown), part->bytes, part->bytes ? part->len : 0);
+    storage_reply_text_show(shown, sizeof(shown), part->bytes, part->bytes ? part->len : 0);
     return refuse(replies, "%s%s came%s%s, %s", where, type_name(part->type), shown[0] ? ": " : "",
                   shown, problem);
 }

@@ -3,8 +3,8 @@
 #include "fence/protocol/name.h"
 #include "fence/protocol/seat.h"
 #include "storage/redis/keys.h"
+#include "storage/redis/reply_text.h"
 #include "storage/redis/request.h"
-#include "storage/redis/text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static void on_scan_reply(redisAsyncContext *context, void *data, void *privdata
     (void)context;
     if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         reply->element[1]->type == REDIS_REPLY_ARRAY &&
-        storage_text_number(reply->element[0], UINT64_MAX, &found.next)) {
+        storage_reply_text_number(reply->element[0], UINT64_MAX, &found.next)) {
         found.part = FENCE_PART_GRANTED;
         read_names(question->kind, reply->element[1], &found);
     }

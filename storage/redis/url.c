@@ -1,7 +1,7 @@
 #include "storage/redis/url.h"
 
 #include "fence/protocol/decimal.h"
-#include "storage/redis/text.h"
+#include "storage/redis/reply_text.h"
 #include "storage/redis/tls.h"
 
 #include <assert.h>
@@ -73,7 +73,7 @@ static const char *parse_host(const char *text, struct storage_redis_url *url)
         after = close + 1;
     }
     if (len == 0 || strcspn(host, "/?# ") < len ||
-        !storage_text_copy(url->host, sizeof(url->host), host, len))
+        !storage_reply_text_copy(url->host, sizeof(url->host), host, len))
         return "the host is missing or malformed; write redis://host:port";
     url->port = STORAGE_REDIS_PORT;
     if (*after == '\0')
@@ -113,7 +113,8 @@ static const char *parse_parts(const char *text, struct storage_redis_url *url)
         return "write a master as redis://[user:password@]host:port, rediss:// for TLS, or "
                "unix:///path";
     const char *path = text + strlen("unix://");
-    if (path[0] != '/' || !storage_text_copy(url->path, sizeof(url->path), path, strlen(path)))
+    if (path[0] != '/' ||
+        !storage_reply_text_copy(url->path, sizeof(url->path), path, strlen(path)))
         return "a socket's path must be absolute and at most 107 bytes";
     return NULL;
 }

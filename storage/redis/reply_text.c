@@ -1,4 +1,4 @@
-#include "storage/redis/text.h"
+#include "storage/redis/reply_text.h"
 
 #include "fence/protocol/decimal.h"
 
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool storage_text_copy(char *to, size_t size, const char *from, size_t len)
+bool storage_reply_text_copy(char *to, size_t size, const char *from, size_t len)
 {
     assert(size > 0);
     if (len >= size)
@@ -16,7 +16,7 @@ bool storage_text_copy(char *to, size_t size, const char *from, size_t len)
     return true;
 }
 
-bool storage_text_number(const redisReply *reply, uint64_t max, uint64_t *ret_number)
+bool storage_reply_text_number(const redisReply *reply, uint64_t max, uint64_t *ret_number)
 {
     return reply->type == REDIS_REPLY_STRING &&
            fence_decimal_read(reply->str, reply->len, max, ret_number);
@@ -27,7 +27,7 @@ static bool is_plain(char c)
     return c >= ' ' && c <= '~';
 }
 
-bool storage_text_plain(const char *bytes, size_t len)
+bool storage_reply_text_plain(const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (!is_plain(bytes[i]))
@@ -35,7 +35,7 @@ bool storage_text_plain(const char *bytes, size_t len)
     return true;
 }
 
-void storage_text_show(char *to, size_t size, const char *from, size_t len)
+void storage_reply_text_show(char *to, size_t size, const char *from, size_t len)
 {
     enum {
         ESCAPED = sizeof("\\x00") - 1,
