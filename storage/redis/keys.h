@@ -35,8 +35,8 @@
 #define STORAGE_MODULE_VERSION 4
 
 /* The commands by which scripts ask the module for the rest of a lease, and have it write a lock
- * (storage/redis/module/scripted.h). And the value of the marker's field "leases" where a master
- * has the module. */
+ * (storage/redis/module/script_commands.h). And the value of the marker's field "leases" where a
+ * master has the module. */
 #define STORAGE_MODULE_LEFT      "PAWL.LEFT"
 #define STORAGE_MODULE_KEEP      "PAWL.KEEP"
 #define STORAGE_MODULE_MONOTONIC "monotonic"

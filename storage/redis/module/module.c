@@ -14,7 +14,7 @@
 #include "storage/redis/module/leases.h"
 #include "storage/redis/module/marker.h"
 #include "storage/redis/module/request.h"
-#include "storage/redis/module/scripted.h"
+#include "storage/redis/module/script_commands.h"
 #include "storage/redis/module/store.h"
 
 #include <string.h>
@@ -202,7 +202,7 @@ static bool load(struct redis_ctx *ctx)
     storage_module_marker_init(ctx);
     return redis.create_command(ctx, STORAGE_MODULE_COMMAND, batch, flags, FLEET_KEY, -1, 1) ==
                REDIS_OK &&
-           storage_module_scripted_init(ctx) && storage_module_leases_init() &&
+           storage_module_script_commands_init(ctx) && storage_module_leases_init() &&
            storage_module_events_init(ctx) &&
            storage_module_categorize(ctx, STORAGE_MODULE_COMMAND, flags);
 }

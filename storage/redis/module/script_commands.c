@@ -1,4 +1,4 @@
-#include "storage/redis/module/scripted.h"
+#include "storage/redis/module/script_commands.h"
 
 #include "fence/protocol/decimal.h"
 #include "storage/redis/keys.h"
@@ -90,7 +90,7 @@ static int keep_lock(struct redis_ctx *ctx, struct redis_string **argv, int argc
                 : redis.answer_error(ctx, "OOM no memory to note a lease");
 }
 
-bool storage_module_scripted_init(struct redis_ctx *ctx)
+bool storage_module_script_commands_init(struct redis_ctx *ctx)
 {
     return redis.create_command(ctx, STORAGE_MODULE_LEFT, left, "readonly fast", 1, -1, 1) ==
                REDIS_OK &&
