@@ -3,7 +3,7 @@
 #include "storage/redis/keys.h"
 #include "storage/redis/module/expire_leases.h"
 #include "storage/redis/module/leases.h"
-#include "storage/redis/module/verdict.h"
+#include "storage/redis/module/lineage_cache.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void on_told(struct redis_ctx *ctx, struct redis_event event, uint64_t wh
     (void)ctx;
     (void)what;
     (void)data;
-    storage_module_verdict_end();
+    storage_module_lineage_cache_clear();
     if (replaces_keys(event.id))
         storage_module_leases_forget_all();
 }
@@ -70,7 +70,7 @@ static int on_evicted(struct redis_ctx *ctx, int type, const char *event, struct
     (void)type;
     (void)event;
     (void)key;
-    storage_module_verdict_evicted();
+    storage_module_lineage_cache_evicted();
     return REDIS_OK;
 }
 

@@ -1,4 +1,5 @@
-/* The events of a server that end a verdict (verdict.h), or a lease that is noted (leases.h). */
+/* The events of a server that end a verdict (lineage_cache.h), or a lease that is noted (leases.h).
+ */
 #ifndef STORAGE_REDIS_MODULE_EVENTS_H
 #define STORAGE_REDIS_MODULE_EVENTS_H
 

@@ -3,7 +3,7 @@
 #include "fence/master/marker.h"
 #include "fence/protocol/decimal.h"
 #include "storage/redis/keys.h"
-#include "storage/redis/module/verdict.h"
+#include "storage/redis/module/lineage_cache.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -190,7 +190,7 @@ static bool judge(struct redis_ctx *ctx, const struct storage_module_bytes field
     const bool has_view =
         fence_view_parse(field[VIEW].at, field[VIEW].len, turn->members, &turn->marker.view) == 0;
     noted.incarnation = turn->marker.view.incarnation[turn->me];
-    const bool strayed = storage_module_verdict(ctx, &noted, turn->now_ms, ret_why);
+    const bool strayed = storage_module_lineage_cache_check(ctx, &noted, turn->now_ms, ret_why);
     turn->lineage = strayed ? "another" : turn->marker.lineage;
     const enum fence_refusal refusal = fence_master_check(turn, fleet_id, named);
     if (refusal == FENCE_REFUSAL_GONE)

@@ -1,7 +1,7 @@
 /* The module keeps its verdict on what its data descend from, and an event ends it: what happened
  * to the server is noticed by the next call. Each event is sent in one write with the calls around
  * it, so that no time ends the verdict. */
-#include "storage/redis/module/verdict.h"
+#include "storage/redis/module/lineage_cache.h"
 #include "tests/integration/storage/redis/module/scene.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
@@ -193,7 +193,7 @@ static void reset_of_the_statistics_is_noticed_after_a_moment(void **state)
                                  number_in(scene, "stats", "\ntotal_net_input_bytes:")));
     expect_acts(scene_call_bytes(scene, inspect, sizeof(inspect) - 1, SCENE_KEY));
     command(scene, "CONFIG RESETSTAT");
-    wait_ms(STORAGE_MODULE_VERDICT_MS + 10);
+    wait_ms(STORAGE_MODULE_LINEAGE_CACHE_MS + 10);
     expect_refuses(scene_call_bytes(scene, inspect, sizeof(inspect) - 1, SCENE_KEY),
                    "PAWLFORGOT Its statistics were reset");
 }
@@ -237,7 +237,7 @@ static void attach(struct scene *scene)
     freeReplyObject(redis_fleet_command(replica, 0, "REPLICAOF 127.0.0.1 %u",
                                         (unsigned)scene->fleet->master[0].port));
     assert_true(wait_until(has_child, scene, ATTACH_MS));
-    wait_ms(STORAGE_MODULE_VERDICT_MS + 10);
+    wait_ms(STORAGE_MODULE_LINEAGE_CACHE_MS + 10);
 }
 
 static redisReply *inspect_now(struct scene *scene)

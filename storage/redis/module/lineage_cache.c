@@ -1,4 +1,4 @@
-#include "storage/redis/module/verdict.h"
+#include "storage/redis/module/lineage_cache.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,12 +30,12 @@ static struct {
     uint64_t evictions;
 } admitted; /* ... and when a call first found this incarnation */
 
-void storage_module_verdict_end(void)
+void storage_module_lineage_cache_clear(void)
 {
     kept.stands = false;
 }
 
-void storage_module_verdict_evicted(void)
+void storage_module_lineage_cache_evicted(void)
 {
     evictions++;
     kept.stands = false;
@@ -61,8 +61,8 @@ static bool keep_field(struct kept_field *kept_field, struct storage_module_byte
 static bool still_stands(const struct storage_module_noted *noted, uint64_t now_ms)
 {
     return kept.stands && now_ms >= kept.read_ms &&
-           now_ms - kept.read_ms < STORAGE_MODULE_VERDICT_MS && kept.durable == noted->durable &&
-           is_same_as_kept(&kept.fields[0], noted->lineage) &&
+           now_ms - kept.read_ms < STORAGE_MODULE_LINEAGE_CACHE_MS &&
+           kept.durable == noted->durable && is_same_as_kept(&kept.fields[0], noted->lineage) &&
            is_same_as_kept(&kept.fields[1], noted->sets) &&
            is_same_as_kept(&kept.fields[2], noted->bytes) &&
            is_same_as_kept(&kept.fields[3], noted->answers);
@@ -89,8 +89,9 @@ static bool has_evicted(const struct storage_module_noted *noted)
     return admitted.evictions != evictions;
 }
 
-bool storage_module_verdict(struct redis_ctx *ctx, const struct storage_module_noted *noted,
-                            uint64_t now_ms, char ret_why[static STORAGE_MODULE_WHY_MAX])
+bool storage_module_lineage_cache_check(struct redis_ctx *ctx,
+                                        const struct storage_module_noted *noted, uint64_t now_ms,
+                                        char ret_why[static STORAGE_MODULE_WHY_MAX])
 {
     if (still_stands(noted, now_ms))
         return false;
