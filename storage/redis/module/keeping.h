@@ -33,12 +33,14 @@ void storage_module_set_field(struct storage_module_store *store, const char *fi
 long long storage_module_count_write(struct storage_module_store *store);
 long long storage_module_position(const struct storage_module_store *store);
 
-/* notes.c */
+/* waiters.c */
 void storage_module_wait(void *context, const char *resource, uint64_t until_ms, int64_t ticket);
 int64_t storage_module_notify(void *context, const char *resource, const char *lock_id);
 int64_t storage_module_get_next(void *context, const char *resource, uint64_t *ret_until_ms);
 void storage_module_put_next(void *context, const char *resource, int64_t ticket,
                              uint64_t until_ms);
+
+/* broken_grants.c */
 int64_t storage_module_get_broken(void *context, const char *resource, const char *lock_id,
                                   char *ret_by);
 void storage_module_put_broken(void *context, const struct fence_request *request,
