@@ -1,7 +1,7 @@
 /* Keys beside a lock: which of its grants were broken, and by whom. */
 #include "fence/protocol/decimal.h"
 #include "storage/redis/keys.h"
-#include "storage/redis/module/keeping.h"
+#include "storage/redis/module/store_functions.h"
 #include "storage/redis/module/writing.h"
 
 #include <assert.h>

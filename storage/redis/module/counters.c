@@ -1,7 +1,7 @@
 /* Fields of the fleet hash: counters, and the position. */
 #include "fence/protocol/decimal.h"
 #include "storage/redis/keys.h"
-#include "storage/redis/module/keeping.h"
+#include "storage/redis/module/store_functions.h"
 #include "storage/redis/module/writing.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* The lock in hand: its key, and what stands in it. */
 #include "fence/protocol/owner.h"
-#include "storage/redis/module/keeping.h"
 #include "storage/redis/module/leases.h"
+#include "storage/redis/module/store_functions.h"
 #include "storage/redis/module/writing.h"
 
 #include <assert.h>

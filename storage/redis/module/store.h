@@ -6,8 +6,8 @@
 #ifndef STORAGE_REDIS_MODULE_STORE_H
 #define STORAGE_REDIS_MODULE_STORE_H
 
-#include "storage/redis/module/keeping.h"
 #include "storage/redis/module/state.h"
+#include "storage/redis/module/store_functions.h"
 
 extern const struct fence_master_store storage_module_store;
 

@@ -1,7 +1,7 @@
 /* Keys beside a lock: who waits for it, and whom a free lock is kept for. */
 #include "fence/protocol/decimal.h"
 #include "storage/redis/keys.h"
-#include "storage/redis/module/keeping.h"
+#include "storage/redis/module/store_functions.h"
 #include "storage/redis/module/writing.h"
 
 #include <assert.h>

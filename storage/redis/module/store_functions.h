@@ -1,6 +1,6 @@
 /* The functions of struct fence_master_store, by what they keep. */
-#ifndef STORAGE_REDIS_MODULE_KEEPING_H
-#define STORAGE_REDIS_MODULE_KEEPING_H
+#ifndef STORAGE_REDIS_MODULE_STORE_FUNCTIONS_H
+#define STORAGE_REDIS_MODULE_STORE_FUNCTIONS_H
 
 #include "storage/redis/module/state.h"
 
