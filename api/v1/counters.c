@@ -1,7 +1,7 @@
 #include "api/v1/counters.h"
 
 #include "api/http/input.h"
-#include "api/v1/parts.h"
+#include "api/v1/write_answer.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>

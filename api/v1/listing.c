@@ -3,7 +3,7 @@
 #include "api/auth/auth.h"
 #include "api/http/input.h"
 #include "api/http/problem_answer.h"
-#include "api/v1/parts.h"
+#include "api/v1/write_answer.h"
 #include "fence/protocol/owner.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
 #include "api/v1/locks.h"
 #include "api/v1/locks_problem.h"
 #include "api/v1/locks_shown.h"
-#include "api/v1/parts.h"
+#include "api/v1/write_answer.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/seat.h"
 

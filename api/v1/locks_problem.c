@@ -1,7 +1,7 @@
 #include "api/v1/locks_problem.h"
 
 #include "api/http/problem_answer.h"
-#include "api/v1/parts.h"
+#include "api/v1/write_answer.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/name.h"
 

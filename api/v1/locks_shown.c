@@ -1,6 +1,6 @@
 #include "api/v1/locks_shown.h"
 
-#include "api/v1/parts.h"
+#include "api/v1/write_answer.h"
 #include "fence/protocol/owner.h"
 #include "fence/protocol/seat.h"
 

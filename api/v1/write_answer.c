@@ -1,4 +1,4 @@
-#include "api/v1/parts.h"
+#include "api/v1/write_answer.h"
 
 #include "api/auth/auth.h"
 #include "api/http/problem_answer.h"

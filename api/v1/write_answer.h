@@ -1,6 +1,6 @@
 /* Parts of answers about locks that several routes write. */
-#ifndef API_V1_PARTS_H
-#define API_V1_PARTS_H
+#ifndef API_V1_WRITE_ANSWER_H
+#define API_V1_WRITE_ANSWER_H
 
 #include "api/http/problem.h"
 #include "api/http/request.h"
