@@ -3,7 +3,7 @@
 #ifndef STORAGE_SQLITE_BATCHES_H
 #define STORAGE_SQLITE_BATCHES_H
 
-#include "storage/sqlite/job.h"
+#include "storage/sqlite/store_job.h"
 
 enum {
     STORAGE_BATCHES = 8,

@@ -3,7 +3,7 @@
 #ifndef STORAGE_SQLITE_INBOX_H
 #define STORAGE_SQLITE_INBOX_H
 
-#include "storage/sqlite/job.h"
+#include "storage/sqlite/store_job.h"
 
 #include <pthread.h>
 

@@ -5,8 +5,8 @@
 
 #include "storage/sqlite/batches.h"
 #include "storage/sqlite/inbox.h"
-#include "storage/sqlite/job.h"
 #include "storage/sqlite/master_config.h"
+#include "storage/sqlite/store_job.h"
 
 #include <stdbool.h>
 #include <stdint.h>

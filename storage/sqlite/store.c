@@ -1,6 +1,6 @@
 #include "storage/sqlite/store.h"
 
-#include "storage/sqlite/job.h"
+#include "storage/sqlite/store_job.h"
 
 #include <assert.h>
 #include <pthread.h>

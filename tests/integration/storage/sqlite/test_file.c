@@ -1,7 +1,7 @@
 /* The words of a file over restarts: of the process, and of the machine. */
 #include "fence/master/lock.h"
 #include "storage/sqlite/file.h"
-#include "storage/sqlite/job.h"
+#include "storage/sqlite/store_job.h"
 #include "tests/lib/case.h"
 #include "tests/lib/tempdir.h"
 

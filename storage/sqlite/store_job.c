@@ -1,4 +1,4 @@
-#include "storage/sqlite/job.h"
+#include "storage/sqlite/store_job.h"
 
 #include "fence/master/lock.h"
 #include "fence/protocol/name.h"

@@ -1,7 +1,7 @@
 /* The jobs of a master for its store, and what comes back: between the loop's thread and the
  * store's. A job belongs to the one or to the other, never to both. */
-#ifndef STORAGE_SQLITE_JOB_H
-#define STORAGE_SQLITE_JOB_H
+#ifndef STORAGE_SQLITE_STORE_JOB_H
+#define STORAGE_SQLITE_STORE_JOB_H
 
 #include "fence/fleet/fleet.h"
 #include "fence/master/requests.h"
