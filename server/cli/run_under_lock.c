@@ -1,7 +1,7 @@
 #include "server/cli/run_under_lock.h"
 
 #include "fence/base/minmax.h"
-#include "server/cli/command_keeper_link.h"
+#include "server/cli/command_watchdog_link.h"
 #include "server/cli/common.h"
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
@@ -27,7 +27,7 @@ enum {
 struct runner {
     const struct cli_run *run;
     struct cli_terminal terminal;
-    struct cli_keeper keeper;
+    struct cli_watchdog watchdog;
     pawl_renewer *renewer;
     pid_t command;
     int renewal; /* the last state of the renewer */
@@ -44,7 +44,8 @@ static void finish(struct runner *runner, enum cli_run_end end, int code)
     runner->code = code;
 }
 
-/* ---- events of the keeper -------------------------------------------------------------------- */
+/* ---- events of the watchdog --------------------------------------------------------------------
+ */
 
 static void take_end(struct runner *runner, int status, bool expired)
 {
@@ -82,7 +83,7 @@ static void take_stop(struct runner *runner, int signal)
     if (runner->terminal.fd < 0 || signal == SIGSTOP)
         return;
     if (asks_for_it && cli_terminal_is_of(&runner->terminal, runner->command)) {
-        cli_keeper_signal(&runner->keeper, SIGCONT);
+        cli_watchdog_signal(&runner->watchdog, SIGCONT);
         return;
     }
     if (asks_for_it && !runner->run->foreground && cli_terminal_ours(&runner->terminal)) {
@@ -93,14 +94,14 @@ static void take_stop(struct runner *runner, int signal)
     }
     if (runner->terminal.given)
         cli_terminal_give(&runner->terminal, runner->command);
-    cli_keeper_signal(&runner->keeper, SIGCONT);
+    cli_watchdog_signal(&runner->watchdog, SIGCONT);
 }
 
-/* The kernel killed the command with its keeper. A child of it becomes an orphan, and comes here.
+/* The kernel killed the command with its watchdog. A child of it becomes an orphan, and comes here.
  */
 static void take_gone(struct runner *runner)
 {
-    (void)cli_say("the keeper process was killed, and the command with it");
+    (void)cli_say("the watchdog process was killed, and the command with it");
     while (cli_descendants_reap(0)) {
         cli_descendants_signal(SIGKILL, 0);
         (void)usleep(ORPHANS_AGAIN_US);
@@ -110,7 +111,7 @@ static void take_gone(struct runner *runner)
 
 static void take_event(struct runner *runner)
 {
-    const struct cli_event event = cli_keeper_next(&runner->keeper);
+    const struct cli_event event = cli_watchdog_next(&runner->watchdog);
     switch (event.kind) {
     case CLI_STARTED:
         runner->command = event.value;
@@ -138,9 +139,9 @@ static void take_renewal(struct runner *runner)
     assert(runner->renewer != NULL && runner->renewal == 0);
     runner->renewal = pawl_renewer_look(runner->renewer);
     if (runner->renewal == 0)
-        cli_keeper_deadline(&runner->keeper, pawl_lock_deadline_ms(runner->run->lock));
+        cli_watchdog_deadline(&runner->watchdog, pawl_lock_deadline_ms(runner->run->lock));
     else
-        cli_keeper_end(&runner->keeper);
+        cli_watchdog_end(&runner->watchdog);
 }
 
 /* True for Ctrl-C and its like, which the terminal sends to each process of the group. */
@@ -168,11 +169,11 @@ static void take_signal(struct runner *runner)
     struct signalfd_siginfo info;
     while (cli_signals_next(runner->run->signals, &info)) {
         if (info.ssi_signo == SIGCHLD)
-            (void)cli_descendants_reap(runner->keeper.pid);
+            (void)cli_descendants_reap(runner->watchdog.pid);
         else if (is_of_terminal(runner, &info) || (runner->run->foreground && is_typed(&info)))
             continue; /* a command in the group has it already */
         else
-            cli_keeper_signal(&runner->keeper, (int)info.ssi_signo);
+            cli_watchdog_signal(&runner->watchdog, (int)info.ssi_signo);
     }
 }
 
@@ -193,7 +194,7 @@ static int start(struct runner *runner)
         .group = run->foreground ? getpgrp() : 0,
         .terminal_fd = runner->terminal.given ? runner->terminal.fd : -1,
     };
-    if (cli_keeper_start(&command, &runner->keeper) < 0)
+    if (cli_watchdog_start(&command, &runner->watchdog) < 0)
         return cli_say("cannot start a process: %s", strerror(errno));
     if (pawl_renewer_start(run->client, run->lock, &runner->renewer) < 0)
         return cli_say("cannot start a thread: too little memory, or too few processes or file "
@@ -205,7 +206,7 @@ static void loop(struct runner *runner)
 {
     while (!runner->over) {
         struct pollfd fds[EVENTS] = {
-            {.fd = runner->keeper.fd, .events = POLLIN},
+            {.fd = runner->watchdog.fd, .events = POLLIN},
             {.fd = runner->renewal == 0 ? pawl_renewer_fd(runner->renewer) : -1, .events = POLLIN},
             {.fd = runner->run->signals->fd, .events = POLLIN},
         };
@@ -227,14 +228,14 @@ enum cli_run_end cli_run(const struct cli_run *run, int *ret_code)
         .run = run,
         .end = CLI_RUN_FAILED,
         .code = CLI_EXIT_ERROR,
-        .keeper = {.fd = -1},
+        .watchdog = {.fd = -1},
     };
     runner.terminal = cli_terminal_open(run->foreground);
     cli_descriptors_hide(run->inherited);
     if (start(&runner) == 0)
         loop(&runner);
-    if (runner.keeper.fd >= 0)
-        cli_keeper_close(&runner.keeper);
+    if (runner.watchdog.fd >= 0)
+        cli_watchdog_close(&runner.watchdog);
     pawl_renewer_stop(runner.renewer);
     cli_terminal_take(&runner.terminal, runner.command);
     cli_terminal_close(&runner.terminal);

@@ -1,4 +1,4 @@
-/* One run of a command under a lock: the keeper, the renewer, signals and the terminal. */
+/* One run of a command under a lock: the watchdog, the renewer, signals and the terminal. */
 #ifndef SERVER_CLI_RUN_UNDER_LOCK_H
 #define SERVER_CLI_RUN_UNDER_LOCK_H
 
@@ -23,7 +23,7 @@ struct cli_run {
 /* How a run ended. */
 enum cli_run_end {
     CLI_RUN_ENDED,     /* the command ended: the exit code is its own */
-    CLI_RUN_FAILED,    /* it was not started, or the keeper was killed: the reason was printed */
+    CLI_RUN_FAILED,    /* it was not started, or the watchdog was killed: the reason was printed */
     CLI_RUN_LOST,      /* it was ended, since the lock was lost or could not be extended in time */
     CLI_RUN_EXHAUSTED, /* it was ended: the lock cannot be extended any more */
     CLI_RUN_NEW_GRANT, /* it was ended: the lock has new tokens */

@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 /* In the child: all signals are blocked, so that taking the terminal does not stop it. */
-static void take_place(const struct cli_command *command, pid_t keeper)
+static void take_place(const struct cli_command *command, pid_t watchdog)
 {
     (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
-    if (getppid() != keeper)
-        _exit(EXIT_FAILURE);          /* the keeper was killed before that */
-    (void)setpgid(0, command->group); /* the keeper has another group */
+    if (getppid() != watchdog)
+        _exit(EXIT_FAILURE);          /* the watchdog was killed before that */
+    (void)setpgid(0, command->group); /* the watchdog has another group */
     if (command->terminal_fd >= 0)
         (void)tcsetpgrp(command->terminal_fd, getpgrp());
     cli_signals_restore(command->signals);
@@ -30,7 +30,7 @@ int cli_spawn(const struct cli_command *command, int64_t latest_ms, pid_t *ret_c
     int failure[2]; /* says errno, or closes with execvp() */
     if (pipe2(failure, O_CLOEXEC) < 0)
         return errno;
-    const pid_t keeper = getpid();
+    const pid_t watchdog = getpid();
     const pid_t child = fork();
     if (child < 0) {
         const int error = errno;
@@ -39,7 +39,7 @@ int cli_spawn(const struct cli_command *command, int64_t latest_ms, pid_t *ret_c
         return error;
     }
     if (child == 0) {
-        take_place(command, keeper);
+        take_place(command, watchdog);
         errno = ETIME;
         if ((int64_t)(server_clock_us() / 1000) < latest_ms)
             (void)execvp(command->argv[0], command->argv);

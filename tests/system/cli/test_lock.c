@@ -282,24 +282,24 @@ static void all_ends_when_pawl_is_killed(void **state)
     locking_expect_end_of("daemon");
 }
 
-static void all_ends_when_the_keeper_is_killed(void **state)
+static void all_ends_when_the_watchdog_is_killed(void **state)
 {
     struct process *process =
-        locking_start("30s", "a", "echo $PPID >keeper; " WITH_DAEMON "sleep 60 & wait");
+        locking_start("30s", "a", "echo $PPID >watchdog; " WITH_DAEMON "sleep 60 & wait");
     (void)locking_number("daemon");
-    assert_int_equal(kill((pid_t)locking_number("keeper"), SIGKILL), 0);
+    assert_int_equal(kill((pid_t)locking_number("watchdog"), SIGKILL), 0);
     assert_int_equal(process_wait(process, PATIENCE_MS), EXIT_ERROR);
     locking_expect_end_of("child");
     locking_expect_end_of("daemon");
 }
 
-static void command_ends_when_pawl_and_the_keeper_are_killed(void **state)
+static void command_ends_when_pawl_and_the_watchdog_are_killed(void **state)
 {
     struct process *process =
-        locking_start("30s", "a", "echo $PPID >keeper; echo $$ >child; exec sleep 60");
+        locking_start("30s", "a", "echo $PPID >watchdog; echo $$ >child; exec sleep 60");
     (void)locking_number("child");
     process_signal(process, SIGSTOP);
-    assert_int_equal(kill((pid_t)locking_number("keeper"), SIGKILL), 0);
+    assert_int_equal(kill((pid_t)locking_number("watchdog"), SIGKILL), 0);
     process_kill(process);
     locking_expect_end_of("child");
 }
@@ -335,8 +335,8 @@ static const struct CMUnitTest cases[] = {
     CASE(command_ends_when_the_lock_is_lost),
     CASE(command_ends_when_the_lock_is_broken),
     CASE(all_ends_when_pawl_is_killed),
-    CASE(all_ends_when_the_keeper_is_killed),
-    CASE(command_ends_when_pawl_and_the_keeper_are_killed),
+    CASE(all_ends_when_the_watchdog_is_killed),
+    CASE(command_ends_when_pawl_and_the_watchdog_are_killed),
     CASE(what_the_command_left_running_ends_before_the_release),
 };
 

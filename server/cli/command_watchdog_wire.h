@@ -1,6 +1,6 @@
-/* The messages between `pawl lock` and its keeper, over a socket that keeps records apart. */
-#ifndef SERVER_CLI_COMMAND_KEEPER_WIRE_H
-#define SERVER_CLI_COMMAND_KEEPER_WIRE_H
+/* The messages between `pawl lock` and its watchdog, over a socket that keeps records apart. */
+#ifndef SERVER_CLI_COMMAND_WATCHDOG_WIRE_H
+#define SERVER_CLI_COMMAND_WATCHDOG_WIRE_H
 
 #include <stdint.h>
 
@@ -20,8 +20,8 @@ enum cli_event_kind {
     CLI_NOT_FOUND, /* value: errno of execvp(3); ENOENT, EACCES, ... */
     CLI_STOPPED,   /* stopped by a signal, the value: job control */
     CLI_ENDED,     /* value: its wait status; all that came from it has ended too */
-    CLI_EXPIRED,   /* as CLI_ENDED, and the keeper ended it since the deadline came near */
-    CLI_GONE,      /* the keeper itself was killed */
+    CLI_EXPIRED,   /* as CLI_ENDED, and the watchdog ended it since the deadline came near */
+    CLI_GONE,      /* the watchdog itself was killed */
 };
 
 struct cli_event {
