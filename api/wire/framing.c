@@ -73,15 +73,15 @@ static enum fate in_start(struct feeding *feeding, unsigned char c)
     if (c == '\r' || c == '\n') {
         (void)ends_line(framing, c);
         return ++framing->line_len <= API_FRAMING_BLANKS_MAX
-                   ? DROP
+                   ? FATE_DROP
                    : refuse_bytes(feeding, &bad_request_line);
     }
     if (!is_token(c))
         return refuse_bytes(feeding, is_control(c) ? &bad_control : &bad_request_line);
     const uint32_t completed = framing->completed;
-    *framing = (struct api_framing){.state = METHOD, .completed = completed, .cost = 1};
+    *framing = (struct api_framing){.state = FRAMING_METHOD, .completed = completed, .cost = 1};
     word_add(framing, c);
-    return KEEP;
+    return FATE_KEEP;
 }
 
 static enum fate in_method(struct feeding *feeding, unsigned char c)
@@ -89,23 +89,23 @@ static enum fate in_method(struct feeding *feeding, unsigned char c)
     struct api_framing *framing = feeding->framing;
     if (c == ' ') {
         framing->is_head = word_end(framing) && strcmp(framing->word, "HEAD") == 0;
-        framing->state = TARGET;
+        framing->state = FRAMING_TARGET;
         framing->line_len = 0;
-        return KEEP;
+        return FATE_KEEP;
     }
     if (!is_token(c) || framing->word_len == API_FRAMING_METHOD_MAX)
         return refuse_bytes(feeding, is_control(c) ? &bad_control : &bad_request_line);
     word_add(framing, c);
-    return KEEP;
+    return FATE_KEEP;
 }
 
 static enum fate in_target(struct feeding *feeding, unsigned char c)
 {
     struct api_framing *framing = feeding->framing;
     if (c == ' ' && framing->line_len > 0) {
-        framing->state = VERSION;
+        framing->state = FRAMING_VERSION;
         word_begin(framing);
-        return KEEP;
+        return FATE_KEEP;
     }
     if (c == '\r' || c == '\n' || c == ' ')
         return refuse_bytes(feeding, &bad_request_line);
@@ -116,7 +116,7 @@ static enum fate in_target(struct feeding *feeding, unsigned char c)
     framing->in_query |= c == '?';
     if (parameter && !may_pay(framing, API_HTTP_FIELD_COST))
         return refuse_bytes(feeding, &large_head);
-    return KEEP;
+    return FATE_KEEP;
 }
 
 static enum fate in_version(struct feeding *feeding, unsigned char c)
@@ -128,7 +128,7 @@ static enum fate in_version(struct feeding *feeding, unsigned char c)
         if (framing->word_len == VERSION_LEN)
             return refuse_bytes(feeding, &bad_version);
         word_add(framing, c);
-        return KEEP;
+        return FATE_KEEP;
     }
     assert(framing->word_len <= VERSION_LEN);
     framing->word[framing->word_len] = '\0';
@@ -136,42 +136,42 @@ static enum fate in_version(struct feeding *feeding, unsigned char c)
     if (!framing->is_1_0 && strcmp(framing->word, "HTTP/1.1") != 0)
         return refuse_bytes(feeding, &bad_version);
     if (ends_line(framing, c))
-        framing->state = LINE_BEGIN;
-    return KEEP;
+        framing->state = FRAMING_LINE_BEGIN;
+    return FATE_KEEP;
 }
 
 static enum fate head_ends(struct feeding *feeding)
 {
     struct api_framing *framing = feeding->framing;
     if (framing->distrusted || (framing->has_coding && (framing->has_length || framing->is_1_0)))
-        framing->state = LOST;
+        framing->state = FRAMING_LOST;
     else if (framing->has_coding)
-        framing->state = CHUNK_BEGIN;
+        framing->state = FRAMING_CHUNK_BEGIN;
     else if (framing->left > 0)
-        framing->state = BODY;
+        framing->state = FRAMING_BODY;
     else
-        framing->state = START;
-    framing->completed += framing->state == START;
+        framing->state = FRAMING_START;
+    framing->completed += framing->state == FRAMING_START;
     framing->line_len = 0;
     framing->body = 0;
-    return KEEP;
+    return FATE_KEEP;
 }
 
 static enum fate in_line_begin(struct feeding *feeding, unsigned char c)
 {
     struct api_framing *framing = feeding->framing;
     if (c == '\r' || c == '\n')
-        return ends_line(framing, c) ? head_ends(feeding) : KEEP;
+        return ends_line(framing, c) ? head_ends(feeding) : FATE_KEEP;
     if (c == ' ' || c == '\t')
         return refuse_bytes(feeding, &bad_fold);
     if (!is_token(c))
         return refuse_bytes(feeding, c != ':' && is_control(c) ? &bad_control : &bad_name);
     if (!may_pay(framing, API_HTTP_FIELD_COST))
         return refuse_bytes(feeding, &large_head);
-    framing->state = NAME;
+    framing->state = FRAMING_NAME;
     word_begin(framing);
     word_add(framing, c);
-    return KEEP;
+    return FATE_KEEP;
 }
 
 static enum header find_header(struct api_framing *framing)
@@ -190,15 +190,15 @@ static enum fate in_name(struct feeding *feeding, unsigned char c)
     struct api_framing *framing = feeding->framing;
     if (c == ':') {
         framing->header = (uint8_t)find_header(framing);
-        framing->state = VALUE_BLANKS;
+        framing->state = FRAMING_VALUE_BLANKS;
         word_begin(framing);
-        return KEEP;
+        return FATE_KEEP;
     }
     if (!is_token(c))
         return refuse_bytes(feeding,
                             c != '\r' && c != '\n' && is_control(c) ? &bad_control : &bad_name);
     word_add(framing, c);
-    return KEEP;
+    return FATE_KEEP;
 }
 
 static enum fate length_ends(struct feeding *feeding)
@@ -216,13 +216,13 @@ static enum fate length_ends(struct feeding *feeding)
     framing->left = 0;
     for (size_t i = 0; i < digits; i++)
         framing->left = framing->left * 10 + (uint64_t)(framing->word[i] - '0');
-    return KEEP;
+    return FATE_KEEP;
 }
 
 static enum fate value_ends(struct feeding *feeding)
 {
     struct api_framing *framing = feeding->framing;
-    framing->state = LINE_BEGIN;
+    framing->state = FRAMING_LINE_BEGIN;
     if (framing->header == CONTENT_LENGTH)
         return length_ends(feeding);
     if (framing->header == TRANSFER_ENCODING) {
@@ -231,7 +231,7 @@ static enum fate value_ends(struct feeding *feeding)
             framing->has_coding || !fits || strcasecmp(framing->word, "chunked") != 0;
         framing->has_coding = true;
     }
-    return KEEP;
+    return FATE_KEEP;
 }
 
 /* libmicrohttpd copies cookies, and cuts them up. */
@@ -248,48 +248,48 @@ static enum fate in_framing_value(struct feeding *feeding, unsigned char c)
     struct api_framing *framing = feeding->framing;
     if (c == ' ' || c == '\t') {
         framing->gap = true;
-        return DROP;
+        return FATE_DROP;
     }
     if (framing->gap)
         return refuse_bytes(feeding, framing->header == CONTENT_LENGTH ? &bad_length : &bad_coding);
     word_add(framing, c);
-    return KEEP;
+    return FATE_KEEP;
 }
 
 static enum fate in_value(struct feeding *feeding, unsigned char c)
 {
     struct api_framing *framing = feeding->framing;
     if (c == '\r' || c == '\n')
-        return ends_line(framing, c) ? value_ends(feeding) : KEEP;
+        return ends_line(framing, c) ? value_ends(feeding) : FATE_KEEP;
     if (is_control(c))
         return refuse_bytes(feeding, &bad_control);
-    if (framing->state == VALUE_BLANKS && (c == ' ' || c == '\t'))
-        return KEEP;
-    if (framing->state == VALUE_BLANKS && framing->header == COOKIE &&
+    if (framing->state == FRAMING_VALUE_BLANKS && (c == ' ' || c == '\t'))
+        return FATE_KEEP;
+    if (framing->state == FRAMING_VALUE_BLANKS && framing->header == COOKIE &&
         !may_pay(framing, API_HTTP_FIELD_COST))
         return refuse_bytes(feeding, &large_head);
-    framing->state = VALUE;
+    framing->state = FRAMING_VALUE;
     if (framing->header == COOKIE && !may_pay(framing, cookie_cost(c)))
         return refuse_bytes(feeding, &large_head);
     if (framing->header == CONTENT_LENGTH || framing->header == TRANSFER_ENCODING)
         return in_framing_value(feeding, c);
-    return KEEP;
+    return FATE_KEEP;
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
 static enum fate take_in_head(struct feeding *feeding, unsigned char c)
 {
-    switch ((enum state)feeding->framing->state) {
-    case METHOD:
+    switch ((enum framing_state)feeding->framing->state) {
+    case FRAMING_METHOD:
         return in_method(feeding, c);
-    case TARGET:
+    case FRAMING_TARGET:
         return in_target(feeding, c);
-    case VERSION:
+    case FRAMING_VERSION:
         return in_version(feeding, c);
-    case LINE_BEGIN:
+    case FRAMING_LINE_BEGIN:
         return in_line_begin(feeding, c);
-    case NAME:
+    case FRAMING_NAME:
         return in_name(feeding, c);
     default:
         return in_value(feeding, c);
@@ -298,7 +298,8 @@ static enum fate take_in_head(struct feeding *feeding, unsigned char c)
 
 static bool is_counted(uint8_t state)
 {
-    return (state > START && state < BODY) || state == TRAILER_BEGIN || state == TRAILER;
+    return (state > FRAMING_START && state < FRAMING_BODY) || state == FRAMING_TRAILER_BEGIN ||
+           state == FRAMING_TRAILER;
 }
 
 static enum fate take_byte(struct feeding *feeding, unsigned char c)
@@ -306,12 +307,12 @@ static enum fate take_byte(struct feeding *feeding, unsigned char c)
     struct api_framing *framing = feeding->framing;
     if (framing->cr && c != '\n')
         return refuse_bytes(feeding, &bad_line_end);
-    if (framing->state == START)
+    if (framing->state == FRAMING_START)
         return in_start(feeding, c);
     if (is_counted(framing->state) && !may_pay(framing, 1))
         return refuse_bytes(feeding, &large_head);
-    return framing->state < BODY ? take_in_head(feeding, c)
-                                 : api_framing_take_in_chunks(feeding, c);
+    return framing->state < FRAMING_BODY ? take_in_head(feeding, c)
+                                         : api_framing_take_in_chunks(feeding, c);
 }
 
 /* Bytes of a value that nothing here looks at: how many of @len. Most of a head is that. */
@@ -337,9 +338,9 @@ static size_t take_data(struct api_framing *framing, size_t len)
     framing->left -= len;
     if (framing->left > 0)
         return len;
-    framing->completed += framing->state == BODY;
+    framing->completed += framing->state == FRAMING_BODY;
     framing->line_len = 0;
-    framing->state = framing->state == BODY ? START : CHUNK_END;
+    framing->state = framing->state == FRAMING_BODY ? FRAMING_START : FRAMING_CHUNK_END;
     return len;
 }
 
@@ -349,12 +350,12 @@ const struct api_fault *api_framing_feed(struct api_framing *framing, char *byte
     struct feeding feeding = {.framing = framing};
     size_t kept = 0;
     size_t whole = 0; /* the complete requests */
-    for (size_t i = 0; i < len && framing->state != LOST;) {
+    for (size_t i = 0; i < len && framing->state != FRAMING_LOST;) {
         const uint32_t completed = framing->completed;
         size_t run = 0;
-        if (framing->state == BODY || framing->state == CHUNK_DATA)
+        if (framing->state == FRAMING_BODY || framing->state == FRAMING_CHUNK_DATA)
             run = take_data(framing, len - i);
-        else if (framing->state == VALUE && framing->header == OTHER && !framing->cr)
+        else if (framing->state == FRAMING_VALUE && framing->header == OTHER && !framing->cr)
             run = take_plain(framing, bytes + i, len - i);
         if (run > 0) {
             if (kept < i)
@@ -363,9 +364,9 @@ const struct api_fault *api_framing_feed(struct api_framing *framing, char *byte
             i += run;
         } else {
             const enum fate fate = take_byte(&feeding, (unsigned char)bytes[i]);
-            if (fate == REFUSE)
+            if (fate == FATE_REFUSE)
                 kept = whole;
-            else if (fate == KEEP)
+            else if (fate == FATE_KEEP)
                 bytes[kept++] = bytes[i];
             i++;
         }
@@ -373,16 +374,16 @@ const struct api_fault *api_framing_feed(struct api_framing *framing, char *byte
             whole = kept;
     }
     assert(whole <= kept && kept <= len);
-    assert(feeding.fault == NULL || framing->state == LOST);
+    assert(feeding.fault == NULL || framing->state == FRAMING_LOST);
     *ret_kept = kept;
     return feeding.fault;
 }
 
 enum api_framing_phase api_framing_phase(const struct api_framing *framing)
 {
-    if (framing->state == LOST)
+    if (framing->state == FRAMING_LOST)
         return API_FRAMING_LOST;
-    if (framing->state == START)
+    if (framing->state == FRAMING_START)
         return API_FRAMING_IDLE;
-    return framing->state < BODY ? API_FRAMING_HEAD : API_FRAMING_BODY;
+    return framing->state < FRAMING_BODY ? API_FRAMING_HEAD : API_FRAMING_BODY;
 }

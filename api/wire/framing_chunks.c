@@ -21,14 +21,14 @@ static enum fate chunk_line_ends(struct feeding *feeding)
     framing->line_len = 0;
     if (framing->body > API_FRAMING_BODY_MAX)
         return refuse_bytes(feeding, &large_body);
-    framing->state = framing->left > 0 ? CHUNK_DATA : TRAILER_BEGIN;
-    return KEEP;
+    framing->state = framing->left > 0 ? FRAMING_CHUNK_DATA : FRAMING_TRAILER_BEGIN;
+    return FATE_KEEP;
 }
 
 static enum fate take_out(struct feeding *feeding)
 {
     return ++feeding->framing->taken_out <= API_FRAMING_EXTENSIONS_MAX
-               ? DROP
+               ? FATE_DROP
                : refuse_bytes(feeding, &long_chunk_lines);
 }
 
@@ -41,11 +41,11 @@ static enum fate in_chunk_line(struct feeding *feeding, unsigned char c)
                            : refuse_bytes(feeding, &bad_chunk);
     if (c == '\r') {
         framing->cr = true;
-        return KEEP;
+        return FATE_KEEP;
     }
     if (is_control(c))
         return refuse_bytes(feeding, &bad_chunk);
-    framing->state = CHUNK_EXTENSION;
+    framing->state = FRAMING_CHUNK_EXTENSION;
     return take_out(feeding);
 }
 
@@ -53,17 +53,17 @@ static enum fate in_chunk_size(struct feeding *feeding, unsigned char c)
 {
     struct api_framing *framing = feeding->framing;
     const int digit = chunk_size_digit(c);
-    const bool first = framing->state == CHUNK_BEGIN;
+    const bool first = framing->state == FRAMING_CHUNK_BEGIN;
     if (digit < 0) {
         const bool may_end = c == '\r' || c == '\n' || c == ';' || c == ' ' || c == '\t';
         return first || !may_end ? refuse_bytes(feeding, &bad_chunk) : in_chunk_line(feeding, c);
     }
     const bool another_zero = !first && digit == 0 && framing->left == 0;
     framing->left = (first ? 0 : framing->left * 16) + (uint64_t)digit;
-    framing->state = CHUNK_SIZE;
+    framing->state = FRAMING_CHUNK_SIZE;
     if (framing->left > API_FRAMING_BODY_MAX)
         return refuse_bytes(feeding, &large_body);
-    return another_zero ? take_out(feeding) : KEEP;
+    return another_zero ? take_out(feeding) : FATE_KEEP;
 }
 
 static enum fate in_chunk_end(struct feeding *feeding, unsigned char c)
@@ -72,8 +72,8 @@ static enum fate in_chunk_end(struct feeding *feeding, unsigned char c)
     if (c != '\r' && !(c == '\n' && framing->cr))
         return refuse_bytes(feeding, &bad_chunk);
     if (ends_line(framing, c))
-        framing->state = CHUNK_BEGIN;
-    return KEEP;
+        framing->state = FRAMING_CHUNK_BEGIN;
+    return FATE_KEEP;
 }
 
 static enum fate in_trailer_begin(struct feeding *feeding, unsigned char c)
@@ -83,13 +83,13 @@ static enum fate in_trailer_begin(struct feeding *feeding, unsigned char c)
         return refuse_bytes(feeding, &bad_chunk);
     if (c == '\r' || c == '\n') {
         if (ends_line(framing, c)) {
-            framing->state = START;
+            framing->state = FRAMING_START;
             framing->completed++;
         }
-        return KEEP;
+        return FATE_KEEP;
     }
-    framing->state = TRAILER;
-    return is_token(c) ? DROP : refuse_bytes(feeding, &bad_name);
+    framing->state = FRAMING_TRAILER;
+    return is_token(c) ? FATE_DROP : refuse_bytes(feeding, &bad_name);
 }
 
 static enum fate in_trailer(struct feeding *feeding, unsigned char c)
@@ -97,23 +97,23 @@ static enum fate in_trailer(struct feeding *feeding, unsigned char c)
     struct api_framing *framing = feeding->framing;
     if (c == '\r' || c == '\n') {
         if (ends_line(framing, c))
-            framing->state = TRAILER_BEGIN;
-        return DROP;
+            framing->state = FRAMING_TRAILER_BEGIN;
+        return FATE_DROP;
     }
-    return is_control(c) ? refuse_bytes(feeding, &bad_control) : DROP;
+    return is_control(c) ? refuse_bytes(feeding, &bad_control) : FATE_DROP;
 }
 
 enum fate api_framing_take_in_chunks(struct feeding *feeding, unsigned char c)
 {
-    switch ((enum state)feeding->framing->state) {
-    case CHUNK_BEGIN:
-    case CHUNK_SIZE:
+    switch ((enum framing_state)feeding->framing->state) {
+    case FRAMING_CHUNK_BEGIN:
+    case FRAMING_CHUNK_SIZE:
         return in_chunk_size(feeding, c);
-    case CHUNK_EXTENSION:
+    case FRAMING_CHUNK_EXTENSION:
         return in_chunk_line(feeding, c);
-    case CHUNK_END:
+    case FRAMING_CHUNK_END:
         return in_chunk_end(feeding, c);
-    case TRAILER_BEGIN:
+    case FRAMING_TRAILER_BEGIN:
         return in_trailer_begin(feeding, c);
     default:
         return in_trailer(feeding, c);

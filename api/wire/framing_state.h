@@ -10,31 +10,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum state {
-    START, /* or empty lines before a request */
-    METHOD,
-    TARGET,
-    VERSION,
-    LINE_BEGIN, /* start of a header, or of the empty line that ends the head */
-    NAME,
-    VALUE_BLANKS, /* in front of a value */
-    VALUE,
-    BODY,
-    CHUNK_BEGIN,
-    CHUNK_SIZE,
-    CHUNK_EXTENSION,
-    CHUNK_DATA,
-    CHUNK_END,
-    TRAILER_BEGIN,
-    TRAILER,
-    LOST,
+enum framing_state {
+    FRAMING_START, /* or empty lines before a request */
+    FRAMING_METHOD,
+    FRAMING_TARGET,
+    FRAMING_VERSION,
+    FRAMING_LINE_BEGIN, /* start of a header, or of the empty line that ends the head */
+    FRAMING_NAME,
+    FRAMING_VALUE_BLANKS, /* in front of a value */
+    FRAMING_VALUE,
+    FRAMING_BODY,
+    FRAMING_CHUNK_BEGIN,
+    FRAMING_CHUNK_SIZE,
+    FRAMING_CHUNK_EXTENSION,
+    FRAMING_CHUNK_DATA,
+    FRAMING_CHUNK_END,
+    FRAMING_TRAILER_BEGIN,
+    FRAMING_TRAILER,
+    FRAMING_LOST,
 };
 
 /* The fate of a byte. */
 enum fate {
-    KEEP,
-    DROP,
-    REFUSE, /* the fault is set */
+    FATE_KEEP,
+    FATE_DROP,
+    FATE_REFUSE, /* the fault is set */
 };
 
 struct feeding {
@@ -53,10 +53,10 @@ FAULT(large_body, API_FAULT_LARGE_BODY, NULL);
 
 static inline enum fate refuse_bytes(struct feeding *feeding, const struct api_fault *fault)
 {
-    assert(feeding->fault == NULL && feeding->framing->state != LOST);
+    assert(feeding->fault == NULL && feeding->framing->state != FRAMING_LOST);
     feeding->fault = fault;
-    feeding->framing->state = LOST;
-    return REFUSE;
+    feeding->framing->state = FRAMING_LOST;
+    return FATE_REFUSE;
 }
 
 static inline bool is_token(unsigned char c)
