@@ -161,7 +161,7 @@ static enum storage_trust judge_made(const struct storage_evidence *evidence)
     return was_written_to(evidence) ? STORAGE_TRUST_WRITTEN : STORAGE_TRUST_KEPT;
 }
 
-enum storage_trust storage_trust_judge(const struct storage_evidence *evidence)
+enum storage_trust storage_detect_restored_file(const struct storage_evidence *evidence)
 {
     if (evidence->version == STORAGE_WITNESS_UNKNOWN)
         return STORAGE_TRUST_UNREADABLE;
@@ -191,8 +191,8 @@ static const char *of_another_user(const struct storage_evidence *evidence,
                : "";
 }
 
-int storage_trust_explain(const struct storage_evidence *evidence, enum storage_trust trust,
-                          const char *folder, char ret_why[static STORAGE_WHY_MAX])
+int storage_explain_restored_file(const struct storage_evidence *evidence, enum storage_trust trust,
+                                  const char *folder, char ret_why[static STORAGE_WHY_MAX])
 {
     static const char *const whats[] = {
         [STORAGE_TRUST_REMOVED] = "pawl.db is missing, but pawl.witness shows that pawl.db existed",

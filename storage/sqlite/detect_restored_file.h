@@ -60,12 +60,12 @@ struct storage_evidence {
     char clock_id[STORAGE_CLOCK_ID_MAX + 1]; /* of its clock, for leases alone */
 };
 
-enum storage_trust storage_trust_judge(const struct storage_evidence *evidence);
+enum storage_trust storage_detect_restored_file(const struct storage_evidence *evidence);
 
 /* FENCE_ECONFLICT. A sentence that says what @evidence shows of @folder, and what to do, is in
  * @ret_why. Precondition: @trust is the verdict on it, and none of NEW and KEPT. */
-FENCE_CHECKED int storage_trust_explain(const struct storage_evidence *evidence,
-                                        enum storage_trust trust, const char *folder,
-                                        char ret_why[static STORAGE_WHY_MAX]);
+FENCE_CHECKED int storage_explain_restored_file(const struct storage_evidence *evidence,
+                                                enum storage_trust trust, const char *folder,
+                                                char ret_why[static STORAGE_WHY_MAX]);
 
 #endif

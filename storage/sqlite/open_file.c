@@ -366,13 +366,13 @@ static int write_opening(const struct storage_file_config *config, struct storag
 static int take_up(const struct storage_file_config *config, struct storage_file *file,
                    struct storage_evidence *evidence, char ret_why[static STORAGE_WHY_MAX])
 {
-    enum storage_trust trust = storage_trust_judge(evidence);
+    enum storage_trust trust = storage_detect_restored_file(evidence);
     bool kept = trust == STORAGE_TRUST_KEPT && !config->takes_over;
     bool trusted = trust == STORAGE_TRUST_KEPT || trust == STORAGE_TRUST_NEW;
     if (trusted && evidence->file.retired && !config->moves && !config->takes_over)
         return refuse_retired(config->folder, ret_why);
     if (!trusted && !config->takes_over)
-        return storage_trust_explain(evidence, trust, config->folder, ret_why);
+        return storage_explain_restored_file(evidence, trust, config->folder, ret_why);
     int error = accept(config, file, evidence, kept, ret_why);
     return error ? error : write_opening(config, file, evidence, kept, ret_why);
 }

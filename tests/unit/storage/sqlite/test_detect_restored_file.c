@@ -80,7 +80,7 @@ static void restart(void)
     forget_record();
 }
 
-#define EXPECT(trust) assert_int_equal(storage_trust_judge(&now), STORAGE_TRUST_##trust)
+#define EXPECT(trust) assert_int_equal(storage_detect_restored_file(&now), STORAGE_TRUST_##trust)
 
 static void file_that_is_what_its_witness_saw_is_trusted(void **state)
 {
