@@ -84,14 +84,7 @@ enum fence_part fence_part_of_reply(enum fence_reply_kind kind)
 struct fence_answer fence_answer_refusing(const struct fence_call *call, int error)
 {
     return (struct fence_answer){
-        .kind = call->kind,
-        .error = error,
-        .origin = call->origin,
-        .client = call->client,
-        .resource = call->resource,
-        .seats = call->seats,
-        .mode = call->mode,
+        FENCE_ANSWER_TO(call, error),
         .lock_id = "",
-        .owner = "",
     };
 }

@@ -353,6 +353,13 @@ struct fence_reply {
                      * not say */
 };
 
+/* The members of an answer with which all answers to @call begin: of a struct fence_call, or of the
+ * core's own. */
+#define FENCE_ANSWER_TO(call, its_error)                                                           \
+    .kind = (call)->kind, .error = (its_error), .origin = (call)->origin,                          \
+    .client = (call)->client, .resource = (call)->resource, .seats = (call)->seats,                \
+    .mode = (call)->mode, .owner = ""
+
 /* The answer to @call without a lock: @error, and what names the call. */
 struct fence_answer fence_answer_refusing(const struct fence_call *call, int error);
 

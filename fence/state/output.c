@@ -78,15 +78,8 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
 {
     struct fence_answer *answer = &core_add_effect(core, FENCE_EFFECT_ANSWER)->answer;
     *answer = (struct fence_answer){
-        .kind = call->kind,
-        .error = error,
-        .origin = call->origin,
-        .client = call->client,
-        .resource = call->resource,
-        .seats = call->seats,
-        .mode = call->mode,
+        FENCE_ANSWER_TO(call, error),
         .lock_id = call->lock_id,
-        .owner = "",
         .lease = {.ttl_ms = call->ttl_ms,
                   .delay_ms = call->delay_ms,
                   .ttl_max_ms = core->fleet.ttl_max_ms,
