@@ -408,12 +408,7 @@ static void conclude_attempt(struct fence_core *core, struct call *call)
 }
 
 const struct core_round_kind core_acquire_round = {
-    .tally = core_attempt_tally,
-    .count = core_attempt_count,
-    .wants_more = core_attempt_wants_more,
-    .view_ended = core_attempt_view_ended,
-    .ask = core_attempt_ask,
-    .give_up = core_attempt_give_up,
+    CORE_ATTEMPT_STEPS,
     .conclude = conclude_attempt,
 };
 

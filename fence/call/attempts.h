@@ -21,6 +21,12 @@ bool core_attempt_view_ended(struct fence_core *core, struct call *call, uint32_
 void core_attempt_ask(struct fence_core *core, struct call *call, uint32_t set, uint32_t active);
 void core_attempt_give_up(struct call *call);
 
+/* The members of a struct core_round_kind whose round is an attempt. */
+#define CORE_ATTEMPT_STEPS                                                                         \
+    .tally = core_attempt_tally, .count = core_attempt_count,                                      \
+    .wants_more = core_attempt_wants_more, .view_ended = core_attempt_view_ended,                  \
+    .ask = core_attempt_ask, .give_up = core_attempt_give_up
+
 /* The lease that a grant may count on. */
 uint32_t core_attempt_lease_ms(const struct call *call);
 

@@ -140,10 +140,8 @@ static void conclude_extend(struct fence_core *core, struct call *call)
 void core_extend_admitted(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_EXTEND);
-    const struct fence_round_masters masters = core_round_masters(core);
     uint32_t spare = 0;
-    uint32_t first = fence_round_first(&masters, call->slot, &spare);
-    core_vote_begin(core, call, call->kind, first, spare);
+    const uint32_t first = core_vote_begin_majority(core, call, &spare);
     call->vote.extensions_max = core_extensions_max(core);
     call->extend.join_tag = core_random(core);
     ask_to_extend(core, call, first);
@@ -202,11 +200,6 @@ static void conclude_reacquired(struct fence_core *core, struct call *call)
 }
 
 const struct core_round_kind core_reacquire_round = {
-    .tally = core_attempt_tally,
-    .count = core_attempt_count,
-    .wants_more = core_attempt_wants_more,
-    .view_ended = core_attempt_view_ended,
-    .ask = core_attempt_ask,
-    .give_up = core_attempt_give_up,
+    CORE_ATTEMPT_STEPS,
     .conclude = conclude_reacquired,
 };

@@ -44,10 +44,8 @@ static void conclude_release(struct fence_core *core, struct call *call)
 void core_release_admitted(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_RELEASE);
-    const struct fence_round_masters masters = core_round_masters(core);
     uint32_t spare = 0;
-    uint32_t first = fence_round_first(&masters, call->slot, &spare);
-    core_vote_begin(core, call, call->kind, first, spare);
+    const uint32_t first = core_vote_begin_majority(core, call, &spare);
     ask_to_release(core, call, first);
     core_round_begin(core, call, first, spare != 0, core->fleet.deadline_us);
     conclude_release(core, call); /* at once, if too few can be asked */

@@ -13,6 +13,14 @@ void core_vote_begin(struct fence_core *core, struct call *call, enum fence_call
     core_round_new(core, call);
 }
 
+uint32_t core_vote_begin_majority(struct fence_core *core, struct call *call, uint32_t *ret_spare)
+{
+    const struct fence_round_masters masters = core_round_masters(core);
+    const uint32_t first = fence_round_first(&masters, call->slot, ret_spare);
+    core_vote_begin(core, call, call->kind, first, *ret_spare);
+    return first;
+}
+
 struct fence_tally *core_vote_tally(struct call *call)
 {
     return &call->vote.tally;

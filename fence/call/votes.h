@@ -10,6 +10,9 @@
 void core_vote_begin(struct fence_core *core, struct call *call, enum fence_call_kind kind,
                      uint32_t first, uint32_t spare);
 
+/* The same with the majority that is best asked first, and returns it. */
+uint32_t core_vote_begin_majority(struct fence_core *core, struct call *call, uint32_t *ret_spare);
+
 /* The steps of the round (fence/call/rounds.h). */
 struct fence_tally *core_vote_tally(struct call *call);
 void core_vote_count(struct fence_core *core, struct call *call, unsigned i,
