@@ -1,6 +1,7 @@
 #include "api/v1/metrics.h"
 
 #include "api/http/problem_answer.h"
+#include "api/metrics/answer.h"
 #include "api/metrics/connections.h"
 #include "api/metrics/process.h"
 #include "api/v1/ready.h"
@@ -306,14 +307,7 @@ static void show_metrics(struct api_request *request, void *context)
     api_metrics_write(backend, sum, &text);
     api_metrics_gauge(&text, "pawl_workers", "Number of workers.", backend->workers);
     api_process_write(backend->version, &text);
-    assert(!text.full);
-    const struct api_answer answer = {
-        .status = 200,
-        .content_type = API_METRICS_CONTENT_TYPE,
-        .body = buffer,
-        .len = text.len,
-    };
-    api_request_answer(request, &answer);
+    api_metrics_answer(request, &text);
 out:
     free(buffer);
     free(sum);

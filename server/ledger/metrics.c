@@ -1,12 +1,12 @@
 #include "server/ledger/metrics.h"
 
 #include "api/http/problem_answer.h"
+#include "api/metrics/answer.h"
 #include "api/metrics/connections.h"
 #include "api/metrics/process.h"
 #include "server/ledger/page.h"
 #include "server/ledger/routes.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -69,14 +69,7 @@ static void show_ledger_metrics(struct api_request *request, void *context)
     }
     api_metrics_begin(&text, buffer, LEDGER_TEXT_MAX);
     write_figures(metrics, &text);
-    assert(!text.full);
-    const struct api_answer answer = {
-        .status = 200,
-        .content_type = API_METRICS_CONTENT_TYPE,
-        .body = buffer,
-        .len = text.len,
-    };
-    api_request_answer(request, &answer);
+    api_metrics_answer(request, &text);
     free(buffer);
 }
 
