@@ -7,7 +7,6 @@
 #include "storage/redis/master.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #define AT(member) .at = offsetof(struct pawld_options, member)
@@ -465,42 +464,4 @@ void pawld_setting_variable(const struct pawld_setting *setting,
     for (size_t i = 0; i < len; i++)
         ret_variable[sizeof(prefix) - 1 + i] = of_variable(setting->name[i]);
     ret_variable[sizeof(prefix) - 1 + len] = '\0';
-}
-
-/* ---- the sample ------------------------------------------------------------------------------ */
-
-enum {
-    SAMPLE_WIDTH = 98,
-};
-
-/* As lines of a comment. */
-static void print_comment(const char *text)
-{
-    while (*text) {
-        size_t len = strlen(text);
-        if (len > SAMPLE_WIDTH) {
-            len = SAMPLE_WIDTH;
-            while (len > 0 && text[len] != ' ')
-                len--;
-        }
-        printf("# %.*s\n", (int)len, text);
-        text += len + (text[len] == ' ');
-    }
-}
-
-void pawld_settings_sample(void)
-{
-    print_comment("The configuration of pawld: pawld --config FILE. A line is: name = value. "
-                  "The environment variable PAWL_NAME and --name of the command line override this "
-                  "file. If a setting can be given several times, write one line for each value. A "
-                  "line has at most 198 bytes. The text after \" ;\" is a comment. pawld --check "
-                  "--config FILE reports errors, and the settings in use.");
-    for (size_t i = 0; i < pawld_settings_count; i++) {
-        const struct pawld_setting *setting = &pawld_settings[i];
-        if (!(setting->commands & PAWLD_SERVE) || setting->only_option)
-            continue;
-        printf("\n");
-        print_comment(setting->help);
-        printf("#%s = %s\n", setting->name, setting->usual ? setting->usual : "");
-    }
 }
