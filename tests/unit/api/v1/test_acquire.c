@@ -19,16 +19,6 @@ static void acquire_without_a_body_takes_the_defaults(void **state)
     assert_int_equal(locks.seen.wait_ms, 0);
 }
 
-static void default_ttl_is_no_longer_than_the_fleet_allows(void **state)
-{
-    locks.fleet.ttl_max_ms = 2000;
-    assert_int_equal(loop_ask(locks_request("POST", "orders/42", "", "")), 201);
-    assert_int_equal(locks.seen.ttl_ms, 2000);
-    locks.fleet.ttl_max_ms = 300000;
-    assert_int_equal(loop_ask(locks_request("POST", "orders/42", "", "")), 201);
-    assert_int_equal(locks.seen.ttl_ms, 30000);
-}
-
 static void acquire_passes_on_what_the_body_says(void **state)
 {
     assert_int_equal(
@@ -102,9 +92,8 @@ static void acquire_that_does_not_wait_is_not_told_first(void **state)
     assert_true(locks_answer_seen());
 }
 
-static void ttl_and_wait_keep_to_their_bounds(void **state)
+static void wait_keeps_to_its_bounds(void **state)
 {
-    locks_assert_refused(locks_request("POST", "x", "", "{\"ttl_ms\":99}"), "ttl_ms is 99");
     locks_assert_refused(locks_request("POST", "x", "", "{\"wait_ms\":-1}"), "wait_ms is -1");
     locks_assert_refused(locks_request("POST", "x", "", "{\"wait_ms\":300001}"), "to 300000");
 }
@@ -159,14 +148,13 @@ static void permits_keep_to_their_bounds(void **state)
 
 static const struct CMUnitTest cases[] = {
     CASE(acquire_without_a_body_takes_the_defaults),
-    CASE(default_ttl_is_no_longer_than_the_fleet_allows),
     CASE(acquire_passes_on_what_the_body_says),
     CASE(acquire_passes_on_the_lock_id_of_the_client),
     CASE(wait_before_this_call_is_taken_from_a_header),
     CASE(acquire_of_several_passes_on_all_of_them),
     CASE(acquire_passes_on_the_delay_with_the_owner),
     CASE(acquire_that_does_not_wait_is_not_told_first),
-    CASE(ttl_and_wait_keep_to_their_bounds),
+    CASE(wait_keeps_to_its_bounds),
     CASE(wait_before_this_call_is_plain_digits),
     CASE(owner_has_no_control_characters),
     CASE(client_chosen_lock_id_keeps_to_its_alphabet_and_length),

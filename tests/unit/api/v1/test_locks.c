@@ -98,21 +98,6 @@ static void break_needs_the_token_in_if_match(void **state)
     assert_int_equal(locks.calls, 0);
 }
 
-static void service_that_drains_grants_nothing_and_serves_holders(void **state)
-{
-    locks.backend.draining = true;
-    assert_answered(locks_request("POST", "x", "", ""), 503, "urn:pawl:stopping");
-    assert_said("Retry-After: ");
-    assert_int_equal(loop_ask(locks_request_several("{\"resources\":[\"b\",\"a\"]}")), 503);
-    assert_int_equal(locks.calls, 0);
-    assert_int_equal(loop_ask(locks_request("POST", "x", "", "{\"ttl_ms\":1}")), 400);
-    assert_int_equal(loop_ask(locks_request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")),
-                     200);
-    assert_int_equal(loop_ask(locks_request("DELETE", "x", ID_LINE, "")), 200);
-    assert_int_equal(loop_ask(locks_request("GET", "x", "", "")), 200);
-    assert_int_equal(locks.calls, 3);
-}
-
 static void extend_and_release_need_a_lock_id(void **state)
 {
     locks_assert_refused(locks_request("DELETE", "x", "", ""), "Lock-Id");
@@ -152,7 +137,6 @@ static const struct CMUnitTest cases[] = {
     CASE(token_of_a_release_is_well_formed),
     CASE(break_passes_on_the_token),
     CASE(break_needs_the_token_in_if_match),
-    CASE(service_that_drains_grants_nothing_and_serves_holders),
     CASE(extend_and_release_need_a_lock_id),
     CASE(extend_needs_a_token_in_plain_digits),
 };
