@@ -1,7 +1,14 @@
+#include "server/loop/driver.h"
+
 #include "fence/state/trace.h"
-#include "server/loop/driver_state.h"
+#include "server/loop/audit.h"
+#include "server/loop/batch_delay.h"
+#include "server/loop/deferred_calls.h"
 #include "server/loop/effects.h"
+#include "server/loop/lag.h"
 #include "server/loop/masters.h"
+#include "server/loop/masters_log.h"
+#include "server/loop/undelivered_grant.h"
 #include "server/system/clock.h"
 #include "server/system/log.h"
 
@@ -13,6 +20,29 @@
 
 enum {
     LONG_SLEEPS = 2, /* make a deadline of masters */
+};
+
+struct server_driver {
+    struct server_driver_config config;
+    struct fence_core *core;
+    struct storage_master *masters[FENCE_MASTERS_MAX];
+    struct server_masters_log masters_log;
+    struct server_audit audit;
+    struct server_random random;
+    uv_timer_t timer;
+    uv_check_t check;
+    struct server_lag lag;
+    struct server_batch_delay batch_delay;
+    bool looks_again;                /* the sockets, before time is told to the core */
+    uint64_t now_us;                 /* when the present event happened */
+    uint64_t timer_due_us;           /* FENCE_NEVER: not set */
+    int handles;                     /* not yet closed */
+    bool stepped;                    /* an event came since this was cleared */
+    struct server_declined declined; /* granted in this step to a client that has gone */
+    bool calling;                    /* the present event is a call */
+    bool tells_waits;                /* to config.waits */
+    struct server_later later;       /* calls that came while */
+    bool acting; /* effects are being carried out: no event may come in between */
 };
 
 /* ---- effects --------------------------------------------------------------------------------- */
@@ -431,4 +461,76 @@ void server_driver_free(struct server_driver *driver)
         storage_master_free(driver->masters[i]);
     uv_close((uv_handle_t *)&driver->timer, on_driver_closed);
     uv_close((uv_handle_t *)&driver->check, on_driver_closed);
+}
+
+/* ---- what others may know -------------------------------------------------------------------- */
+
+const struct fence_fleet *server_driver_fleet(const struct server_driver *driver)
+{
+    return fence_core_fleet(driver->core);
+}
+
+const char *server_driver_address(const struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.addresses.n);
+    return storage_master_address(driver->masters[i]);
+}
+
+void server_driver_masters(const struct server_driver *driver,
+                           struct api_master_status ret_masters[static FENCE_MASTERS_MAX])
+{
+    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
+    const uint64_t now_us = server_clock_us();
+    for (unsigned i = 0; i < driver->config.addresses.n; i++) {
+        const uint64_t due_us = fleet->master[i].eligible_at_us;
+        ret_masters[i] = (struct api_master_status){
+            .address = storage_master_address(driver->masters[i]),
+            .last_failure = storage_master_detail(driver->masters[i]),
+            .round_trip_us = storage_master_round_trip_us(driver->masters[i]),
+            .state_for_us = now_us - server_masters_log_since_us(&driver->masters_log, i),
+            .returns = due_us != 0,
+            .returns_in_us = due_us > now_us ? due_us - now_us : 0,
+        };
+    }
+}
+
+const struct fence_counts *server_driver_counts(const struct server_driver *driver)
+{
+    return fence_core_counts(driver->core);
+}
+
+unsigned server_driver_cleanups(const struct server_driver *driver)
+{
+    return fence_core_cleanups(driver->core);
+}
+
+uint64_t server_driver_now_us(const struct server_driver *driver)
+{
+    return driver->now_us;
+}
+
+const struct fence_audit *server_driver_audit(const struct server_driver *driver)
+{
+    return &driver->audit.found;
+}
+
+struct storage_master *server_driver_master(struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.addresses.n);
+    return driver->masters[i];
+}
+
+unsigned server_driver_calls(const struct server_driver *driver)
+{
+    return fence_core_calls(driver->core);
+}
+
+unsigned server_driver_waiting(const struct server_driver *driver)
+{
+    return fence_core_waiting(driver->core);
+}
+
+struct server_random *server_driver_random(struct server_driver *driver)
+{
+    return &driver->random;
 }
