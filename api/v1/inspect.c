@@ -56,6 +56,13 @@ static int read_watch(struct api_request *request, struct fence_call *call)
             "Set 'unless' to the last token that you saw, or to 'free'.");
         return FENCE_EINVAL;
     }
+    if (wait_ms > 0 && fence_gate_is(call->resource, strlen(call->resource))) {
+        api_problem_answer_detail(
+            request, API_PROBLEM_INVALID,
+            "pawld cannot watch the writer of a read-write lock, because a writer that still waits "
+            "holds the same lock. Leave out wait_ms, and repeat the call.");
+        return FENCE_EINVAL;
+    }
     if (wait_ms > 0)
         call->kind = FENCE_CALL_WATCH;
     call->wait_ms = (uint32_t)wait_ms;
@@ -77,7 +84,7 @@ void api_inspect(struct api_request *request, void *context)
     if (api_input_lock(request, 0, &call.resource) != 0 || read_watch(request, &call) != 0 ||
         api_refuse_wait_in_batch(request, call.wait_ms))
         return;
-    if (call.kind == FENCE_CALL_INSPECT && fence_gate_is(call.resource, strlen(call.resource))) {
+    if (fence_gate_is(call.resource, strlen(call.resource))) {
         (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(call.resource, "#"), call.resource);
         call.resource = name;
         call.mode = FENCE_MODE_WRITE;

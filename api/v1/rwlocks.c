@@ -83,13 +83,19 @@ static void answer_writer(struct api_request *request, struct api_writer *writer
     api_request_answer(request, &answer);
 }
 
-static void begin_writer(struct api_writer *writer, char *body, size_t size,
-                         const struct api_request *request)
+static void begin_mode(struct api_writer *writer, char *body, size_t size,
+                       const struct api_request *request, const char *mode)
 {
     api_writer_init(writer, body, size);
     api_write_object(writer, NULL);
     api_write_string(writer, "resource", api_request_param(request, 0));
-    api_write_string(writer, "mode", "write");
+    api_write_string(writer, "mode", mode);
+}
+
+static void begin_writer(struct api_writer *writer, char *body, size_t size,
+                         const struct api_request *request)
+{
+    begin_mode(writer, body, size, request, "write");
 }
 
 /* A seat that was acquired again has a new token, and so has the writer. A client adds
@@ -128,21 +134,29 @@ static void finish_extension(struct api_request *request, const void *context,
                   status == 201 ? API_OUTCOME_GRANTED : API_OUTCOME_EXTENDED);
 }
 
+static bool was_released(const struct api_batch_answer *answer)
+{
+    return strstr(answer->body, "\"released\":true") != NULL;
+}
+
+/* A writer had all seats. A reader had one seat, and never the gate, which is last. */
 static void finish_release(struct api_request *request, const void *context,
                            const struct api_batch_answer answers[], unsigned count)
 {
     (void)context;
     const struct api_batch_answer *failed = first_failed(answers, count);
-    bool released = true; /* all of it */
+    unsigned seats = 0;
     if (failed != NULL) {
         hand_on_problem(request, failed);
         return;
     }
     for (unsigned k = 0; k + 1 < count; k++)
-        released &= strstr(answers[k].body, "\"released\":true") != NULL;
+        seats += was_released(&answers[k]);
+    const bool reader = seats == 1 && !was_released(&answers[count - 1]);
+    const bool released = reader || seats == count - 1;
     char body[BODY_MAX];
     struct api_writer writer;
-    begin_writer(&writer, body, sizeof(body), request);
+    begin_mode(&writer, body, sizeof(body), request, reader ? "read" : "write");
     api_write_bool(&writer, "released", released);
     answer_writer(request, &writer, 200, released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD);
 }

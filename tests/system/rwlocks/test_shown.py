@@ -106,6 +106,17 @@ class Shown(Served):
             self.assertEqual((told["token"], told["owner"], told["delay_ms"]), (grant["token"], "w", 1000))
         self.assertEqual((shown["held"], shared["mode"], shared["readers"]), (True, "write", []))
 
+    def test_writer_is_not_watched_by_its_gate(self):
+        """A waiting writer has the gate, too, and the token of the gate is not that of the writer."""
+        grant = self.take("gated", "write")
+        for unless in ("free", grant["token"]):
+            path = f"/v1/locks/gated%23w?unless={unless}"
+            status, answer = self.ask("GET", f"{path}&wait_ms=1000")
+            self.assertEqual((status, answer["type"]), (400, "urn:pawl:invalid"), answer)
+            self.assertEqual(self.ask("GET", path)[1]["token"], grant["token"])
+        code, text = self.pawl("watch", "--until", "free", "gated#w")
+        self.assertEqual((code, "cannot watch the writer" in text), (125, True), text)
+
     def test_writer_is_broken_as_one(self):
         for path in ("/v1/rwlocks/broken", "/v1/locks/broken%23w"):
             grant = self.take("broken", "write")
@@ -118,6 +129,15 @@ class Shown(Served):
             self.expect_free("broken")
             status, answer = self.break_it(path, grant["token"])
             self.assertEqual((status, answer["released"]), (200, False))
+
+    def test_reader_is_released_without_its_seat(self):
+        mine = {"Lock_Id": self.take("whatever", "read")["lock_id"]}
+        other = self.take("whatever", "read")
+        for released in (True, False):
+            status, answer = self.ask("DELETE", "/v1/rwlocks/whatever", **mine)
+            self.assertEqual((status, answer["released"]), (200, released), answer)
+            self.assertEqual(answer["mode"], "read" if released else "write")
+            self.assertEqual([lock["resource"] for lock in self.listed("whatever")], [f"whatever#{other['seat']}"])
 
     def test_break_of_a_writer_leaves_readers_alone(self):
         grant = self.take("left", "read")
