@@ -134,7 +134,7 @@ static void finish_extension(struct api_request *request, const void *context,
                   status == 201 ? API_OUTCOME_GRANTED : API_OUTCOME_EXTENDED);
 }
 
-static bool was_released(const struct api_batch_answer *answer)
+static bool part_was_released(const struct api_batch_answer *answer)
 {
     return strstr(answer->body, "\"released\":true") != NULL;
 }
@@ -151,8 +151,8 @@ static void finish_release(struct api_request *request, const void *context,
         return;
     }
     for (unsigned k = 0; k + 1 < count; k++)
-        seats += was_released(&answers[k]);
-    const bool reader = seats == 1 && !was_released(&answers[count - 1]);
+        seats += part_was_released(&answers[k]);
+    const bool reader = seats == 1 && !part_was_released(&answers[count - 1]);
     const bool released = reader || seats == count - 1;
     char body[BODY_MAX];
     struct api_writer writer;
