@@ -95,7 +95,7 @@ static void write_refused(const struct totals *totals, struct api_metrics_text *
 {
     char status[8];
     api_metrics_family(text, API_METRIC_COUNTER, "pawl_requests_refused_total",
-                       "Requests rejected before they reached a call, by status and problem.");
+                       "Requests rejected before a call began, by status and problem.");
     for (enum api_outcome outcome = 0; outcome < API_OUTCOMES; outcome++) {
         (void)snprintf(status, sizeof(status), "%u", api_outcome_status(outcome));
         const struct api_labels labels = {
@@ -120,8 +120,8 @@ static void write_keys_refused(const struct api_call_counters *counters,
 {
     static const enum api_problem problems[] = {API_PROBLEM_KEY_REQUIRED, API_PROBLEM_NOT_ALLOWED};
     api_metrics_family(text, API_METRIC_COUNTER, "pawl_keys_refused_total",
-                       "Requests rejected because of their key. Each request also counts as a "
-                       "call or as a refused request.");
+                       "Requests rejected because of their key. These requests also count as "
+                       "calls or as refused requests.");
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
         const enum api_outcome outcome = api_outcome_of_problem(problems[i]);
         const struct api_labels labels = {{{"result", api_outcome_name(outcome)}}};

@@ -40,8 +40,8 @@ static void write_grants(const struct api_worker_metrics *sum, struct api_metric
         [API_GRANT_FOUND] = "found",
     };
     api_metrics_family(text, API_METRIC_COUNTER, "pawl_grants_total",
-                       "Grants by path. A 'fast' grant took one round of the masters, a "
-                       "'confirmed' grant took two rounds, and a 'found' grant was a retry that "
+                       "Grants by path. A 'fast' grant took one round to the masters. A "
+                       "'confirmed' grant took two rounds. A 'found' grant was a retry that "
                        "found its lock.");
     for (unsigned path = 0; path < API_GRANT_PATHS; path++) {
         const struct api_labels labels = {{{"path", paths[path]}}};
@@ -85,8 +85,8 @@ static void write_times(const struct api_worker_metrics *sum, struct api_metrics
                        "Time from an acquire to its grant, for acquires that did not wait.");
     api_metrics_histogram(text, NULL, &sum->acquire, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_wait_duration_seconds",
-                       "Time from an acquire to its answer, for acquires that waited for a "
-                       "holder or for another call, or that retried after a conflict.");
+                       "Time from an acquire to its answer, for acquires that waited or that "
+                       "retried after a conflict.");
     api_metrics_histogram(text, NULL, &sum->wait, API_SCALE_TIME);
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_hold_duration_seconds",
                        "Time from a grant to its release, if one worker handled both.");
@@ -96,7 +96,7 @@ static void write_times(const struct api_worker_metrics *sum, struct api_metrics
 static void write_attempts(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
     api_metrics_counter(text, "pawl_attempts_total",
-                        "Attempts on the masters to acquire the lock or the locks of one call.",
+                        "Attempts to acquire the locks of a call at the masters.",
                         api_counter_get(&sum->attempts));
     api_metrics_counter(text, "pawl_attempts_contended_total",
                         "Attempts that failed because several callers each got some of the "
@@ -134,16 +134,15 @@ static void write_load(const struct api_worker_metrics *sum, struct api_metrics_
 
 static void write_events(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
-    api_metrics_gauge(text, "pawl_event_readers", "Clients that follow the event stream.",
+    api_metrics_gauge(text, "pawl_event_readers", "Open event streams.",
                       api_counter_get(&sum->event_readers));
-    api_metrics_gauge(text, "pawl_event_readers_max",
-                      "Maximum number of clients that follow events.",
+    api_metrics_gauge(text, "pawl_event_readers_max", "Maximum number of open event streams.",
                       api_counter_get(&sum->event_readers_max));
     api_metrics_counter(text, "pawl_event_readers_cut_total",
                         "Event streams closed because the client did not read.",
                         api_counter_get(&sum->event_readers_cut));
     api_metrics_counter(text, "pawl_events_missed_total",
-                        "Events that a client missed. The client got the event gap instead.",
+                        "Events that a client missed. The client received a 'gap' event instead.",
                         api_counter_get(&sum->events_missed));
 }
 
