@@ -32,8 +32,8 @@ static bool refuse_unknown(struct api_request *request, bool sent)
 {
     if (sent)
         api_problem_answer_detail(request, API_PROBLEM_KEY_REQUIRED,
-                                  "The key is unknown. Send it as Authorization: Bearer "
-                                  "pawl_...; if it was rotated, ask the operator for the new key.");
+                                  "The key is unknown. Send the key as Authorization: Bearer "
+                                  "pawl_... If the operator rotated the key, ask for the new key.");
     else
         api_problem_answer(request, API_PROBLEM_KEY_REQUIRED);
     return false;

@@ -47,8 +47,9 @@ static int read_digest(struct reading *reading, const char *value)
         return refuse_line(reading, "hash= is given twice; give it once");
     reading->has_hash = true;
     if (api_digest_read(value, &reading->key->digest) != 0)
-        return refuse_line(reading, "hash= takes the value that pawl key new prints: 22 and 43 "
-                                    "characters of base64url with a '.' between them");
+        return refuse_line(reading, "hash= takes the value that pawl key new prints: 22 "
+                                    "characters of base64url, a '.', then 43 characters of "
+                                    "base64url");
     return 0;
 }
 

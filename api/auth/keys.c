@@ -132,7 +132,7 @@ static int keep_key(struct api_keys *keys, struct api_key *key,
     else if (!is_free_slot(keys->slots[slot]))
         what = "the file already has this id; each line needs its own id";
     else if (key->subject != NULL && api_keys_of_subject(keys, key->subject) != NULL)
-        what = "this subject is already in the file; a certificate counts as one key";
+        what = "this subject is already in the file; give each subject to one key";
     if (what != NULL) {
         (void)snprintf(ret_why, API_KEY_WHY_MAX, "%s", what);
         return FENCE_EINVAL;
@@ -167,8 +167,8 @@ static bool has_key(const char *line, size_t len)
 
 /* A line that was cut may be valid and allow more: prefix=orders/ becomes prefix=o. */
 static const char half_written[] =
-    "the last line has no line break: the file may be truncated; write a new file, end its last "
-    "line, and rename it over this one";
+    "the last line has no line break, so the file may be truncated: write a complete new file, "
+    "and rename it over this file";
 
 static int add_lines(struct api_keys *keys, const char *name, const char *text, size_t size,
                      char ret_why[static API_KEYS_WHY_MAX])
@@ -249,8 +249,8 @@ static int check_file(const char *path, const struct stat *file,
     if (file->st_mode & S_IROTH)
         return refuse_key_file(
             ret_why, path,
-            "can be read by every user; run chmod o-r on the file, and set its group to the group "
-            "of this program, unless this program owns the file");
+            "can be read by every user; run chmod o-r on the file. If another user owns the "
+            "file, set its group to the group of this program");
     if (file->st_size > API_KEYS_BYTES_MAX)
         return refuse_key_file(ret_why, path,
                                "is larger than 4 MiB, the limit of a key file; remove unused keys");

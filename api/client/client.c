@@ -74,7 +74,7 @@ static int say_forked(pawl_client *client, const char *what, const char *name, p
     client_say(client,
                "%s%s belongs to process %d. This process is a fork of process %d (daemon() also "
                "forks), and holds no lock. Create a new client in this process, and acquire the "
-               "lock with it",
+               "lock with the new client",
                what, name, (int)pid, (int)pid);
     return PAWL_EFORKED;
 }

@@ -95,7 +95,7 @@ const char *api_headers_fault(const struct api_headers *headers, const char *ver
     if (http_1_1 && headers->value[API_HEADER_HOST] == NULL)
         return "The Host header is missing. HTTP/1.1 requires it.";
     if (headers->bad_name)
-        return "A header name contains white space, or white space follows it. Remove the white "
+        return "A header has white space in its name, or before its colon. Remove the white "
                "space.";
     if (headers->repeated[API_HEADER_HOST] || headers->repeated[API_HEADER_CONTENT_LENGTH] ||
         headers->repeated[API_HEADER_TRANSFER_ENCODING])

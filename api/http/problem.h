@@ -26,8 +26,8 @@
       "The lock is no longer held under this Lock-Id and Fencing-Token. Stop the work and "        \
       "acquire the lock again.")                                                                   \
     X(API_PROBLEM_LOCK_BROKEN, FENCE_EBROKEN, 409, "lock-broken", "The lock was broken",           \
-      "An operator force-released this lock. Stop the work. Writes that were already made under "  \
-      "its token are kept.")                                                                       \
+      "An operator force-released this lock. Stop the work. Writes that you already made "         \
+      "with its token remain.")                                                                    \
     X(API_PROBLEM_EXHAUSTED, FENCE_EEXHAUSTED, 409, "extensions-exhausted",                        \
       "The lock has reached its extension limit",                                                  \
       "The lock cannot be extended again. Finish the work, release the lock, and acquire it "      \
@@ -43,9 +43,9 @@
       "The key of this lock on the masters has no expiry. Set an expiry (PEXPIRE), or delete the " \
       "key.")                                                                                      \
     X(API_PROBLEM_WRITERS_SEAT, FENCE_EWRITERS, 409, "writers-seat", "A writer holds this seat",   \
-      "A writer holds all seats of this name, and loses them together. Send DELETE to "            \
-      "/v1/rwlocks/{name} without a seat: with Lock-Id to release the writer, with ?force=true "   \
-      "and If-Match to break it.")                                                                 \
+      "A writer holds all seats of this name. Send DELETE to /v1/rwlocks/{name} without a "        \
+      "seat. To release the writer, send its Lock-Id. To break the writer, send ?force=true "      \
+      "and If-Match.")                                                                             \
     X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up", "The counter is used up", \
       "The counter of this name has reached 2^53 - 1. Use another name.")                          \
     X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \
@@ -114,8 +114,9 @@
     X(API_PROBLEM_TOO_MANY_HELD, 0, 409, "too-many-held", "The key holds too many locks",          \
       "With this call, the key would hold more locks than its cap allows. Release a lock first.")  \
     X(API_PROBLEM_CROSS_SITE, 0, 403, "cross-site", "The request comes from another site",         \
-      "A web page of another site must not change anything. Start the service with --cors-origin " \
-      "and the origin of the page, or send neither Origin nor Sec-Fetch-Site.")                    \
+      "A web page of another site must not change anything. To allow the page, start the "         \
+      "service with --cors-origin and the origin of the page. Other clients must send neither "    \
+      "Origin nor Sec-Fetch-Site.")                                                                \
     X(API_PROBLEM_UNKNOWN_HOST, 0, 403, "cross-site", "Unknown Host header",                       \
       "Send an IP address or localhost as Host, or start the service with --host and this name. "  \
       "A proxy must not change Host.")                                                             \

@@ -79,8 +79,8 @@ static const char *find_fault(const struct api_exchange *exchange, const char *m
 {
     const char *fault = api_request_headers_fault(exchange->request, version);
     if (fault == NULL && is_hidden(exchange->connection, method, url, version))
-        fault = "The head contains a NUL, a header line that continues on the next line, or a "
-                "header without a name. Remove it.";
+        fault = "The head contains a NUL, a header without a name, or a header that continues on "
+                "the next line. Correct the head.";
     return fault;
 }
 

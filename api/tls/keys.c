@@ -69,8 +69,8 @@ static const char *find_chain_fault(const struct api_tls_files *files,
     for (unsigned i = 0; i < files->chain_count && fault == NULL; i++)
         fault = find_date_fault(files->chain[i]);
     if (fault == NULL && lacks_issuer(files, before))
-        fault = "the intermediate CA, which the file had before, is missing: the file may be "
-                "truncated; write a new file and rename it over this one";
+        fault = "the intermediate CA is missing, but the old file had it: the file may be "
+                "truncated; write a complete new file, and rename it over this file";
     return fault;
 }
 
@@ -88,8 +88,8 @@ static int load_chain(struct api_tls_files *files, const struct api_tls_config *
         return api_tls_tell(ret_why, "the certificate", config->cert, fault);
     if (api_tls_may_sign(files->chain[0]))
         warn_of(config, "the certificate", config->cert,
-                "it can sign other certificates (CA:TRUE), so its key can create a service that "
-                "clients trust; create it again with CA:FALSE, as server/TLS.md shows");
+                "it can sign other certificates (CA:TRUE); create the certificate again with "
+                "CA:FALSE (server/TLS.md)");
     return 0;
 }
 
@@ -141,9 +141,8 @@ static void check_authorities(const struct api_tls_config *config, const gnutls_
     gnutls_free(certs);
     if (unbounded)
         warn_of(config, "the client CA", config->client_ca,
-                "it has no path length limit, so a certificate that it signed could sign other "
-                "certificates, and other programs would trust them; renew the CA with pathlen:0, "
-                "as server/TLS.md shows");
+                "it has no path length limit, so it could sign a certificate that signs further "
+                "certificates; renew the CA with pathlen:0 (server/TLS.md)");
 }
 
 static int load_client_ca(struct api_tls_files *files, const struct api_tls_config *config,
@@ -189,7 +188,7 @@ static int load_priorities(struct api_tls_files *files, const char *text,
     if (gnutls_priority_init(&files->priorities, text, &at) < 0) {
         files->priorities = NULL;
         (void)snprintf(ret_why, API_TLS_WHY_MAX,
-                       "GnuTLS does not know the priorities, from '%.40s' on",
+                       "GnuTLS rejects the priority string from '%.40s' on",
                        at != NULL ? at : text);
         return FENCE_EINVAL;
     }

@@ -51,8 +51,8 @@ static int verify_chain(gnutls_session_t session, const struct api_tls_files *fi
     if (error != 0 || status != 0)
         return refuse_status(ret_why, status);
     if (count > 1 && !is_signed_by_file(files, cert))
-        return refuse_peer(ret_why, "no CA of the CA file signed it directly; add the CA that "
-                                    "signed it to --tls-client-ca");
+        return refuse_peer(ret_why, "no CA of the CA file signed it directly; add its CA to the "
+                                    "file of --tls-client-ca");
     return 0;
 }
 
@@ -63,8 +63,8 @@ static int check_signs_nothing(gnutls_x509_crt_t cert, const char *subject,
     if (!api_tls_may_sign(cert))
         return 0;
     (void)snprintf(why, sizeof(why),
-                   "'%s' can sign other certificates (CA:TRUE); create it again with CA:FALSE, as "
-                   "server/TLS.md shows",
+                   "'%s' can sign other certificates (CA:TRUE); create the certificate again "
+                   "with CA:FALSE (server/TLS.md)",
                    subject);
     return refuse_peer(ret_why, why);
 }

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #define HALF_WRITTEN                                                                               \
-    "the file may be truncated; write a new file, end its last line, and rename it over this "     \
-    "one"
+    "the file may be truncated; write a complete new file, and rename it over this file"
 
 int api_tls_tell(char ret_why[static API_TLS_WHY_MAX], const char *what, const char *path,
                  const char *why)

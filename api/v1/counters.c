@@ -105,15 +105,17 @@ static void explain_counter(const struct fence_answer *answer,
         (void)snprintf(
             ret_detail, API_DETAIL_MAX,
             "The field n:%s of " FENCE_FLEET_KEY
-            ", which stores this counter, is used up on the masters that refused. Use another "
-            "name. If another program set the field, set it to the last value that was issued.",
+            " stores this counter. On the masters that refused, the field has reached its "
+            "maximum. Use another name. If another program changed the field, set the field to "
+            "the last value that was issued.",
             name);
         break;
     case FENCE_EMISCOUNTED:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
                        "The field n:%s of " FENCE_FLEET_KEY
-                       ", which stores this counter, is not a number of Pawl on the masters that "
-                       "refused. Set the field to the last value that was issued, or higher.",
+                       " stores this counter. On the masters that refused, the field has a value "
+                       "that Pawl did not write. Set the field to the last value that was "
+                       "issued, or higher.",
                        name);
         break;
     default:

@@ -26,13 +26,14 @@ static const struct {
 } kinds[] = {
     [FENCE_LISTING_LOCKS] =
         {"resource", "locks",
-         "A master refused the read, or has a key under pawl:lock: that Pawl did not write. The "
-         "field 'masters' shows which master. The access control list of the master must allow "
-         "SCAN and MGET."},
+         "A master refused the read, or another program wrote a key under pawl:lock: on a "
+         "master. The field 'masters' shows which master. The access control list of the master "
+         "must allow SCAN and MGET."},
     [FENCE_LISTING_COUNTERS] = {"counter", "counters",
-                                "A master refused the read, or has a field n: in pawl:fleet that "
-                                "Pawl did not write. The field 'masters' shows which master. The "
-                                "access control list of the master must allow HSCAN and HMGET."},
+                                "A master refused the read, or another program wrote a field n: "
+                                "in pawl:fleet on a master. The field 'masters' shows which "
+                                "master. The access control list of the master must allow HSCAN "
+                                "and HMGET."},
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */

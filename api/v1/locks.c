@@ -49,8 +49,8 @@ static bool refuse_condition(struct api_request *request)
     if (api_request_header(request, API_HEADER_IF_MATCH) == NULL)
         return false;
     api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                              "If-Match is for a break, with ?force=true. To release your own "
-                              "lock, send only its Lock-Id, without If-Match.");
+                              "If-Match is only for a break (?force=true). To release your own "
+                              "lock, send its Lock-Id without If-Match.");
     return true;
 }
 

@@ -54,8 +54,8 @@ static void explain_obstacle(const struct fence_answer *answer,
             ret_detail, API_DETAIL_MAX,
             "The field %u of " FENCE_FLEET_KEY
             " counts the tokens of this name. On the masters that refused, the field has reached "
-            "its maximum. Use another name. Or, if another program changed the "
-            "field, write the highest token that a guard has seen into the field.",
+            "its maximum. Use another name. If another program changed the field, set the field "
+            "to the highest token that a guard has seen.",
             slot);
         break;
     default:

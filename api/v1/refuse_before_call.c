@@ -7,8 +7,8 @@ bool api_refuse_while_draining(struct api_request *request, const struct api_bac
     if (!backend->draining)
         return false;
     api_problem_answer_detail(request, API_PROBLEM_STOPPING,
-                              "This pawld is shutting down and grants no more locks. No lock was "
-                              "acquired. Retry at another pawld.");
+                              "This pawld is shutting down. The call acquired no lock. Retry the "
+                              "call at another pawld.");
     return true;
 }
 

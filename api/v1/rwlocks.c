@@ -361,9 +361,8 @@ static void break_shared(struct api_request *request, const struct api_backend *
     else if (seat != NO_SEAT)
         api_problem_answer_detail(
             request, API_PROBLEM_INVALID,
-            "Leave out the seat: 'force' breaks the lock of the writer, and a "
-            "writer has no seat. To break the lock of a reader, send DELETE "
-            "/v1/locks/{name}%%23{seat}?force=true.");
+            "Leave out 'seat': with 'force', this call breaks the writer. To break a reader, "
+            "send DELETE /v1/locks/{name}%%23{seat}?force=true.");
     else
         api_rwlocks_break(request, backend, name);
 }

@@ -238,8 +238,8 @@ static void answer_initialising(struct api_request *request, const struct fence_
             lease_ms = fleet->master[i].facts.ttl_max_ms;
     api_problem_answer_detail(
         request, API_PROBLEM_NOT_READY,
-        "A pawld init or pawld move is running on the masters. With --token-floor, and in a move, "
-        "the command waits until the old leases have ended, at most %" PRIu32
+        "pawld init or pawld move is running on the masters. A move, or an init with "
+        "--token-floor, waits until the old leases have ended, at most %" PRIu32
         " ms. Then the masters vote, and this pawld continues. If the command was interrupted, run "
         "the command again with the same options.",
         lease_ms);

@@ -1,8 +1,8 @@
 #include "api/wire/framing_chunks.h"
 
 FAULT(bad_chunk, API_FAULT_SYNTAX,
-      "The chunks of the body are not well-formed. A chunk is a length in hexadecimal, CR LF, that "
-      "many bytes, and CR LF.");
+      "The chunks of the body are not well-formed. A chunk is its length in hexadecimal, CR LF, "
+      "its bytes, and CR LF.");
 FAULT(long_chunk_lines, API_FAULT_SYNTAX,
       "The chunk-size lines of the body are too long. Send chunks without extensions.");
 

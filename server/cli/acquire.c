@@ -34,7 +34,7 @@ static const struct argp_option acquire_described[] = {
     {"ttl", OPTION_TTL, "TIME", 0, "The lease (30s)", 0},
     {"why", OPTION_WHY, "TEXT", 0, "Label shown to waiters (user@host)", 0},
     {"shell", OPTION_SHELL, NULL, 0,
-     "For eval: print shell lines that set PAWL_TOKEN and the other values of the grant", 0},
+     "For eval: print shell lines that set PAWL_TOKEN and other variables", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 

@@ -69,8 +69,8 @@ static void show_holder(const struct break_options *options, const json_t *lock)
     cli_time_text(json_integer_value(json_object_get(lock, "remaining_ms")), left, sizeof(left));
     (void)fprintf(stderr, "%s is held by %s, with token %lld, for %s unless extended.\n",
                   options->name, holder, (long long)options->token, left);
-    (void)fprintf(stderr, "The holder can work until its next extension fails. Until then, only a "
-                          "guard rejects its writes.\n");
+    (void)fprintf(stderr, "After a break, the holder works on until its next extension fails. "
+                          "Until then, only a guard rejects its writes.\n");
 }
 
 /* True where the person at the terminal types yes. */

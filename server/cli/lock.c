@@ -80,7 +80,7 @@ struct options {
         {"signal", OPTION_SIGNAL, "NAME", 0, "Signal for COMMAND when the lock is lost (TERM)", 0}, \
         {"kill-after", OPTION_KILL_AFTER, "TIME", 0, "Delay before SIGKILL (5s)", 0},               \
         {"foreground", OPTION_FOREGROUND, NULL, 0, "Run COMMAND in the process group of pawl", 0},  \
-        {"once", OPTION_ONCE, NULL, 0, "Exit with 123 instead of starting COMMAND again", 0},       \
+        {"once", OPTION_ONCE, NULL, 0, "If the token changes, exit with 123", 0},                   \
     {                                                                                               \
         "quiet", OPTION_QUIET, NULL, 0, "Print only errors", 0                                      \
     }
@@ -457,10 +457,10 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         .options = described,
         .parser = parse_lock,
         .args_doc = "NAME [--] COMMAND [ARG...]\n--all NAME... -- COMMAND [ARG...]",
-        .doc = "Runs COMMAND while pawl holds the lock NAME, or several locks together.\v"
-               "If COMMAND contains '--', write '--' before COMMAND. COMMAND finds the fencing "
-               "token in PAWL_TOKEN, or the tokens of several locks in PAWL_TOKENS. pawl ends "
-               "COMMAND before the lock's validity ends. " EXIT_CODES,
+        .doc = "Runs COMMAND while pawl holds the lock NAME, or several locks together.\vIf "
+               "COMMAND contains '--', write '--' before COMMAND. COMMAND finds its token in "
+               "PAWL_TOKEN, or several tokens in PAWL_TOKENS. If pawl cannot extend the lock, "
+               "pawl ends COMMAND in time. " EXIT_CODES,
         .children = cli_text_children,
     };
     return parse_and_run(globals, &parser, "lock", argc, argv);
@@ -473,10 +473,9 @@ int cli_rwlock(struct cli_globals *globals, int argc, char **argv)
         .parser = parse_lock,
         .args_doc = "read NAME [--] COMMAND [ARG...]\nwrite NAME [--] COMMAND [ARG...]",
         .doc = "Runs COMMAND while pawl holds the read-write lock NAME, with other readers or as "
-               "the only writer.\v"
-               "COMMAND finds its fencing token in PAWL_TOKEN. A reader also finds the index of "
-               "its seat in PAWL_SEAT. pawl ends COMMAND before the lock's validity "
-               "ends. " EXIT_CODES,
+               "the only writer.\vCOMMAND finds its fencing token in PAWL_TOKEN. A reader also "
+               "finds the index of its seat in PAWL_SEAT. If pawl cannot extend the lock, pawl "
+               "ends COMMAND in time. " EXIT_CODES,
         .children = cli_text_children,
     };
     return parse_and_run(globals, &parser, "rwlock", argc, argv);
@@ -488,9 +487,9 @@ int cli_semaphore(struct cli_globals *globals, int argc, char **argv)
         .options = described_semaphore,
         .parser = parse_lock,
         .args_doc = "NAME --permits N [--] COMMAND [ARG...]",
-        .doc = "Runs COMMAND while pawl holds one of the N seats of the semaphore NAME.\v"
-               "COMMAND finds the index of its seat in PAWL_SEAT, from 0 up, and its fencing token "
-               "in PAWL_TOKEN. pawl ends COMMAND before the validity of its seat ends. " EXIT_CODES,
+        .doc = "Runs COMMAND while pawl holds one of the N seats of the semaphore NAME.\vCOMMAND "
+               "finds the index of its seat in PAWL_SEAT, from 0 up, and its fencing token in "
+               "PAWL_TOKEN. If pawl cannot extend the seat, pawl ends COMMAND in time. " EXIT_CODES,
         .children = cli_text_children,
     };
     return parse_and_run(globals, &parser, "semaphore", argc, argv);

@@ -67,8 +67,8 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
         return true;
     case FENCE_BOOTSTRAP_INCARNATION:
         add_words(why,
-                  "a marker names the incarnation %" PRId64
-                  " of master %u, which is the highest possible number. Another program wrote that "
+                  "a marker has the incarnation %" PRId64
+                  " for master %u. No incarnation can be higher. Another program wrote the "
                   "marker: find that program",
                   bootstrap->known.incarnation[outcome->master], outcome->master + 1);
         return true;

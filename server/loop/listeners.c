@@ -67,9 +67,8 @@ bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_
 static int tell_usage(const char *address)
 {
     (void)server_options_error(
-        "--listen takes an IP address or a name with a port, such as 127.0.0.1:7380, or :PORT for "
-        "all addresses, or unix:/PATH, not '%s'. All addresses except unix: can begin with http:// "
-        "or https://",
+        "--listen takes HOST:PORT, such as 127.0.0.1:7380, or :PORT for all addresses, or "
+        "unix:/PATH, not '%s'. An address with a port can begin with http:// or https://",
         address);
     return SERVER_EXIT_USAGE;
 }

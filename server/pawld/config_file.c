@@ -149,9 +149,7 @@ error_t pawld_settings_of_file(const char *path, enum pawld_command command,
         return server_options_error("cannot read %s: %s", path, strerror(reader.error));
     if (result > 0 && reader.mistakes == 0) {
         reader.line = result;
-        tell_mistake(&reader, "",
-                     "the line is neither a setting, name = value, nor a comment, which begins "
-                     "with #");
+        tell_mistake(&reader, "", "the line is no setting (name = value) and no comment (# text)");
     }
     if (reader.mistakes > PAWLD_MISTAKES_MAX)
         return server_options_error("%s: %d more mistakes", path,

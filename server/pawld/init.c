@@ -81,8 +81,9 @@ int pawld_init(const struct pawld_options *options)
         return status;
     if (options->is_new && config.addresses.store &&
         storage_sqlite_store_file(config.addresses.store)->needs_floor) {
-        (void)server_options_error("init: %s belongs to a fleet: its tokens must not restart. "
-                                   "Continue it with --token-floor T instead of --new",
+        (void)server_options_error("init: %s belongs to a fleet, and the tokens of a fleet must "
+                                   "not restart. Continue the fleet with --token-floor T instead "
+                                   "of --new",
                                    options->data);
         status = SERVER_EXIT_FAILED;
     }

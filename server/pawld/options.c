@@ -89,8 +89,8 @@ static error_t check_move(const struct pawld_options *options)
             "redis://HOST:PORT for each old master; --master redis://HOST:PORT for each of the 1, "
             "3, 5, 7 or 9 new masters");
     if (options->data && options->from_count > 0)
-        return server_options_error("--data is the folder of a fleet that has no other masters: "
-                                    "give --from or --data, not both");
+        return server_options_error("give --from or --data, not both: a fleet in a folder has no "
+                                    "Redis masters");
     if (options->from_count > 0 && options->from_count % 2 == 0)
         return server_options_error("--from: a fleet has 1, 3, 5, 7 or 9 masters, not %u: give all "
                                     "of them, in the order of pawld init",
@@ -107,8 +107,8 @@ static error_t check(const struct pawld_options *options)
     if (error)
         return error;
     if (options->data && options->masters_count > 0 && !options->moves)
-        return server_options_error("--data is the folder of a fleet that has no other masters: "
-                                    "give --master or --data, not both");
+        return server_options_error("give --master or --data, not both: a fleet in a folder has "
+                                    "no Redis masters");
     if (options->data && options->data[0] == '\0')
         return server_options_error("--data takes a folder, not ''");
     if (!options->data && options->masters_count == 0)
@@ -345,18 +345,20 @@ static error_t check_way(const struct pawld_options *options)
 int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_options)
 {
     static const char doc[] =
-        "Marks the masters as one fleet, so that pawld recognizes a master that lost its data. All "
-        "masters must be reachable. With --new, every master must be unmarked.\vWith "
+        "Marks the masters as one fleet, so that pawld recognizes a master that lost its data. "
+        "All masters must be reachable. With --new, every master must be unmarked.\vWith "
         "--token-floor, each master must be empty, or must still belong to the fleet. First shut "
-        "down every old machine of this fleet that is not in the --master list. Such a machine may "
-        "still have its data, and could grant locks beside the new fleet. T is the highest token "
-        "that any guard has seen. To find T in a SQLite database with the guard, run:\n\n"
-        "  SELECT max(max(highest_token, reader_token)) FROM pawl_guard\n\n"
-        "If no guard has seen a token, T is 0. The command removes all locks, and waits until the "
-        "longest lease has ended. Then tokens continue 2^32 above T, and above every counter that "
-        "survived. Tokens stay in order if the guards have missed fewer than 2^32 granted tokens. "
-        "Guards need no change. If the command is interrupted, pawld grants nothing until you run "
-        "the command again.";
+        "down every old machine of this fleet that is not in the --master list. Such a machine "
+        "could grant locks beside the new fleet. T is the highest token that any guard has seen. "
+        "To find T in a SQLite database with the guard, run:\n"
+        "\n"
+        "  SELECT max(max(highest_token, reader_token)) FROM pawl_guard\n"
+        "\n"
+        "If no guard has seen a token, T is 0. The command removes all locks, and waits until "
+        "the longest lease has ended. Then tokens continue 2^32 above T, and above every counter "
+        "that survived. Tokens stay in order if the guards have missed fewer than 2^32 granted "
+        "tokens. Guards need no change. If the command is interrupted, pawld grants nothing "
+        "until you run the command again.";
     *ret_options = (struct pawld_options){.token_floor = -1};
     int status = read_command(argc, argv, doc, PAWLD_INIT, ret_options);
     return status == 0 && check_way(ret_options) != 0 ? SERVER_EXIT_USAGE : status;

@@ -98,8 +98,8 @@ static error_t give_to(const char *option, struct storage_redis_url *url,
         url->password_may_change = may_change;
     }
     if (url->user[0] && !url->password[0])
-        return server_options_error("%s: a user without a password; give it with "
-                                    "--master-password-file, or write user:password@",
+        return server_options_error("%s: the user has no password; write user:password@, or give "
+                                    "the password with --master-password-file",
                                     option);
     return 0;
 }

@@ -294,8 +294,8 @@ const struct pawld_setting pawld_settings[] = {
      FROM_TO(FENCE_MASTER_DEADLINE_MIN_US / 1000, FENCE_MASTER_DEADLINE_MAX_US / 1000),
      .help = "Maximum time to wait for the answer of a master, 5 to 5000. After this time, the "
              "master counts as silent. For masters in distant regions, set a value of several "
-             "round trips. No call waits for a master for longer than a tenth of its TTL. "
-             "Default: 50. With --data: 2000, because no other master can be asked"},
+             "round trips. A call waits for a master for at most a tenth of its TTL. Default: "
+             "50. With --data: 2000, because no other master can be asked"},
     {.name = "probe-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,

@@ -40,7 +40,7 @@ error_t pawld_tls_give(struct pawld_options *options)
         !need_tls(options->from, options->from_count)) {
         if (files->ca || files->cert)
             return server_options_error(
-                "--master-ca and --master-cert are for rediss:// masters, and there is none");
+                "--master-ca and --master-cert need a master with a rediss:// URL");
         return 0;
     }
     if (check_master_file("--master-ca", files->ca) ||

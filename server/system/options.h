@@ -28,8 +28,8 @@
 
 /* The message about a file whose last line does not end. */
 #define SERVER_HALF_WRITTEN                                                                        \
-    "the last line has no line break: the file may be truncated; write a new file, end its last "  \
-    "line, and rename it over this one"
+    "the last line has no line break, so the file may be truncated: write a complete new file, "   \
+    "and rename it over this file"
 
 enum server_exit {
     SERVER_EXIT_DONE = 0,

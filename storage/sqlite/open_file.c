@@ -198,7 +198,7 @@ static int gather_evidence(const struct storage_file_config *config, struct stor
     if (error)
         return error;
     if (storage_witness_boot(evidence->boot_id) != 0)
-        return cannot(ret_why, FENCE_EIO, config->folder, "the kernel does not name its boot");
+        return cannot(ret_why, FENCE_EIO, config->folder, "the kernel does not report its boot id");
     if (storage_witness_clock(evidence->boot_id, evidence->clock_id) != 0)
         return cannot(ret_why, FENCE_EIO, config->folder,
                       "the kernel does not report the offset of the boot clock "
@@ -223,8 +223,7 @@ static int refuse_retired(const char *folder, char ret_why[static STORAGE_WHY_MA
     (void)snprintf(
         ret_why, STORAGE_WHY_MAX,
         "%s: the fleet in this folder was moved to other masters (pawld move). Start pawld with "
-        "the addresses of these masters (--master). If the move was interrupted, run the move "
-        "again",
+        "the new masters (--master). If the move was interrupted, run the move again",
         folder);
     return FENCE_ECONFLICT;
 }

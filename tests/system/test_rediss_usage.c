@@ -44,7 +44,8 @@ static void rediss_is_refused_where_it_was_not_built(void **state)
 
 static void files_without_a_rediss_master_are_refused(void **state)
 {
-    expect_usage("--master redis://a:1 --master-ca /dev/null", "there is none");
+    expect_usage("--master redis://a:1 --master-ca /dev/null",
+                 "need a master with a rediss:// URL");
     expect_usage("--master redis://a:1 --master-cert /dev/null", "go together");
     expect_usage("--master redis://a:1 --master-key /dev/null", "go together");
 }

@@ -122,7 +122,7 @@ static void line_that_is_no_setting_is_told(void **state)
 {
     workdir_write(conf, "max-waiters = 3\nmax-counters 5\n");
     assert_int_equal(RUN("--check"), 2);
-    assert_printed("pawld.conf:2: the line is neither a setting, name = value, nor a comment");
+    assert_printed("pawld.conf:2: the line is no setting (name = value) and no comment");
 }
 
 static void line_that_is_too_long_is_told_and_its_rest_is_no_setting(void **state)
@@ -167,10 +167,10 @@ static void what_keeps_it_from_starting_is_told(void **state)
     static const struct {
         const char *option, *value, *words;
     } wrong[] = {
-        {"--listen", "127.0.0.1", "--listen takes an IP address"},
-        {"--listen", "127.0.0.1:99999", "--listen takes an IP address"},
+        {"--listen", "127.0.0.1", "--listen takes HOST:PORT"},
+        {"--listen", "127.0.0.1:99999", "--listen takes HOST:PORT"},
         {"--listen", "https://127.0.0.1:7380", "needs --tls-cert and --tls-key"},
-        {"--metrics-listen", "nowhere", "takes an IP address"},
+        {"--metrics-listen", "nowhere", "takes HOST:PORT"},
         {"--trace-lock", "orders/1", "give both"},
         {"--tls-cert", "no-such-file", "TLS needs both --tls-cert and --tls-key"},
         {"--tls-priorities", "NORMAL", "give --tls-cert and --tls-key"},

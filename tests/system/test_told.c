@@ -72,7 +72,7 @@ static bool says_that_init_runs(void *arg)
 {
     const struct http_response *response = call(port, "GET", "/readyz", NULL, NULL);
     return response->status == 503 &&
-           strstr(response->body, "A pawld init or pawld move is running") &&
+           strstr(response->body, "pawld init or pawld move is running") &&
            strstr(response->body, "at most 3000 ms");
 }
 

@@ -401,7 +401,7 @@ final class Owner
     public function error(string $what): Forked
     {
         return new Forked("$what belongs to process $this->pid. This process is a fork of it, and holds no lock. "
-            . 'Create a new client in this process, and acquire the lock with it', 'forked');
+            . 'Create a new client in this process, and acquire the lock with the new client', 'forked');
     }
 
     public function check(string $what = 'this client'): void

@@ -244,7 +244,7 @@ class Refused(Error):
 
 class Forked(LockLost, Refused):
     """The client or the lock belongs to the parent process of this fork. Create a new Client in this
-    process, and acquire the lock with it. Nothing was sent."""
+    process, and acquire the lock with the new client. Nothing was sent."""
 
 
 class Invalid(Refused, ValueError):
@@ -301,7 +301,7 @@ class _Owner:
     def error(self, what: str) -> Forked:
         return Forked(f"{what} belongs to process {self.pid}. This process is a fork of it (daemon() "
                       "also forks), and holds no lock. Create a new client in this process, and "
-                      "acquire the lock with it", "forked")
+                      "acquire the lock with the new client", "forked")
 
     def check(self, what: str = "this client"):
         """Raises Forked in a child."""

@@ -302,7 +302,7 @@ module Pawl
 
     def error(what)
       Forked.new("#{what} belongs to process #{@pid}. This process is a fork of it, and holds no lock. Create a " \
-                 "new client in this process, and acquire the lock with it", type: "forked")
+                 "new client in this process, and acquire the lock with the new client", type: "forked")
     end
 
     def check(what = "this client")

@@ -139,7 +139,7 @@ static void chain_that_lost_its_authority_leaves_the_old_one(void **state)
     https_shell(https.folder, command);
     https_serve(NULL);
     https_install("next", "next");
-    reload("the intermediate CA, which the file had before, is missing");
+    reload("the intermediate CA is missing, but the old file had it");
     (void)snprintf(command, sizeof(command), "cat %s/between.pem >>cert.pem", https.certs);
     https_shell(https.folder, command);
     reload("reloaded: certificates");

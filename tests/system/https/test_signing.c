@@ -92,9 +92,9 @@ static void client_that_may_sign_is_refused_by_its_name(void **state)
     serve_clients_of("root");
     expect_served("old-client", false);
     expect_served("only-signs", false);
-    process_wait_line(https.pawld,
-                      "'orders' can sign other certificates .CA:TRUE.; create it again", TIMEOUT_MS,
-                      NULL, 0);
+    process_wait_line(
+        https.pawld, "'orders' can sign other certificates .CA:TRUE.; create the certificate again",
+        TIMEOUT_MS, NULL, 0);
 }
 
 static void authority_between_is_believed_only_from_the_file(void **state)

@@ -52,9 +52,9 @@ static void release_with_if_match_is_refused(void **state)
 {
     assert_int_equal(loop_ask(locks_request("DELETE", "x", ID_LINE "If-Match: \"34\"\r\n", "")),
                      400);
-    assert_said("If-Match is for a break, with ?force=true");
+    assert_said("If-Match is only for a break (?force=true)");
     assert_int_equal(loop_ask(locks_request("DELETE", "x", "If-Match: *\r\n", "")), 400);
-    assert_said("If-Match is for a break, with ?force=true");
+    assert_said("If-Match is only for a break (?force=true)");
     assert_int_equal(locks.calls, 0);
 }
 
