@@ -110,7 +110,7 @@ static void write_attempts(const struct api_worker_metrics *sum, struct api_metr
                         "Requests to an extra master because another master was late.",
                         api_counter_get(&sum->hedges));
     api_metrics_gauge(text, "pawl_cleanups_pending",
-                      "Leftover locks whose removal a master has not confirmed yet.",
+                      "Leftover locks: a master has not confirmed the removal yet.",
                       api_counter_get(&sum->cleanups));
 }
 
@@ -142,7 +142,7 @@ static void write_events(const struct api_worker_metrics *sum, struct api_metric
                         "Event streams closed because the client did not read.",
                         api_counter_get(&sum->event_readers_cut));
     api_metrics_counter(text, "pawl_events_missed_total",
-                        "Events that a client missed. The client received a 'gap' event instead.",
+                        "Events that a client missed, and that a 'gap' event replaced.",
                         api_counter_get(&sum->events_missed));
 }
 
