@@ -193,7 +193,8 @@ static void run_handler(struct api_request *request)
         api_costly_saw_other(request->line);
     else if (request->batched) { /* a batch gives no turns */
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "This call is not allowed in a batch. Send it separately.");
+                                  "This call is not allowed in a batch. Send this call "
+                                  "separately.");
         return;
     } else if (!api_costly_begins(request))
         return;

@@ -110,8 +110,8 @@ int api_input_waited(struct api_request *request, uint32_t *ret_waited_ms)
     }
     if (*at != '\0' || at == text) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "The Waited-Ms header must be the milliseconds that you have "
-                                  "waited so far, in plain decimal digits.");
+                                  "The Waited-Ms header must be the number of milliseconds that "
+                                  "you have waited, in plain decimal digits.");
         return FENCE_EINVAL;
     }
     *ret_waited_ms = (uint32_t)waited_ms;

@@ -54,7 +54,7 @@ static int take_held_token(struct api_json_integers *tokens, int64_t number,
     assert(held->numbers < API_BATCH_MAX);
     if (number < 1 || number > FENCE_TOKEN_MAX) {
         (void)snprintf(ret_error, API_JSON_ERROR_MAX,
-                       "Item %u of 'tokens' must be the token of the grant of this resource.",
+                       "Item %u of 'tokens' must be the token of the same item of 'resources'.",
                        held->numbers + 1);
         return FENCE_EINVAL;
     }

@@ -52,8 +52,8 @@ static int read_watch(struct api_request *request, struct fence_call *call)
     if (wait_ms > 0 && unless[0] == '\0') {
         api_problem_answer_detail(
             request, API_PROBLEM_INVALID,
-            "wait_ms needs the parameter 'unless', because wait_ms waits for a change of the lock. "
-            "Set 'unless' to the last token that you saw, or to 'free'.");
+            "wait_ms needs the parameter 'unless'. Set 'unless' to the last token that you saw, "
+            "or to 'free'.");
         return FENCE_EINVAL;
     }
     if (wait_ms > 0 && fence_gate_is(call->resource, strlen(call->resource))) {

@@ -44,9 +44,9 @@ static void explain_obstacle(const struct fence_answer *answer,
     case FENCE_EENDLESS:
         (void)snprintf(ret_detail, API_DETAIL_MAX,
                        "The key " FENCE_LOCK_KEY
-                       "%s has no expiry on the masters that refused, so this lock never expires. "
+                       "%s has no expiry on the masters that refused, so the lock never ends. "
                        "Release the lock with its Lock-Id, or set an expiry on these masters "
-                       "(PEXPIRE). If the holder has stopped, you can also delete the key.",
+                       "(PEXPIRE). If the holder has stopped, you can delete the key.",
                        name);
         break;
     case FENCE_ESPENT:

@@ -203,9 +203,9 @@ static void answer_lost_memory(struct api_request *request, const struct fence_f
     else if (blank == fleet->n)
         api_problem_answer_detail(
             request, API_PROBLEM_NOT_READY,
-            "None of the %u masters is marked. If this fleet is new, run once: pawld init --new "
-            "--master ..., with one --master for each master. If this fleet ever granted a token, "
-            "its masters have lost their data. " FIND_T,
+            "None of the %u masters is marked. If this fleet is new, run pawld init --new once, "
+            "with one --master for each master. If this fleet ever granted a token, its masters "
+            "have lost their data. " FIND_T,
             fleet->n);
     else
         api_problem_answer_detail(
@@ -222,9 +222,9 @@ static void answer_full(struct api_request *request, const struct api_backend *b
     const struct fence_fleet *fleet = backend->fleet;
     api_problem_answer_detail(
         request, API_PROBLEM_NOT_READY,
-        "%u of %u masters are active, and %u are needed. But %u masters have used up their "
-        "maxmemory, and accept no new locks. Raise maxmemory (CONFIG SET maxmemory), or release "
-        "locks. GET /v1/fleet names the masters.",
+        "%u of %u masters are active, and %u are needed. %u masters have reached maxmemory, and "
+        "accept no new locks. Raise maxmemory (CONFIG SET maxmemory), or release locks. GET "
+        "/v1/fleet names the masters.",
         fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n),
         api_count_full(backend));
 }

@@ -68,16 +68,18 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv)
         .parser = parse_guard,
         .args_doc = "sql DATABASE\ncheck DATABASE",
         .doc = "Prints SQL that installs the guard in a database, or a query that checks the "
-               "guard and its protected tables.\v"
-               "DATABASE is postgresql or mariadb. pawl guard check also accepts sqlite:\n\n"
+               "guard and its protected tables.\vDATABASE is postgresql or mariadb. pawl guard "
+               "check also accepts sqlite:\n"
+               "\n"
                "  pawl guard sql postgresql | psql orders\n"
                "  pawl guard sql mariadb | mariadb orders\n"
                "  pawl guard check postgresql | psql -q orders\n"
                "  pawl guard check mariadb | mariadb --table orders\n"
-               "  pawl guard check sqlite | sqlite3 -readonly -header orders.db\n\n"
+               "  pawl guard check sqlite | sqlite3 -readonly -header orders.db\n"
+               "\n"
                "Install the guard once in each database, as the role that owns the database. If "
-               "you install the guard again, it keeps its tokens. The check prints a line for the "
-               "guard, and a line for each protected table.",
+               "you install the guard again, the guard keeps its tokens. The check prints a line "
+               "for the guard, and a line for each protected table.",
         .children = cli_text_children,
     };
     struct guard_options options = {.globals = globals};

@@ -49,10 +49,11 @@ int server_descriptors_check(unsigned loops, unsigned clients)
         return FENCE_EIO;
     }
     if (fit < clients)
-        server_log(SERVER_LOG_WARNING,
-                   "the limit of open files is %u, so only %u clients can be connected at a time "
-                   "instead of %u. Further clients wait to be accepted. Raise the limit to %u: "
-                   "ulimit -n %u, or LimitNOFILE=%u in the unit of systemd",
-                   limit, fit, clients, most, most, most);
+        server_log(
+            SERVER_LOG_WARNING,
+            "the limit of open files is %u, so the program can serve only %u clients at a time, "
+            "not %u. Further clients wait. Raise the limit to %u: ulimit -n %u, or "
+            "LimitNOFILE=%u in the unit of systemd",
+            limit, fit, clients, most, most, most);
     return 0;
 }

@@ -8,7 +8,7 @@ static void on_password_refused(void *context, unsigned i, const char *why)
     const struct server_worker *worker = context;
     server_log_few(
         SERVER_LOG_WARNING, i,
-        "%smaster %u (%s) does not accept the new password yet: %s. pawld keeps using the old "
+        "%smaster %u (%s) does not accept the new password yet: %s. pawld continues with the old "
         "password. Set the new password at the master, or correct the file and send SIGHUP",
         worker->label, i + 1, server_driver_address(worker->driver, i), why);
 }

@@ -195,8 +195,8 @@ const struct pawld_setting pawld_settings[] = {
      .only_option = true,
      AT(token_floor),
      FROM_TO(0, FENCE_FLOOR_SEEN_MAX),
-     .help = "For a fleet in which a majority of the masters lost their data: tokens continue "
-             "above T, the highest token that any guard has seen"},
+     .help = "If a majority of the masters lost their data: tokens continue above T, the highest "
+             "token that any guard has seen"},
     {.name = "token-floor",
      .argument = "T",
      .kind = PAWLD_BIG,
@@ -282,10 +282,9 @@ const struct pawld_setting pawld_settings[] = {
      AT(ask),
      .words = ask_words,
      .usual = "majority",
-     .help = "Masters that a call asks first: 'majority' is the same majority for all names, "
-             "'spread' is a majority that depends on the name, and 'all' is every master. With "
-             "'majority' and 'spread', a call asks other masters if one of the first is slow or "
-             "silent"},
+     .help = "Masters that a call asks first: 'majority' (the same majority for all names), "
+             "'spread' (a majority that depends on the name), or 'all'. With 'majority' and "
+             "'spread', a call asks other masters if one of the first is slow or silent"},
     {.name = "master-deadline-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -294,8 +293,8 @@ const struct pawld_setting pawld_settings[] = {
      FROM_TO(FENCE_MASTER_DEADLINE_MIN_US / 1000, FENCE_MASTER_DEADLINE_MAX_US / 1000),
      .help = "Maximum time to wait for the answer of a master, 5 to 5000. After this time, the "
              "master counts as silent. For masters in distant regions, set a value of several "
-             "round trips. A call waits for a master for at most a tenth of its TTL. Default: "
-             "50. With --data: 2000, because no other master can be asked"},
+             "round trips. A call waits for a master for at most a tenth of the requested lease. "
+             "Default: 50. With --data: 2000, because no other master can be asked"},
     {.name = "probe-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -318,7 +317,7 @@ const struct pawld_setting pawld_settings[] = {
      AT(workers),
      FROM_TO(1, SERVER_WORKERS_MAX),
      .help = "Number of event loops that serve clients, 1 to 64. Each event loop has its own "
-             "connections to the masters (default: one event loop for each two cores)"},
+             "connections to the masters (default: one event loop for every two cores)"},
 
     {.name = "max-waiters",
      .argument = "N",
