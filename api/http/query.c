@@ -19,7 +19,7 @@ enum {
 #define NAME_SHOWN "%.40s"
 
 static const char *const faults[] = {
-    [API_PERCENT_BARE] = "has an unencoded space, plus or control character. Percent-encode that "
+    [API_PERCENT_BARE] = "has an unencoded space, '+' or control character. Percent-encode that "
                          "character",
     [API_PERCENT_DIGITS] = "has a percent sign without its two hex digits. Write a literal percent "
                            "sign as %25",

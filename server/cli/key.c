@@ -32,8 +32,8 @@ struct key_options {
 
 static const struct argp_option key_described[] = {
     {"role", 'r', "ROLE", 0,
-     "Rights of the key: 'read' to show locks, 'lock' to also acquire locks and count, or 'admin' "
-     "for all rights",
+     "Rights of the key: 'read' shows locks, 'lock' also acquires locks and takes values of "
+     "counters, 'admin' has all rights",
      0},
     {"prefix", 'p', "PREFIX", 0,
      "Prefix of the names that the key may use, or * for all names. Can be given up to 16 "
@@ -44,7 +44,7 @@ static const struct argp_option key_described[] = {
      "random)",
      0},
     {"rate", 'R', "N", 0, "Maximum calls a second, at each pawld (default: no limit)", 0},
-    {"burst", 'B', "N", 0, "Maximum calls at once (default: --rate)", 0},
+    {"burst", 'B', "N", 0, "Maximum calls at once (default: the value of --rate)", 0},
     {"held", 'H', "N", 0,
      "Maximum locks held at once (default: no limit). Each pawld counts the locks that it granted, "
      "and "

@@ -182,7 +182,7 @@ static void let_in(struct server_worker *worker)
     atomic_store_explicit(&worker->ready, ready, memory_order_relaxed);
     if (worker->holds_till_us == 0 || (!ready && server_clock_us() < worker->holds_till_us))
         return;
-    server_log(SERVER_LOG_DEBUG, "%slets clients in, %s", worker->label,
+    server_log(SERVER_LOG_DEBUG, "%saccepts clients, %s", worker->label,
                ready ? "ready" : "not ready");
     worker->holds_till_us = 0;
     api_http_let_in(worker->http);

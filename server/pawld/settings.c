@@ -382,8 +382,8 @@ const struct pawld_setting pawld_settings[] = {
      AT(log_level),
      .words = level_words,
      .usual = "info",
-     .help = "Lowest level to log: trace, debug, info, warning or error. The level trace logs each "
-             "decision about each lock"},
+     .help = "Lowest level to log: trace, debug, info, warning or error. The level 'trace' logs "
+             "each decision about each lock"},
     {.name = "trace-lock",
      .argument = "NAME",
      .kind = PAWLD_TEXT,

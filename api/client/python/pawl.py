@@ -8,37 +8,36 @@
         lock.check()                            # raises LockLost if the lock is no longer held
 
     async with client.alock("orders/42", ttl=30) as lock:
-        ...                                     # cancelled where the lock cannot be kept
+        ...                                     # cancelled if the lock cannot be kept
 
-What tasks ask for in one turn of the loop goes to the server in one request. A call that may wait
-for a lock goes alone.
+The client collects the calls of one turn of the asyncio loop, and sends these calls in one request.
+A call that may wait for a lock is a separate request.
 
-All times are seconds, and may be fractions. A thread extends the lock in the background, each time
-a third of the lease has passed. `lock.must_stop` is set in time where that fails: the holder has to
-stop then, before `lock.left()` is 0. Another thread sets it, so no call that hangs can delay it.
+All times are seconds, and may be fractions. A thread extends the lock in the background, whenever a
+third of the lease has passed. If the thread cannot extend the lock, it sets `lock.must_stop` in
+time. The holder must then stop before `lock.left()` is 0. No call that hangs can delay this thread.
 
-The end of a lock is judged by the clock: the time that the request was sent, plus what the answer
-says of its validity. The clock is CLOCK_BOOTTIME, which counts suspension. So `held` is right
-however late an answer came, and after a process was stopped. Where a system has no such clock, it
-is time.monotonic(), and a tenth of each validity is taken off. That clock may not count suspension.
+A lock ends at its deadline: the time at which the client sent the request, plus the validity in the
+answer. The clock is CLOCK_BOOTTIME, which continues while the machine is suspended. So `held` is
+right after a late answer, and after a pause of the process. Without this clock, the client uses
+time.monotonic(), which may stop during a suspension, and subtracts a tenth of each validity.
 
-A holder that is stopped past the end still believes that it holds the lock, until it asks again. No
-client can prevent that. So give the token along with every write, and check it where the write
-lands.
+A holder that pauses past its deadline still believes that it holds the lock. No client can prevent
+this. So send the token with each write, and check the token at the data.
 
-A lock is waited for without end, unless `wait` says how long. No proxy is ever used, whatever the
-environment says: a proxy would be given the key. What a gateway before a server answers (502, 503,
-504, 408, a page of HTML) ends no wait, and no connection that it cuts does.
+A call waits for a lock forever, unless `wait` limits the time. The client uses no proxy, because a
+proxy would see the key. An answer of a gateway (502, 503, 504, 408, an HTML page) and a connection
+that a gateway closes do not end a wait.
 
-Threads: a Client may be used by any number of threads. A Lock too: its calls wait for each other,
-and its questions (`held`, `left()`, `token`) never wait for a call. A C extension that keeps the
-interpreter's lock keeps the lock from being extended, too.
+Threads: any number of threads may use one Client, or one Lock. The calls of a Lock wait for each
+other. `held`, `left()` and `token` never wait for a call. While a C extension keeps the lock of the
+interpreter, the client cannot extend locks.
 
-Forks: clients and locks belong to the process that made them. In a child of a fork no lock is held,
+Forks: clients and locks belong to the process that created them. A child of a fork holds no lock,
 `must_stop` is set (no thread calls on_stop), and each call raises Forked. The child sends nothing,
-and its end releases nothing. Make a new Client in the child. os.fork(), multiprocessing, prefork
-servers and daemon() fork. The process that daemon() leaves is a child: acquire after daemon(). The
-token can still be read in a child, for writes that the child does while the parent holds the lock.
+and its end releases nothing. Create a new Client in the child. os.fork(), multiprocessing, prefork
+servers and daemon() fork. So acquire locks after the call of daemon(). A child can still read the
+token, for writes while the parent holds the lock.
 """
 
 from __future__ import annotations
@@ -177,8 +176,8 @@ def _parse_answer(body: bytes):
 
 
 class Error(Exception):
-    """What all errors of this module are. `type` is the problem's, such as "no-quorum", or "".
-    `name` is the lock's, or None where the error is of no call about one."""
+    """The base of all errors of this module. `type` is the type of the problem, such as "no-
+    quorum", or "". `name` is the name of the lock, or None if the call was not about a lock."""
 
     name = None
 
@@ -197,10 +196,9 @@ def _about(error: Error, verb: str, names) -> Error:
 
 
 class Held(Error):
-    """Another caller holds the lock, and held it until the wait ended. Try later.
-
-    `name` is the lock in the way, `owner` its holder's label, `retry_after` the seconds until its
-    lease ends unless it is extended. Each is None where it is not known."""
+    """Another caller held the lock until the wait ended. Try again later. `name` is the name of the
+    lock, and `owner` is the label of its holder. `retry_after` is the time in seconds until the
+    lease ends, if the holder does not extend the lock. Each value is None if it is unknown."""
 
     def __init__(self, message, type="", name=None, owner=None, retry_after=None):
         super().__init__(message, type)
@@ -219,9 +217,8 @@ class LockLost(Error):
 
 
 class NewGrant(LockLost):
-    """An extension acquired the lock again, and another caller may have held it in between.
-
-    `token` is the new one. The lock counts as lost unless it was acquired with take_new_grant."""
+    """An extension acquired the lock again. Another caller may have held the lock in between.
+    `token` is the new token. Without take_new_grant, the lock counts as lost."""
 
     def __init__(self, message, token, name=None):
         super().__init__(message, name=name)
@@ -229,12 +226,13 @@ class NewGrant(LockLost):
 
 
 class Unavailable(Error):
-    """No server answered, or none has a majority: try later. A lock that is held stays so until
-    its deadline."""
+    """No server answered, or no server has a majority of its masters. Try again later. A held lock
+    stays held until its deadline."""
 
 
 class Exhausted(Error):
-    """The lock has reached its extension limit: acquire it again. It is held until its deadline."""
+    """The lock has reached its extension limit. Acquire the lock again. The lock is held until its
+    deadline."""
 
 
 class Refused(Error):
@@ -1071,19 +1069,20 @@ def _default_server() -> str:
 
 
 class Client:
-    """The servers of one fleet, tried in turn where one does not answer.
+    """The servers of one fleet. If a server does not answer, the client tries the next server.
 
-    servers: URLs such as "http://127.0.0.1:7380", up to 8. "unix:/run/pawl/pawld.sock" is the
-        socket of pawld --listen. None: those of the environment's PAWL_SERVER, with spaces between;
-        or unix:/run/pawl/pawld.sock, where this process may connect to that socket; or
-        http://127.0.0.1:7380.
-    call_timeout: how long a call may take beyond what it waits for, in seconds.
-    ssl_context: for https. None: the certificates in PAWL_CA_FILE are trusted, or those of the
-        system; the server is shown that of PAWL_CERT, with the key in PAWL_CERT_KEY, if it is set.
-    key: "pawl_...", where the servers ask for one. None: that of the environment's PAWL_KEY, or
-        none. It is sent with each call; use https beyond this machine.
+    servers: up to 8 URLs such as "http://127.0.0.1:7380". "unix:/run/pawl/pawld.sock" is the socket
+    of pawld --listen. None: the servers in PAWL_SERVER, separated by spaces. Without PAWL_SERVER,
+    the server is unix:/run/pawl/pawld.sock if this process may connect to it, else
+    http://127.0.0.1:7380.
+    call_timeout: maximum time of a call in seconds, in addition to its wait for a lock.
+    ssl_context: for https. None: the client trusts the certificates in PAWL_CA_FILE, or in the
+    store of the system. If PAWL_CERT is set, the client presents this certificate, with the key in
+    PAWL_CERT_KEY.
+    key: "pawl_...", if the servers require keys. None: the key in PAWL_KEY, or no key. Each call
+    sends the key, so use https for servers on other machines.
 
-    Raises Invalid for a wrong URL or key, or such a file that cannot be read."""
+    Raises Invalid for a wrong URL or key, or for a file that cannot be read."""
 
     def __init__(self, servers=None, call_timeout: float = _CALL_TIMEOUT, ssl_context=None,
                  key=None):
@@ -1122,46 +1121,46 @@ class Client:
 
     def lock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_stop=None,
              on_wait=None, take_new_grant=False, permits=None, mode=None, delay=None):
-        """A lock for a `with` statement, which gets a Lock. It is extended while the block runs,
-        and released at its end.
+        """A lock for a `with` statement, which gets a Lock. The client extends the lock during the
+        block, and releases the lock at the end of the block.
 
-        names: one, or several that are acquired all or none. Lists are allowed.
-        ttl: the lease, 0.1 seconds to the fleet's longest. None: the fleet's default, 30.
-        wait: how long to wait where another one holds it. None: without end; 0: not at all.
+        names: one name, or a list of names. The client acquires all names or none.
+        ttl: the lease, from 0.1 seconds to the fleet's longest lease. None: the default of the
+        fleet, 30.
+        wait: maximum wait for a held lock. None: forever. 0: no wait.
         owner: a label that others see.
-        notice: how long before its deadline a lock that could not be extended has `must_stop` set.
-            None: a sixth of the lease. Half of it at the most, so that there is time to extend it.
-        on_stop: called with the Lock when `must_stop` is set, in a background thread. It may not
-            wait for long.
-        on_wait: called with a Held at most once, before the wait begins.
-        take_new_grant: where an extension is a new grant, take its token and go on. The holder has
-            to read `token` anew, and again what its work depends on. False: the lock is lost.
-        permits: the name is of a semaphore with so many seats, 1 to 64, and one of them is
-            acquired: see Lock.seat.
-        mode: "read" or "write": the name is of a read-write lock, with many readers or one writer.
-        delay: how long others stay out after a lease that ends by itself. A release lets them in
-            at once. With the ttl at most the fleet's longest lease.
+        notice: time before the deadline at which the client sets `must_stop`, if it could not
+        extend the lock. None: a sixth of the lease. At most half of the lease.
+        on_stop: the client calls this function with the Lock in a background thread, when it sets
+        `must_stop`. The function must not wait for long.
+        on_wait: the client calls this function with a Held before the wait begins, at most once.
+        take_new_grant: True: if an extension is a new grant, the Lock gets the new token. The
+        holder must then read `token` again, and read its data again. False: the lock is lost.
+        permits: the name is the name of a semaphore with this number of seats, 1 to 64. The client
+        acquires one seat (Lock.seat).
+        mode: "read" or "write". The name is the name of a read-write lock.
+        delay: time for which the name stays closed after the lease expires. A release opens the
+        name at once. The sum of ttl and delay is at most the fleet's longest lease.
 
-        Raises what acquire() raises. At the end of a block that raised nothing it raises LockLost,
-        if the lock was not held until then. The release is tried for the call timeout, and not for
-        longer than half a second where the validity has ended; where no server answers, the lease
-        ends by itself."""
+        Raises the same errors as acquire(). At the end of a block without an exception, raises
+        LockLost if the lock was lost during the block. The client tries to release the lock for the
+        call timeout, or for half a second after the end of the validity. If no server answers, the
+        lease ends by itself."""
         request = _Request(names, ttl, wait, owner, on_wait, permits, mode, delay)
         return _Block(self, request, dict(notice=notice, on_stop=on_stop,
                                           take_new_grant=take_new_grant))
 
     def acquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
                 take_new_grant=False, permits=None, mode=None, delay=None) -> Lock:
-        """Acquires, as lock() does, and returns the Lock. Nothing extends it until Lock.renew() is
-        called, and nobody releases it but Lock.release().
+        """Acquires a lock, with the arguments of lock(), and returns the Lock. The client does not
+        extend the lock until Lock.renew() is called, and releases the lock only in Lock.release().
 
-        Repeats where an answer is lost, under the same lock id, so that no lock is left behind that
-        nobody knows of. Where no server answers from the start on, it gives up after the call
-        timeout.
+        If an answer is lost, the client repeats the call under the same lock id, so no unknown lock
+        is left behind. If no server answers from the start, the call fails after the call timeout.
 
-        A thread (with asyncio: a task) that waits without end for a lock that it holds itself is
-        Refused; in a block of lock(), so is one that waits at all. Where another thread is to
-        release a lock of acquire(), say how long to wait, or use another Client.
+        A thread (with asyncio: a task) that waits forever for a lock that it holds gets Refused. In
+        a block of lock(), any wait for the lock of that block gets Refused. If another thread will
+        release a lock of acquire(), limit the wait, or use another Client.
 
         Raises Held, Unavailable, Refused, Invalid, ProtocolError, Forked."""
         request = _Request(names, ttl, wait, owner, on_wait, permits, mode, delay)
@@ -1174,18 +1173,18 @@ class Client:
               take_new_grant=False, cancel=True, permits=None, mode=None, delay=None):
         """lock() for `async with`, which gets an AsyncLock. HTTP calls run in threads.
 
-        cancel: where `must_stop` is set, the block is cancelled in time, and `async with` raises
-            LockLost. False: ask `must_stop`, or await wait_stop().
+        cancel: True: when `must_stop` is set, the client cancels the block in time, and `async
+        with` raises LockLost. False: check `must_stop`, or await wait_stop().
 
-        Where the task is cancelled while it acquires, what it may have got is released before
-        CancelledError goes on; that takes the call timeout at the most."""
+        If the task is cancelled during the acquisition, the client first releases what it may have
+        acquired, for at most the call timeout. Then CancelledError continues."""
         request = _Request(names, ttl, wait, owner, on_wait, permits, mode, delay)
         return _AsyncBlock(self, request, cancel, dict(notice=notice,
                                                        take_new_grant=take_new_grant))
 
     async def aacquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
                        take_new_grant=False, permits=None, mode=None, delay=None) -> AsyncLock:
-        """acquire() for asyncio. on_wait is called in another thread."""
+        """acquire() for asyncio. The client calls on_wait in another thread."""
         self._owner.check()
         request = _Request(names, ttl, wait, owner, on_wait, permits, mode, delay)
         _check_own(self, request)
@@ -1195,22 +1194,23 @@ class Client:
 
     def watch(self, name, wait=None) -> Watch:
         """The states of the lock @name, for `for state in client.watch("leader"):`. The first State
-        is how the lock is now, and the next ones come as soon as it changes. No lock is taken.
+        is the current state, and each further State is a change. A watch acquires no lock.
 
-        wait: how long to watch. None: without end; 0: the state now, and no more. Watch.close()
-            ends it from another thread.
+        wait: duration of the watch. None: forever. 0: only the current state. To end the watch,
+        call Watch.close() from another thread.
 
-        Only the last change is told where several came at once. A lock that was released and is
-        held again has a higher token. The holder may be gone when its state is told: a resource
-        that checks tokens tells for sure.
+        If several changes come at once, the watch reports only the last change. If the lock was
+        released and acquired again, the token is higher. A reported holder may have ended already,
+        so only a resource that checks tokens is certain. After the first answer, failures of
+        servers and gateways do not end a watch.
 
-        Once a server has answered, failures of servers and gateways end no watch. Iterating raises
-        Unavailable (it may go on then), Refused, Invalid, ProtocolError, Forked."""
+        Iterating raises Unavailable (you can then continue), Refused, Invalid, ProtocolError,
+        Forked."""
         self._owner.check()
         return Watch(self, name, wait)
 
     def awatch(self, name, wait=None) -> AsyncWatch:
-        """watch() for `async for`. Cancelling the task ends the wait for the next state."""
+        """watch() for `async for`. If the task is cancelled, the wait for the next state ends."""
         self._owner.check()
         return AsyncWatch(Watch(self, name, wait))
 
@@ -1590,8 +1590,8 @@ def _release(client: Client, names, lock_id: str, until: float, kind: str = "loc
 
 
 class State(collections.namedtuple("State", ("held", "token", "owner"))):
-    """How a lock is. `token` is that of the grant that has the lock, and `owner` its holder's
-    label. Both are None where nobody holds the lock."""
+    """The state of a lock. `token` is the token of the current grant, and `owner` is the label of
+    its holder. Both are None if the lock is free."""
 
     __slots__ = ()
 
@@ -1647,8 +1647,8 @@ def _look(client: Client, name: str, known, until: float, abort: _Abort):
 
 
 class Watch:
-    """The states of a lock, for a `for` statement. Client.watch() makes it. One thread at a time
-    may iterate."""
+    """The states of a lock, for a `for` statement. Client.watch() creates a Watch. One thread at a
+    time may iterate."""
 
     def __init__(self, client: Client, name: str, wait):
         _bytes_of("a name", name)
@@ -1673,7 +1673,7 @@ class Watch:
         return state
 
     def close(self):
-        """Ends the iteration. Any thread, also while another one waits in it."""
+        """Ends the iteration. Any thread may call this method, even while another thread waits."""
         self._abort.set()
 
     def _look(self, abort: _Abort):
@@ -1684,13 +1684,12 @@ class Watch:
 
 
 class Lock:
-    """A lock that was acquired. Client.lock() and Client.acquire() make it.
+    """A lock that was acquired. Client.lock() and Client.acquire() create a Lock.
 
-    names, lock_id: what it is called, and the secret under which it is held.
-    ttl: its lease in seconds.
-    must_stop: a threading.Event. It is set when the lock will not be extended any more; `reason`
-        says why then. The holder has to stop before left() is 0. It is not set by release().
-    """
+    names: the names of the lock. lock_id: the secret of the holder. ttl: the lease in seconds.
+    must_stop: a threading.Event. The client sets this event when it can no longer extend the lock,
+    and `reason` then has the cause. The holder must stop before left() is 0. release() does not set
+    the event."""
 
     def __init__(self, client, lock_id, ttl, tokens, deadline, take_new_grant, kind="locks"):
         self.names = tuple(tokens)
@@ -1723,11 +1722,11 @@ class Lock:
 
     @property
     def held(self) -> bool:
-        """Whether the lock is held now, by the clock. Once it said False, it never says True."""
+        """True if the lock is held now, by the clock. After False, never True again."""
         return self.left() > 0
 
     def left(self) -> float:
-        """The seconds until the deadline. 0: it passed, or the lock is lost or released."""
+        """Seconds until the deadline. 0: the lock has ended, is lost or is released."""
         if not self._owner.is_here():
             return 0.0
         with self._mutex:
@@ -1737,7 +1736,7 @@ class Lock:
 
     @property
     def deadline(self) -> float:
-        """The time of now() at which the lock ends, unless it is extended. In a child of a fork: 0."""
+        """The time of now() at which the lock ends without an extension. In a child of a fork: 0."""
         if not self._owner.is_here():
             return 0.0
         with self._mutex:
@@ -1745,7 +1744,7 @@ class Lock:
 
     @property
     def seat(self):
-        """The index of the seat of a semaphore, or of a reader. None: there is none."""
+        """The index of the seat of a semaphore, or of a reader. None: the lock has no seat."""
         index = self.names[0].partition("#")[2]
         return int(index) if index else None
 
@@ -1770,33 +1769,34 @@ class Lock:
         return self._reason if self._owner.is_here() else self._forked()
 
     def check(self):
-        """Raises LockLost unless the lock is held now."""
+        """Raises LockLost if the lock is not held now."""
         if not self.held:
             raise self._why()
 
     # -- calls --
 
     def extend(self, ttl=None):
-        """Extends all names by @ttl seconds from now on (None: the lease). Takes no longer than the
-        call timeout, and not past the deadline; only the system's resolver may take longer. A @ttl
-        below the notice of renew() sets `must_stop` at once.
+        """Extends all names to @ttl seconds from now (None: the lease). The call takes at most the
+        call timeout, and ends at the deadline. Only the resolver of the system may take longer.
 
-        Raises LockLost where it is lost, or its deadline passes without an answer. Raises NewGrant
-        where it was acquired anew, unless take_new_grant was given: then it has new tokens. The
-        deadline stands after Unavailable, Exhausted, Refused and ProtocolError."""
+        If @ttl is below the notice of renew(), the client sets `must_stop` at once. Raises LockLost
+        if the lock is lost, or if its deadline passes without an answer. Raises NewGrant if the
+        lock was acquired again. With take_new_grant, the lock has the new tokens instead. After
+        Unavailable, Exhausted, Refused and ProtocolError, the deadline still applies."""
         with self._alone():
             self._extend(ttl, now() + self._client._call_timeout)
 
     def release(self, keep=None) -> bool:
-        """Releases all names. It is not held any more from the start of this call on.
+        """Releases all names. The lock is no longer held from the start of this call.
 
-        keep: others stay out for so many seconds, but no longer than the lock had left. So work
-            that was quick keeps its slot.
+        keep: seconds for which the names stay closed to other callers, at most the rest of the
+        lease. So a short job keeps its time slot.
 
-        Returns whether it was held until now. Raises Unavailable where that is not known: safe to
-        repeat, and the lease ends by itself. Takes the call timeout at the most, and half a second
-        where the validity has ended. If a signal handler raises in this call, KeyboardInterrupt
-        say, the call first sends the release once more, and takes the call timeout again."""
+        Returns True if the lock was held until now. Raises Unavailable if the result is unknown. It
+        is safe to repeat the call, and the lease ends by itself. The call takes at most the call
+        timeout, or half a second after the end of the validity. If a signal handler raises an
+        exception during this call, the client first sends the release once more, for at most the
+        call timeout again."""
         self._check_owner()
         keep = 0.0 if keep is None else _pause("keep", keep)
         until = now() + self._client._call_timeout
@@ -1815,8 +1815,8 @@ class Lock:
             raise
 
     def renew(self, notice=None, on_stop=None):
-        """Starts to extend, each time a third of the lease has passed. That ends with release(),
-        and where `must_stop` is set. Arguments: see Client.lock()."""
+        """Starts to extend the lock, whenever a third of the lease has passed. Ends with release(),
+        or when `must_stop` is set. Arguments: see Client.lock()."""
         self._renew(notice, on_stop)
 
     # -- for this file --
@@ -2110,8 +2110,8 @@ async def _acquire_in_thread(client, request, take_new_grant) -> Lock:
 
 
 class AsyncLock:
-    """A Lock for asyncio: the same questions, and calls to await. Client.alock() and
-    Client.aacquire() make it. `lock` is the Lock."""
+    """A Lock for asyncio, with calls to await. Client.alock() and Client.aacquire() create an
+    AsyncLock. `lock` is the Lock."""
 
     def __init__(self, lock: Lock):
         self.lock = lock
@@ -2133,12 +2133,12 @@ class AsyncLock:
         await _in_thread(self.lock._client, lambda: self.lock.extend(ttl))
 
     async def release(self, keep=None) -> bool:
-        """See Lock.release(). It is completed also where the task is cancelled."""
+        """See Lock.release(). The release completes even if the task is cancelled."""
         self.lock._check_owner()
         return await _in_thread(self.lock._client, lambda: self.lock.release(keep))
 
     def renew(self, notice=None, on_stop=None):
-        """See Lock.renew(); @on_stop is called in the running loop, with this lock."""
+        """See Lock.renew(). The client calls @on_stop in the running loop, with this lock."""
         self.lock._check_owner()
         loop = asyncio.get_running_loop()
 
@@ -2153,7 +2153,7 @@ class AsyncLock:
         self._watch(loop)
 
     async def wait_stop(self):
-        """Waits until `must_stop` is set, of a lock that is renewed."""
+        """Waits until `must_stop` is set. The lock must be one that renew() extends."""
         await self._stopped.wait()
 
     def _watch(self, loop):
@@ -2173,7 +2173,7 @@ class AsyncLock:
 
 
 class AsyncWatch:
-    """A Watch for `async for`. Client.awatch() makes it."""
+    """A Watch for `async for`. Client.awatch() creates an AsyncWatch."""
 
     def __init__(self, watch: Watch):
         self._watch = watch
