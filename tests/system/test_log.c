@@ -84,7 +84,8 @@ static void too_few_files_are_told_at_the_start(void **state)
 {
     uint16_t port = 0;
     struct process *process = start_ledger("300", &port);
-    assert_true(process_wrote(process, "limit of open files is 300, so the program can serve only 172"));
+    assert_true(
+        process_wrote(process, "limit of open files is 300, so the program can serve only 172"));
     assert_true(process_wrote(process, "ulimit -n 16512"));
     assert_int_equal(process_stop(process), 0);
 }
