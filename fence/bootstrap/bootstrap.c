@@ -32,6 +32,7 @@ static void ask_step(struct fence_bootstrap *bootstrap, enum fence_rejoin_step s
         .ttl_max_ms = bootstrap->ttl_max_ms,
         .readers = bootstrap->readers,
         .extensions_max = bootstrap->extensions_max,
+        .predecessors = &bootstrap->predecessors,
         .seen = &bootstrap->seen[i],
         .keeps = (bootstrap->keeps & fence_set_of(i)) != 0,
         .mark = bootstrap->params.goes_on || bootstrap->params.closes ? FENCE_MARK_FLOOR

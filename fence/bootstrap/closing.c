@@ -73,6 +73,7 @@ bool fence_bootstrap_judge_closing(struct fence_bootstrap *bootstrap)
     if (bootstrap->closed + bootstrap->survivors == 0)
         return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_NO_FLEET, 0);
     note_who_remembers(bootstrap);
+    fence_bootstrap_note_predecessors(bootstrap);
     bootstrap->outcome.count = fence_set_count(bootstrap->keeps);
     if (bootstrap->closed == 0 && !bootstrap->params.is_known &&
         bootstrap->outcome.count < fence_majority(bootstrap->params.n))

@@ -20,6 +20,11 @@
  * minority of it is claimed. The next run claims it again. Later, one closed master is enough to go
  * on: it tells T, until it votes in G.
  *
+ * Why F stays closed, though disks of before return on a majority of its masters: the masters of G
+ * have F among their predecessors (fence/protocol/predecessors.h), and tell a master that rejoins.
+ * One of them, or a closed one, in the list of a server is enough. No master is told before F is
+ * closed: until then F may go on. Where all masters of F have such disks, nothing is known of G.
+ *
  * Why F has one follower: it is closed for one fleet, whose id the closed masters tell. A majority
  * of that fleet was claimed under this id in step 2, or closed in step 3. A run over masters that
  * do not know it is refused (FENCE_BOOTSTRAP_FORGOTTEN). They are others, or have voted in G and

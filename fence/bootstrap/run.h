@@ -48,6 +48,7 @@ struct fence_bootstrap_params {
     char from[FENCE_ID_HEX_LEN + 1]; /* @goes_on: the fleet it follows; "": none */
     uint32_t from_ttl_max_ms;        /* the longest lease of that fleet */
     uint64_t from_until_us;          /* when the last of its leases has run out; 0: not known */
+    struct fence_predecessors predecessors; /* of that fleet */
 
     char fleet_id[FENCE_ID_HEX_LEN + 1]; /* at random: for a fleet that has none. @closes: of the
                                           * fleet that follows */
@@ -114,8 +115,9 @@ struct fence_bootstrap {
     uint32_t ttl_max_ms;
     uint32_t readers;
     uint32_t extensions_max;
-    struct fence_view known;    /* the knowledge of survivors */
-    struct fence_view admitted; /* the terms under which the fleet goes on under */
+    struct fence_predecessors predecessors; /* of the fleet that the markers are to name */
+    struct fence_view known;                /* the knowledge of survivors */
+    struct fence_view admitted;             /* the terms under which the fleet goes on under */
     unsigned survivors;
     unsigned closed;                       /* closes: masters that an earlier run has closed, */
     char closed_for[FENCE_ID_HEX_LEN + 1]; /* and the fleet that follows */

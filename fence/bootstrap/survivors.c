@@ -76,6 +76,16 @@ bool fence_bootstrap_judge_servers(struct fence_bootstrap *bootstrap)
     return true;
 }
 
+void fence_bootstrap_note_predecessors(struct fence_bootstrap *bootstrap)
+{
+    const struct fence_bootstrap_params *params = &bootstrap->params;
+    bootstrap->predecessors = params->predecessors;
+    for (unsigned i = 0; i < params->n; i++)
+        fence_predecessors_merge(&bootstrap->predecessors, &bootstrap->seen[i].predecessors);
+    if (params->from[0] != '\0' && params->until == FENCE_BOOTSTRAP_ALL_DONE)
+        fence_predecessors_add(&bootstrap->predecessors, params->from);
+}
+
 /* ---- a new fleet ----------------------------------------------------------------------------- */
 
 static bool judge_blank(struct fence_bootstrap *bootstrap)
@@ -126,6 +136,13 @@ static bool take_followed(struct fence_bootstrap *bootstrap, unsigned i)
     return true;
 }
 
+/* Reports whether its disk is of before a move: another master knows that its fleet was closed. */
+static bool is_of_predecessor(const struct fence_bootstrap *bootstrap, unsigned i)
+{
+    const struct fence_facts *facts = &bootstrap->seen[i];
+    return facts->marked && fence_predecessors_have(&bootstrap->predecessors, facts->fleet_id);
+}
+
 static bool take_survivors(struct fence_bootstrap *bootstrap)
 {
     for (unsigned i = 0; i < bootstrap->params.n; i++) {
@@ -133,7 +150,7 @@ static bool take_survivors(struct fence_bootstrap *bootstrap)
         bool fine = true;
         if (is_followed(bootstrap, i))
             fine = take_followed(bootstrap, i);
-        else if (facts->closed && !facts->marked)
+        else if ((facts->closed && !facts->marked) || is_of_predecessor(bootstrap, i))
             fine = fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_MOVED, i);
         else if (!fence_bootstrap_is_blank(bootstrap, i))
             fine = fence_bootstrap_take_survivor(bootstrap, i);
@@ -227,6 +244,7 @@ bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
     bootstrap->ttl_max_ms = params->ttl_max_ms;
     bootstrap->readers = params->readers;
     bootstrap->extensions_max = params->extensions_max;
+    fence_bootstrap_note_predecessors(bootstrap);
     if (!fence_bootstrap_judge_servers(bootstrap))
         return false;
     bool fine = params->goes_on ? take_survivors(bootstrap) : judge_blank(bootstrap);

@@ -13,6 +13,11 @@ FENCE_CHECKED bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap);
 /* Reports whether each server itself may vote. The words of its marker are judged later. */
 FENCE_CHECKED bool fence_bootstrap_judge_servers(struct fence_bootstrap *bootstrap);
 
+/* Gathers which fleets were moved away: the masters that were looked at tell. The last run of a
+ * move adds the fleet that it follows, which is closed then. Before, that fleet may go on: its
+ * masters must not be told so. */
+void fence_bootstrap_note_predecessors(struct fence_bootstrap *bootstrap);
+
 /* Decides the incarnations that the members get. False: one leaves no room for higher ones. */
 FENCE_CHECKED bool fence_bootstrap_set_view(struct fence_bootstrap *bootstrap);
 

@@ -70,6 +70,7 @@ static void adopt_fleet(struct fence_fleet *fleet)
             continue;
         memcpy(fleet->fleet_id, facts->fleet_id, sizeof(fleet->fleet_id));
         fleet->closed = false;
+        memset(&fleet->predecessors, 0, sizeof(fleet->predecessors));
         fleet->ttl_max_ms = facts->ttl_max_ms;
         fleet->readers_named = 0;
         fleet->readers = FENCE_READERS_DEFAULT;
@@ -85,15 +86,13 @@ static void adopt_fleet(struct fence_fleet *fleet)
     }
 }
 
-/* A master is closed once all were claimed, and never voted for the fleet again. A disk of before
- * that may still name the fleet, on a majority too. */
+/* A fleet is moved once all its masters were claimed, and they never voted for it again. A disk of
+ * before that may still name the fleet, on a majority too. */
 static void note_closed(struct fence_fleet *fleet)
 {
-    for (unsigned i = 0; i < fleet->n; i++) {
-        const struct fence_facts *facts = &fleet->master[i].facts;
-        fleet->closed |= facts->closed && fleet->fleet_id[0] != '\0' &&
-                         strcmp(facts->closed_fleet_id, fleet->fleet_id) == 0;
-    }
+    for (unsigned i = 0; i < fleet->n; i++)
+        fleet->closed |=
+            fence_predecessors_have(&fleet->master[i].facts.predecessors, fleet->fleet_id);
 }
 
 /* Only a member in its place says what it recorded. Anything else may be wrong with it. */
@@ -101,6 +100,14 @@ static bool speaks(const struct fence_fleet *fleet, unsigned i)
 {
     return has_voice(fleet, i) && fleet->fleet_id[0] != '\0' &&
            strcmp(fleet->master[i].facts.fleet_id, fleet->fleet_id) == 0;
+}
+
+/* A master that rejoins is to know them all. */
+static void note_predecessors(struct fence_fleet *fleet)
+{
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (speaks(fleet, i))
+            fence_predecessors_merge(&fleet->predecessors, &fleet->master[i].facts.predecessors);
 }
 
 /* One marker of the fleet that names the seats of readers is enough, whichever was seen first: an
@@ -234,6 +241,7 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     master->noted = false;
     adopt_fleet(fleet);
     note_closed(fleet);
+    note_predecessors(fleet);
     name_readers(fleet, i);
     merge_views(fleet);
     master->believed = fleet->view.incarnation[i];

@@ -28,6 +28,7 @@
 #include "fence/protocol/error.h"
 #include "fence/protocol/limits.h"
 #include "fence/protocol/position.h"
+#include "fence/protocol/predecessors.h"
 #include "fence/protocol/view.h"
 
 #include <stdbool.h>
@@ -93,6 +94,9 @@ struct fence_facts {
     uint32_t closed_readers;
     int64_t closed_floor;                  /* the highest token that any of its masters knew */
     char closed_for[FENCE_ID_HEX_LEN + 1]; /* the fleet that follows */
+
+    /* Of the fleet that the marker names. Also the fleet of @closed, and its predecessors. */
+    struct fence_predecessors predecessors;
 };
 
 enum fence_master_state {
@@ -176,15 +180,16 @@ struct fence_fleet {
     unsigned n;                          /* masters, odd */
     uint64_t deadline_us;                /* silence after which a master counts as gone */
     char fleet_id[FENCE_ID_HEX_LEN + 1]; /* "" until a majority named one */
-    bool closed;                  /* a master told that this fleet was moved away: for good */
-    uint32_t ttl_max_ms;          /* the fleet's; 0 until then */
-    uint32_t readers;             /* seats of readers for each name; 0 until then */
-    uint32_t readers_named;       /* the same; 0: its markers name none */
-    uint32_t extensions_max;      /* the fleet's; 0: it names none */
-    struct fence_view view;       /* the trusted value */
-    struct fence_positions known; /* the last that each member is known to have had */
-    uint64_t judged_us;           /* when its masters were judged last */
-    uint64_t generation;          /* counts changes of @view, and of what masters are named */
+    bool closed; /* a master told that this fleet was moved away: for good */
+    struct fence_predecessors predecessors; /* by any master of this fleet */
+    uint32_t ttl_max_ms;                    /* the fleet's; 0 until then */
+    uint32_t readers;                       /* seats of readers for each name; 0 until then */
+    uint32_t readers_named;                 /* the same; 0: its markers name none */
+    uint32_t extensions_max;                /* the fleet's; 0: it names none */
+    struct fence_view view;                 /* the trusted value */
+    struct fence_positions known;           /* the last that each member is known to have had */
+    uint64_t judged_us;                     /* when its masters were judged last */
+    uint64_t generation; /* counts changes of @view, and of what masters are named */
     struct fence_master master[FENCE_MASTERS_MAX];
 };
 

@@ -40,7 +40,8 @@ static const struct fence_words reasons[] = {
     [FENCE_REASON_MOVED] =
         {"moved",
          "The fleet of this master was moved. Start pawld with the new masters. If the move was "
-         "interrupted, run pawld move again. To use this server for something else, wipe it."},
+         "interrupted, run pawld move again. If an older file was restored, or to use this server "
+         "for something else, wipe it."},
     [FENCE_REASON_MALFORMED] =
         {"malformed", "Another program changed the marker of this master, the hash pawl:fleet, so "
                       "pawld cannot read the marker. The master rejoins once a majority of the "

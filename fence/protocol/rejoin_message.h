@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct fence_facts;
+struct fence_predecessors;
 
 /* Some counters or locks of one master, as it wrote them. Only masters know the form of @bytes. */
 struct fence_page {
@@ -64,16 +65,19 @@ struct fence_rejoin_request {
     bool keeps;                     /* and whether it seems to have kept all it knew. SURVEY: it
                                      * does nothing unless it did, and still does */
     enum fence_mark mark;           /* MARK */
-    int64_t floor;                  /* ADMIT, CLOSE: of all its counters; 0: none */
-    uint32_t steps;                 /* CLEAR, INSTALL, ADMIT: how many of CLEAR and INSTALL come
-                                     * before it since the mark. It is done after exactly these */
-    uint64_t cursor;                /* CLEAR, READ, LEASES: 0 at first, then what the reply said */
-    enum fence_rejoin_part part;    /* READ */
-    unsigned source;                /* INSTALL: index of the master that wrote the page */
-    const struct fence_page *page;  /* INSTALL */
-    const struct fence_view *view;  /* MARK: to be known there. RECORD: under which, the member's
-                                     * new incarnation in it. READ: in which the master's own
-                                     * incarnation stands. ADMIT: to be known there */
+    /* MARK: to be known there, with those that the member already knows; NULL: no more. A file
+     * has none: no fleet is moved to a file. */
+    const struct fence_predecessors *predecessors;
+    int64_t floor;                 /* ADMIT, CLOSE: of all its counters; 0: none */
+    uint32_t steps;                /* CLEAR, INSTALL, ADMIT: how many of CLEAR and INSTALL come
+                                    * before it since the mark. It is done after exactly these */
+    uint64_t cursor;               /* CLEAR, READ, LEASES: 0 at first, then what the reply said */
+    enum fence_rejoin_part part;   /* READ */
+    unsigned source;               /* INSTALL: index of the master that wrote the page */
+    const struct fence_page *page; /* INSTALL */
+    const struct fence_view *view; /* MARK: to be known there. RECORD: under which, the member's
+                                    * new incarnation in it. READ: in which the master's own
+                                    * incarnation stands. ADMIT: to be known there */
 };
 
 enum fence_rejoin_outcome {

@@ -25,6 +25,7 @@ struct fence_rejoin_request *core_rejoin_send(struct fence_core *core, unsigned 
         .ttl_max_ms = core->fleet.ttl_max_ms,
         .readers = core->fleet.readers_named,
         .extensions_max = core->fleet.extensions_max,
+        .predecessors = &core->fleet.predecessors,
         .seen = &core->fleet.master[member].facts,
         .steps = rejoin->steps,
         .view = &core->fleet.view,

@@ -120,7 +120,7 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
         add_words(why,
                   "it was a master of the fleet %s, which was moved to other masters. If that move "
                   "was interrupted, run it again. Otherwise wipe this master (FLUSHALL)",
-                  facts->closed_fleet_id);
+                  facts->marked ? facts->fleet_id : facts->closed_fleet_id);
         break;
     case FENCE_BOOTSTRAP_OTHER_MOVE:
         add_words(why,

@@ -82,6 +82,7 @@ static int run_to(struct fleet_move *move, enum fence_bootstrap_until until)
         .waits = print_move_wait,
         .context = move,
     };
+    config.params.predecessors = from->predecessors;
     memcpy(config.params.from, from->fleet_id, sizeof(config.params.from));
     memcpy(config.params.fleet_id, move->follower, sizeof(move->follower));
     return run_step(&config, "--master", &move->to);

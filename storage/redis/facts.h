@@ -20,7 +20,7 @@ enum storage_question {
 };
 
 enum {
-    STORAGE_QUESTION_ARGS = 26,
+    STORAGE_QUESTION_ARGS = 27,
     STORAGE_BYTES_TEXT_MAX = 24, /* for a count of bytes, with its end */
 };
 

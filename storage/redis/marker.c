@@ -11,18 +11,31 @@
 #include <string.h>
 
 static const char *const field_names[STORAGE_MARKER_FIELDS] = {
-    [STORAGE_MARKER_FLEET] = "fleet",     [STORAGE_MARKER_MEMBER] = "member",
-    [STORAGE_MARKER_RUN] = "run",         [STORAGE_MARKER_TTL] = "max_ttl_ms",
-    [STORAGE_MARKER_DURABLE] = "durable", [STORAGE_MARKER_STATE] = "state",
-    [STORAGE_MARKER_VIEW] = "view",       [STORAGE_MARKER_LINEAGE] = "lineage",
-    [STORAGE_MARKER_NEXT] = "next",       [STORAGE_MARKER_PROGRESS] = "progress",
-    [STORAGE_MARKER_INIT] = "init",       [STORAGE_MARKER_SETS] = "sets",
-    [STORAGE_MARKER_UNSWEPT] = "unswept", [STORAGE_MARKER_BYTES] = "bytes",
-    [STORAGE_MARKER_INTACT] = "intact",   [STORAGE_MARKER_DOUBT] = "doubt",
-    [STORAGE_MARKER_READERS] = "readers", [STORAGE_MARKER_EXTENSIONS] = "max_extensions",
-    [STORAGE_MARKER_CLOSED] = "closed",   [STORAGE_MARKER_ANSWERS] = "answers",
-    [STORAGE_MARKER_FLOOR] = "floor",     [STORAGE_MARKER_NAMES] = "names",
-    [STORAGE_MARKER_WRITES] = "writes",   [STORAGE_MARKER_POSITIONS] = "positions",
+    [STORAGE_MARKER_FLEET] = "fleet",
+    [STORAGE_MARKER_MEMBER] = "member",
+    [STORAGE_MARKER_RUN] = "run",
+    [STORAGE_MARKER_TTL] = "max_ttl_ms",
+    [STORAGE_MARKER_DURABLE] = "durable",
+    [STORAGE_MARKER_STATE] = "state",
+    [STORAGE_MARKER_VIEW] = "view",
+    [STORAGE_MARKER_LINEAGE] = "lineage",
+    [STORAGE_MARKER_NEXT] = "next",
+    [STORAGE_MARKER_PROGRESS] = "progress",
+    [STORAGE_MARKER_INIT] = "init",
+    [STORAGE_MARKER_SETS] = "sets",
+    [STORAGE_MARKER_UNSWEPT] = "unswept",
+    [STORAGE_MARKER_BYTES] = "bytes",
+    [STORAGE_MARKER_INTACT] = "intact",
+    [STORAGE_MARKER_DOUBT] = "doubt",
+    [STORAGE_MARKER_READERS] = "readers",
+    [STORAGE_MARKER_EXTENSIONS] = "max_extensions",
+    [STORAGE_MARKER_CLOSED] = "closed",
+    [STORAGE_MARKER_ANSWERS] = "answers",
+    [STORAGE_MARKER_FLOOR] = "floor",
+    [STORAGE_MARKER_NAMES] = "names",
+    [STORAGE_MARKER_WRITES] = "writes",
+    [STORAGE_MARKER_POSITIONS] = "positions",
+    [STORAGE_MARKER_PREDECESSORS] = "predecessors",
 };
 
 const char *storage_marker_field_name(enum storage_marker_field field)
@@ -219,6 +232,8 @@ int storage_marker_read(const redisReply *reply, unsigned n, struct storage_read
     redisReply *const *field = reply->element;
     if (!storage_closed_read(field[STORAGE_MARKER_CLOSED], facts))
         note_malformed(field[STORAGE_MARKER_CLOSED], STORAGE_MARKER_CLOSED, facts);
+    if (!storage_predecessors_read(field[STORAGE_MARKER_PREDECESSORS], facts))
+        note_malformed(field[STORAGE_MARKER_PREDECESSORS], STORAGE_MARKER_PREDECESSORS, facts);
     if (is_blank(field) || !read_marker_fields(field, n, facts))
         return 0;
     read_marked_calls(field[STORAGE_MARKER_SETS], reading);

@@ -34,7 +34,8 @@ enum storage_marker_field {
     STORAGE_MARKER_NAMES,
     STORAGE_MARKER_WRITES, /* absent where only an older pawld wrote to this master */
     STORAGE_MARKER_POSITIONS,
-    STORAGE_MARKER_FIELDS, /* how many there are */
+    STORAGE_MARKER_PREDECESSORS, /* absent where no fleet was moved */
+    STORAGE_MARKER_FIELDS,       /* how many there are */
 };
 
 const char *storage_marker_field_name(enum storage_marker_field field);

@@ -49,3 +49,14 @@ bool storage_closed_read(const redisReply *field, struct fence_facts *facts)
     facts->closed = true;
     return true;
 }
+
+bool storage_predecessors_read(const redisReply *field, struct fence_facts *facts)
+{
+    const bool fine =
+        field->type == REDIS_REPLY_NIL ||
+        (field->type == REDIS_REPLY_STRING && storage_text_plain(field->str, field->len) &&
+         fence_predecessors_parse(field->str, field->len, &facts->predecessors) == 0);
+    if (facts->closed)
+        fence_predecessors_add(&facts->predecessors, facts->closed_fleet_id);
+    return fine;
+}

@@ -96,6 +96,7 @@ enum mark_argument {
     MARK_MALFORMED_FIELD,
     MARK_MALFORMED_BYTES,
     MARK_READERS,
+    MARK_PREDECESSORS,
     MARK_ARGUMENTS, /* how many there are */
 };
 
@@ -110,6 +111,7 @@ struct mark {
     struct number seen_member, seen_next, member, ttl_max_ms, incarnation, extensions_max, readers;
     char seen_view[FENCE_VIEW_TEXT_MAX];
     char view[FENCE_VIEW_TEXT_MAX];
+    char predecessors[FENCE_PREDECESSORS_TEXT_MAX];
     char malformed[NUMBER_MAX + FENCE_FIELD_BYTES_MAX];
 };
 
@@ -133,6 +135,16 @@ static void tell_seen(struct mark *mark, const struct fence_facts *seen, unsigne
     mark->text[MARK_MALFORMED_BYTES] = mark->malformed;
 }
 
+/* The member does not forget its own, where the others know none of them. */
+static void tell_predecessors(struct mark *mark, const struct fence_rejoin_request *request)
+{
+    struct fence_predecessors all = request->seen->predecessors;
+    if (request->predecessors)
+        fence_predecessors_merge(&all, request->predecessors);
+    fence_predecessors_format(&all, mark->predecessors);
+    mark->text[MARK_PREDECESSORS] = mark->predecessors;
+}
+
 static void tell_wanted(struct mark *mark, const struct fence_rejoin_request *request, unsigned n)
 {
     mark->member = number(request->member + 1);
@@ -154,6 +166,7 @@ static void tell_wanted(struct mark *mark, const struct fence_rejoin_request *re
     mark->text[MARK_KEPT_LINEAGE] = request->seen->lineage;
     mark->text[MARK_READERS] = mark->readers.text;
     mark->text[MARK_EXTENSIONS] = mark->extensions_max.text;
+    tell_predecessors(mark, request);
 }
 
 static int format_mark(const struct fence_rejoin_request *request, unsigned n, char **ret_command)

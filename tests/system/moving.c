@@ -4,6 +4,7 @@
 #include "tests/lib/process.h"
 #include "tests/lib/text.h"
 #include "tests/system/fleet.h"
+#include "tests/system/forgetting/redis_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +13,15 @@
 enum {
     MOVE_ARGS_MAX = 48,
     MOVE_PATIENCE_MS = 30000,
-    MOVE_PATH_MAX = 512,
 };
 
-static char move_log[MOVE_PATH_MAX];
+static char move_log[MOVING_PATH_MAX];
+
+/* The master of the case that is the @i-th of @masters. */
+static unsigned place_of(const struct moving_masters *masters, unsigned i)
+{
+    return i + 1 == masters->n && masters->last != 0 ? masters->last : masters->first + i;
+}
 
 /* The same processes, seen as their own fleet. It is not to be freed. */
 static struct redis_fleet part_of(const struct moving_masters *masters)
@@ -23,7 +29,8 @@ static struct redis_fleet part_of(const struct moving_masters *masters)
     struct redis_fleet part = *fleet;
     assert_true(masters->first + masters->n <= fleet->n);
     part.n = masters->n;
-    memcpy(part.master, &fleet->master[masters->first], masters->n * sizeof(part.master[0]));
+    for (unsigned i = 0; i < masters->n; i++)
+        part.master[i] = fleet->master[place_of(masters, i)];
     return part;
 }
 
@@ -60,9 +67,9 @@ struct pawl_service moving_serve(const struct moving_masters *masters)
 static void add_urls(const char *args[], unsigned *n, const char *option,
                      const struct moving_masters *masters)
 {
-    for (unsigned i = masters->first; i < masters->first + masters->n; i++) {
+    for (unsigned i = 0; i < masters->n; i++) {
         args[(*n)++] = option;
-        args[(*n)++] = fleet->master[i].url;
+        args[(*n)++] = fleet->master[place_of(masters, i)].url;
     }
 }
 
@@ -118,4 +125,30 @@ void moving_expect_said(const char *words)
     if (!strstr(text, words))
         fail_msg("it said: %s", text);
     free(text);
+}
+
+struct moving_kept moving_keep(unsigned n)
+{
+    struct moving_kept kept = {0};
+    static unsigned times;
+    assert_true(n <= MOVING_KEPT_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(kept.folder[i], MOVING_PATH_MAX, "%s/kept%u.%u", fleet->dir, times, i);
+        redis_files_keep(fleet, i, kept.folder[i]);
+    }
+    times++;
+    return kept;
+}
+
+void moving_put_back(const struct moving_kept *kept, uint32_t set)
+{
+    for (unsigned i = 0; i < MOVING_KEPT_MAX; i++)
+        if ((set & 1U << i) != 0)
+            redis_fleet_kill(fleet, i);
+    for (unsigned i = 0; i < MOVING_KEPT_MAX; i++) {
+        if ((set & 1U << i) == 0)
+            continue;
+        redis_files_put_back(fleet, i, kept->folder[i]);
+        redis_fleet_restart(fleet, i, true);
+    }
 }

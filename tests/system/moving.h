@@ -5,16 +5,30 @@
 #include "tests/lib/pawl.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Masters @first .. @first + @n - 1 of the case. */
 struct moving_masters {
     unsigned first;
     unsigned n;
+    unsigned last; /* the last of them is this master of the case instead; 0: it is not replaced */
 };
 
 enum {
     MOVING_EXTENSIONS = 77, /* the cap of the fleets that are made here */
+    MOVING_KEPT_MAX = 5,
+    MOVING_PATH_MAX = 512,
 };
+
+/* The data of the first masters of the case, as they are on their disks now. */
+struct moving_kept {
+    char folder[MOVING_KEPT_MAX][MOVING_PATH_MAX];
+};
+
+struct moving_kept moving_keep(unsigned n);
+
+/* Each master of @set (bit i: master i) gets back what its disk had. */
+void moving_put_back(const struct moving_kept *kept, uint32_t set);
 
 /* A fleet of @masters that never issued a token. */
 void moving_init(const struct moving_masters *masters, const char *ttl_max_ms);

@@ -4,7 +4,6 @@
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
-#include "tests/system/forgetting/redis_files.h"
 #include "tests/system/masters.h"
 #include "tests/system/moving.h"
 
@@ -23,17 +22,18 @@ enum {
     MOVE_TRIES = 4,
     LINE_MS = 20000,
     PATH_BYTES = 512,
-    MASTERS_KEPT = 3,
+    ALL_OF_THREE = 7, /* sets of masters */
+    MOST_OF_THREE = 3,
 };
 
 #define FAR_FLOOR    "1000000000000" /* 2^32 is 4 thousand millions */
 #define HIGHER_FLOOR "2000000000000"
 #define LAST_FLOOR   "9007194959773695" /* that the highest token floor leads to */
 
-static const struct moving_masters three = {0, 3};
-static const struct moving_masters five = {0, 5};   /* those three, and two more */
-static const struct moving_masters others = {3, 3}; /* none of those three */
-static const struct moving_masters distant = {6, 3};
+static const struct moving_masters three = {.n = 3};
+static const struct moving_masters five = {.n = 5};               /* those three, and two more */
+static const struct moving_masters others = {.first = 3, .n = 3}; /* none of those three */
+static const struct moving_masters distant = {.first = 6, .n = 3};
 
 static int64_t last_token[MOVES_NAMES];
 
@@ -87,38 +87,12 @@ static void serve_and_expect_higher_tokens(const struct moving_masters *masters)
     assert_int_equal(process_stop(service.process), 0);
 }
 
-/* The data of all masters as they are on their disks now. */
-struct kept {
-    char folder[MASTERS_KEPT][PATH_BYTES];
-};
-
-static struct kept keep_all(void)
-{
-    struct kept kept = {0};
-    for (unsigned i = 0; i < three.n; i++) {
-        snprintf(kept.folder[i], PATH_BYTES, "%s/kept%u", fleet->dir, i);
-        redis_files_keep(fleet, i, kept.folder[i]);
-    }
-    return kept;
-}
-
-/* The first @n masters get back what their disks had. */
-static void put_back(const struct kept *kept, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        redis_fleet_kill(fleet, i);
-    for (unsigned i = 0; i < n; i++) {
-        redis_files_put_back(fleet, i, kept->folder[i]);
-        redis_fleet_restart(fleet, i, true);
-    }
-}
-
 /* All masters get back what their disks had before the last grants, while pawld serves. */
 static void put_back_all(uint16_t port)
 {
-    const struct kept kept = keep_all();
+    const struct moving_kept kept = moving_keep(three.n);
     expect_higher_tokens(port);
-    put_back(&kept, three.n);
+    moving_put_back(&kept, ALL_OF_THREE);
     for (unsigned i = 0; i < three.n / 2 + 1; i++)
         masters_wait(port, i, "refused", "rolled-back");
 }
@@ -139,9 +113,9 @@ static void fleet_whose_data_went_back_goes_on_by_a_floor_alone(void **state)
 
 /* No pawld has served since, so only the third master knows of the floor, or that its fleet was
  * moved. */
-static void expect_no_belief_in(const struct kept *kept, const char *reason)
+static void expect_no_belief_in(const struct moving_kept *kept, const char *reason)
 {
-    put_back(kept, three.n / 2 + 1);
+    moving_put_back(kept, MOST_OF_THREE);
     const struct pawl_service service = moving_serve_early(&three);
     for (unsigned i = 0; i < three.n / 2 + 1; i++)
         masters_wait(service.port, i, "refused", reason);
@@ -151,7 +125,7 @@ static void expect_no_belief_in(const struct kept *kept, const char *reason)
 static void disks_of_before_a_floor_are_not_believed_by_a_new_pawld(void **state)
 {
     assert_int_equal(process_stop(use_three().process), 0);
-    const struct kept kept = keep_all();
+    const struct moving_kept kept = moving_keep(three.n);
     for (unsigned i = 0; i < three.n / 2 + 1; i++)
         fleet_command(i, "FLUSHALL");
     assert_int_equal(moving_run_init(&three, (const char *const[]){"--token-floor", "9", NULL}), 0);
@@ -161,7 +135,7 @@ static void disks_of_before_a_floor_are_not_believed_by_a_new_pawld(void **state
 static void disks_of_before_a_move_are_not_believed_by_a_new_pawld(void **state)
 {
     assert_int_equal(process_stop(use_three().process), 0);
-    const struct kept kept = keep_all();
+    const struct moving_kept kept = moving_keep(three.n);
     assert_int_equal(moving_run(&three, &others, NULL), 0);
     expect_no_belief_in(&kept, "moved");
     serve_and_expect_higher_tokens(&others);
@@ -267,7 +241,7 @@ static void fleet_with_a_master_that_forgot_waits_for_the_longest_lease(void **s
 {
     const struct pawl_service before = use_three();
     assert_int_equal(process_stop(before.process), 0);
-    wipe(&(struct moving_masters){1, 1});
+    wipe(&(struct moving_masters){.first = 1, .n = 1});
     const uint64_t began_ms = wait_now_ms();
     assert_int_equal(moving_run(&three, &others, NULL), 0);
     assert_true(wait_now_ms() - began_ms >= LEASE_MS);
@@ -312,7 +286,7 @@ static void break_off_after_line(const struct moving_masters *to, unsigned line)
     assert_int_equal(process_stop(before.process), 0);
     assert_int_equal(moving_run(&three, to, NULL), 0);
     serve_and_expect_higher_tokens(to);
-    wipe(&(struct moving_masters){0, ALL_MASTERS});
+    wipe(&(struct moving_masters){.first = 0, .n = ALL_MASTERS});
 }
 
 /* A master that was a file has one follower, and that is found again. */
@@ -360,7 +334,7 @@ static bool break_off_at_any_moment(const struct moving_masters *to, unsigned af
     assert_int_equal(moving_run(&three, to, NULL), 0);
     const bool was_done = moving_said("the move is already complete");
     serve_and_expect_higher_tokens(to);
-    wipe(&(struct moving_masters){0, ALL_MASTERS});
+    wipe(&(struct moving_masters){.first = 0, .n = ALL_MASTERS});
     return !was_done;
 }
 
@@ -389,10 +363,10 @@ static void move_to_a_master_that_is_away_leaves_the_fleet_as_it_is(void **state
 static void fleet_in_another_order_or_without_all_masters_is_not_moved(void **state)
 {
     const struct pawl_service before = use_three();
-    assert_int_equal(moving_run(&(struct moving_masters){1, 3}, &distant, NULL), 1);
+    assert_int_equal(moving_run(&(struct moving_masters){.first = 1, .n = 3}, &distant, NULL), 1);
     moving_expect_said("--from: master 1");
     moving_expect_said("is member 2");
-    assert_int_equal(moving_run(&(struct moving_masters){0, 1}, &distant, NULL), 1);
+    assert_int_equal(moving_run(&(struct moving_masters){.first = 0, .n = 1}, &distant, NULL), 1);
     moving_expect_said("has 3 masters and not 1");
     assert_int_equal(moving_run(&distant, &others, NULL), 1);
     moving_expect_said("no master belongs to a fleet");
@@ -403,7 +377,7 @@ static void fleet_whose_majority_forgot_is_moved_with_a_token_floor(void **state
 {
     const struct pawl_service before = use_three();
     assert_int_equal(process_stop(before.process), 0);
-    wipe(&(struct moving_masters){1, 2});
+    wipe(&(struct moving_masters){.first = 1, .n = 2});
     assert_int_equal(moving_run(&three, &five, NULL), 1);
     moving_expect_said("only 1 of 3 masters kept their data");
     assert_int_equal(
@@ -459,7 +433,7 @@ static void race(unsigned apart_ms)
     assert_int_equal(moving_run(&three, first == 0 ? &distant : &others, NULL), 1);
     assert_false(is_ready(first == 0 ? &distant : &others));
     serve_and_expect_higher_tokens(first == 0 ? &others : &distant);
-    wipe(&(struct moving_masters){0, ALL_MASTERS});
+    wipe(&(struct moving_masters){.first = 0, .n = ALL_MASTERS});
 }
 
 static void of_two_moves_at_once_one_is_done(void **state)

@@ -49,7 +49,7 @@ static void tokens_rise_from_a_file_to_three_masters_to_five(void **state)
         .pawld = {service.port, service.port}, .ledger = ledger, .sleepers_percent = 2});
     wait_ms(WHILE_MS);
 
-    const struct moving_masters three = {0, 3}, five = {0, 5};
+    const struct moving_masters three = {.n = 3}, five = {.n = 5};
     uint64_t began_us[3] = {clock_us()};
     service = go_to(hammer, service, &three);
     assert_int_equal(moving_run_from_file(folder, &three), 0);

@@ -18,6 +18,7 @@ local max_extensions = ARGV[19] -- of one grant; '0' where the fleet names none
 -- compared by this field alone: each mark writes the field again.
 local malformed, malformed_bytes = ARGV[20], ARGV[21]
 local readers = ARGV[22] or '0' -- seats of readers for each name; '0' where the fleet names none
+local predecessors = ARGV[23] -- fleets that were moved away, and that this one follows; '' where there is none
 
 local function is_as_seen(field, seen)
     local value = redis.call('HGET', fleet, field) or ''
@@ -98,6 +99,11 @@ if readers ~= '0' then
     redis.call('HSET', fleet, 'readers', readers)
 else
     redis.call('HDEL', fleet, 'readers')
+end
+if predecessors ~= '' then
+    redis.call('HSET', fleet, 'predecessors', predecessors)
+else
+    redis.call('HDEL', fleet, 'predecessors')
 end
 if init ~= '' then
     redis.call('HSET', fleet, 'init', init)

@@ -261,8 +261,10 @@ static void known_leases_are_waited_for_where_the_fleet_that_follows_has_not_vot
     params.from_until_us = 700000;
     for (unsigned voted = 0; voted < 2; voted++) {
         run_blank_masters(state);
-        if (voted)
+        if (voted) {
             run_survive(1);
+            memcpy(run.facts[1].fleet_id, OTHER, sizeof(OTHER));
+        }
         run_begin_with(params);
         assert_true(run_to(FENCE_REJOIN_ADMIT, 0));
         if (voted)
@@ -270,6 +272,37 @@ static void known_leases_are_waited_for_where_the_fleet_that_follows_has_not_vot
         else
             assert_int_equal(run.now_us, 700000);
     }
+}
+
+/* A move that is broken off leaves the old fleet as it was, also where a claimed master has a place
+ * in both. Once that fleet is closed, its masters and the new ones are told so. */
+static void masters_are_told_of_the_fleet_that_they_follow_once_it_is_closed(void **state)
+{
+    struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_CLAIMED);
+    fence_predecessors_add(&params.predecessors, SERVER);
+    run_begin_with(params);
+    assert_true(run_to(FENCE_REJOIN_MARK, 1));
+    assert_true(fence_predecessors_have(run.effect.request.predecessors, SERVER));
+    assert_false(fence_predecessors_have(run.effect.request.predecessors, FLEET));
+    be_closed(0, 40);
+    params.until = FENCE_BOOTSTRAP_ALL_DONE;
+    run_begin_with(params);
+    assert_true(run_to(FENCE_REJOIN_MARK, 1));
+    assert_true(fence_predecessors_have(run.effect.request.predecessors, SERVER));
+    assert_true(fence_predecessors_have(run.effect.request.predecessors, FLEET));
+}
+
+/* A disk of before an earlier move. Its fleet would go on under an id that is closed. */
+static void member_of_a_fleet_that_was_moved_before_is_no_survivor(void **state)
+{
+    run_survive(1);
+    struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_LOOKED_AT);
+    memcpy(params.from, SERVER, sizeof(SERVER));
+    run_begin_with(params);
+    run_expect_end(FENCE_BOOTSTRAP_DONE, 0);
+    fence_predecessors_add(&params.predecessors, FLEET);
+    run_begin_with(params);
+    run_expect_end(FENCE_BOOTSTRAP_MOVED, 1);
 }
 
 /* They may have voted in the fleet that follows, and have forgotten it; or another one follows. */
@@ -326,6 +359,8 @@ static const struct CMUnitTest cases[] = {
     BLANK(floor_without_room_for_the_margin_is_the_highest_token),
     BLANK(longer_one_of_both_leases_is_waited_for),
     BLANK(known_leases_are_waited_for_where_the_fleet_that_follows_has_not_voted),
+    BLANK(masters_are_told_of_the_fleet_that_they_follow_once_it_is_closed),
+    BLANK(member_of_a_fleet_that_was_moved_before_is_no_survivor),
     BLANK(fleet_that_was_closed_goes_on_with_masters_that_know_it),
     BLANK(closed_master_is_not_taken_for_a_blank_one),
 };

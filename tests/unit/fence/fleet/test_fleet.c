@@ -129,6 +129,46 @@ static void masters_may_be_made_another_fleet(void **state)
                      CORE_ADMISSIONS(1001)); /* the highest in the new fleet's own views */
 }
 
+/* Disks of before a move returned on a majority. One master knows of the move: it votes in the
+ * fleet that follows, here one with another number of masters. */
+static void fleet_that_a_master_names_as_a_predecessor_is_closed(void **state)
+{
+    struct fence_fleet fleet = fleet_active(3);
+    struct fence_facts knows = core_facts(2);
+    become_other(knows.fleet_id);
+    knows.other_members = 5;
+    fleet_lose(&fleet, 2);
+    fleet_learn(&fleet, 2, knows);
+    assert_true(fence_fleet_ready(&fleet));
+    fence_predecessors_add(&knows.predecessors, core_facts(0).fleet_id);
+    fleet_lose(&fleet, 2);
+    fleet_learn(&fleet, 2, knows);
+    assert_int_equal(fleet.master[0].reason, FENCE_REASON_MOVED);
+    assert_int_equal(fleet.master[1].reason, FENCE_REASON_MOVED);
+    fleet_lose(&fleet, 2); /* for good */
+    fleet_lose(&fleet, 0);
+    fleet_learn(&fleet, 0, core_facts(0));
+    assert_int_equal(fleet.master[0].reason, FENCE_REASON_MOVED);
+    assert_false(fence_fleet_ready(&fleet));
+}
+
+/* A master that rejoins is told them. A master of another fleet has others. */
+static void predecessors_are_what_members_name(void **state)
+{
+    struct fence_fleet fleet = fleet_unmet(3);
+    struct fence_facts facts = core_facts(0);
+    fence_predecessors_add(&facts.predecessors, "a");
+    fleet_learn(&fleet, 0, facts);
+    assert_false(fence_predecessors_have(&fleet.predecessors, "a"));
+    fleet_learn(&fleet, 1, core_facts(1));
+    assert_true(fence_predecessors_have(&fleet.predecessors, "a"));
+    facts = core_facts(2);
+    become_other(facts.fleet_id);
+    fence_predecessors_add(&facts.predecessors, "b");
+    fleet_learn(&fleet, 2, facts);
+    assert_false(fence_predecessors_have(&fleet.predecessors, "b"));
+}
+
 static void only_master_of_a_single_fleet_is_its_majority(void **state)
 {
     struct fence_fleet fleet = fleet_unmet(1);
@@ -340,6 +380,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(voice_of_a_lost_master_does_not_count),
     cmocka_unit_test(majority_must_agree_on_the_maximum_ttl_too),
     cmocka_unit_test(masters_may_be_made_another_fleet),
+    cmocka_unit_test(fleet_that_a_master_names_as_a_predecessor_is_closed),
+    cmocka_unit_test(predecessors_are_what_members_name),
     cmocka_unit_test(only_master_of_a_single_fleet_is_its_majority),
     cmocka_unit_test(ready_needs_a_majority_of_active_masters),
     cmocka_unit_test(view_only_rises),

@@ -7,7 +7,8 @@
 #include <string.h>
 
 const struct facts_marker facts_as_admitted = {
-    FACTS_RUN_ID, "yes", FACTS_LINEAGE, "0::0", "", "active", "", "", "1,2,3", "", "", "", "", ""};
+    FACTS_RUN_ID, "yes", FACTS_LINEAGE, "0::0", "", "active", "", "", "1,2,3", "", "", "", "",
+    "",           ""};
 
 int facts_read_wire(enum storage_question question, const char *wire,
                     struct storage_reading *reading)
@@ -76,7 +77,8 @@ void facts_read_marker(const struct facts_marker *marker, struct storage_reading
                                   "",
                                   "",
                                   marker->writes,
-                                  marker->positions};
+                                  marker->positions,
+                                  marker->predecessors};
     char wire[FACTS_WIRE_MAX];
     facts_write_array(fields, FACTS_MARKER_FIELDS, wire);
     assert_int_equal(facts_read_wire(STORAGE_ASK_MARKER, wire, reading), 0);

@@ -5,7 +5,7 @@
 #include "storage/redis/facts.h"
 
 enum {
-    FACTS_MARKER_FIELDS = 24,
+    FACTS_MARKER_FIELDS = 25,
     FACTS_MARKER_CLOSED = 18,
     FACTS_WIRE_MAX = 4096,
     FACTS_MASTERS = 3,
@@ -46,6 +46,7 @@ struct facts_marker {
     const char *answers;
     const char *writes;
     const char *positions;
+    const char *predecessors;
 };
 
 extern const struct facts_marker facts_as_admitted;

@@ -235,6 +235,7 @@ static void field_that_pawl_did_not_write_is_named_and_the_marker_is_none(void *
         {&marker.init, "init", {"old", "0", "floors"}},
         {&marker.extensions, "max_extensions", {"0", "many", "1000000001"}},
         {&marker.closed, "closed", {"no", "1:2", ":"}},
+        {&marker.predecessors, "predecessors", {",", "a,", "a\x1b"}},
     };
     for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         const char *const was = *rows[k].field;
@@ -287,6 +288,16 @@ static void positions_that_pawl_did_not_write_say_nothing(void **state)
     assert_false(fence_facts_lost_writes(&facts, 1));
 }
 
+static void marker_tells_which_fleets_its_fleet_follows(void **state)
+{
+    struct facts_marker marker = facts_as_admitted;
+    marker.predecessors = FACTS_OTHER_ID ",abc";
+    const struct fence_facts facts = facts_of("", &marker);
+    assert_true(facts.marked);
+    assert_int_equal(facts.predecessors.n, 2);
+    assert_true(fence_predecessors_have(&facts.predecessors, "abc"));
+}
+
 static void closed_master_tells_its_fleet_its_highest_token_and_who_follows(void **state)
 {
     struct fence_facts closed;
@@ -299,6 +310,7 @@ static void closed_master_tells_its_fleet_its_highest_token_and_who_follows(void
     assert_int_equal(closed.closed_ttl_max_ms, 300000);
     assert_int_equal(closed.closed_extensions_max, 1000000000);
     assert_string_equal(closed.closed_for, "abc");
+    assert_true(fence_predecessors_have(&closed.predecessors, FACTS_RUN_ID));
     assert_int_equal(closed.closed_readers, 0);
     assert_int_equal(read_closed(FACTS_RUN_ID ":1:300000:1:abc:63", &closed), 0);
     assert_int_equal(closed.closed_readers, 63);
@@ -369,6 +381,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(marker_says_how_far_it_has_written_and_what_it_was_told),
     cmocka_unit_test(positions_that_pawl_did_not_write_say_nothing),
     cmocka_unit_test(field_that_pawl_did_not_write_is_named_and_the_marker_is_none),
+    cmocka_unit_test(marker_tells_which_fleets_its_fleet_follows),
     cmocka_unit_test(closed_master_tells_its_fleet_its_highest_token_and_who_follows),
     cmocka_unit_test(closed_master_that_pawl_did_not_write_is_refused),
     cmocka_unit_test(time_is_seconds_and_microseconds),

@@ -137,9 +137,9 @@ static void disk_of_a_promoted_copy_or_one_that_was_switched_on_kept_nothing(voi
 
 static void master_without_a_marker_kept_nothing(void **state)
 {
-    static const char *const nothing[FACTS_MARKER_FIELDS] = {"", "", "", "", "", "", "", "",
-                                                             "", "", "", "", "", "", "", "",
-                                                             "", "", "", "", "", "", "", ""};
+    static const char *const nothing[FACTS_MARKER_FIELDS] = {"", "", "", "", "", "", "", "", "",
+                                                             "", "", "", "", "", "", "", "", "",
+                                                             "", "", "", "", "", "", ""};
     struct storage_reading reading = {0};
     char wire[FACTS_WIRE_MAX];
     facts_read_info("", &reading);

@@ -26,6 +26,14 @@ static void closed_master_keeps_a_floor_and_nothing_else(void **state)
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "HLEN pawl:fleet"), 3);
 }
 
+static void closed_master_keeps_the_predecessors_of_its_fleet(void **state)
+{
+    script_mark_joining("no");
+    script_redis("HSET pawl:fleet predecessors a,b");
+    assert_int_equal(close_as(SCRIPT_NEXT, 17), FENCE_REJOIN_DONE);
+    script_assert_field("predecessors", "a,b");
+}
+
 static void master_under_another_incarnation_is_not_closed(void **state)
 {
     script_mark_joining("no");
@@ -126,6 +134,7 @@ static void leases_are_told_under_the_incarnation_alone(void **state)
 
 static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(closed_master_keeps_a_floor_and_nothing_else),
+    SCRIPT_CASE(closed_master_keeps_the_predecessors_of_its_fleet),
     SCRIPT_CASE(master_under_another_incarnation_is_not_closed),
     SCRIPT_CASE(master_that_votes_or_is_blank_is_not_closed),
     SCRIPT_CASE(master_is_closed_once),

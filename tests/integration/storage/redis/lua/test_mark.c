@@ -61,6 +61,23 @@ static void mark_of_a_server_ends_what_a_move_noted_and_that_of_a_bootstrap_does
     }
 }
 
+/* A disk of before a move may return on the old masters. Only this list shows it. */
+static void mark_names_the_predecessors_of_the_fleet(void **state)
+{
+    struct fence_predecessors named = {0};
+    const struct fence_rejoin_request request = {.step = FENCE_REJOIN_MARK, .predecessors = &named};
+    fence_predecessors_add(&named, "a");
+    fence_predecessors_add(&named, "b");
+    script_mark_active("2", "yes");
+    assert_int_equal(script_step(request, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
+    script_assert_field("predecessors", "a,b");
+    script_redis("DEL pawl:fleet");
+    script_mark_active("2", "yes");
+    script_redis("HSET pawl:fleet predecessors ,");
+    assert_int_equal(mark(), FENCE_REJOIN_DONE); /* it was malformed, and no master knows any */
+    script_assert_field("predecessors", NULL);
+}
+
 static void mark_keeps_what_the_master_recorded_of_others(void **state)
 {
     static const struct fence_view named = {{9, 99, 31}};
@@ -238,6 +255,7 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(mark_of_a_blank_master_says_joining_and_its_lineage),
     SCRIPT_CASE(mark_wants_the_marker_as_it_was_seen),
     SCRIPT_CASE(mark_of_a_server_ends_what_a_move_noted_and_that_of_a_bootstrap_does_not),
+    SCRIPT_CASE(mark_names_the_predecessors_of_the_fleet),
     SCRIPT_CASE(mark_keeps_what_the_master_recorded_of_others),
     SCRIPT_CASE(mark_says_durable_as_the_server_is_now),
     SCRIPT_DURABLE(mark_during_a_rewrite_after_config_set_notes_no_complete_file),
