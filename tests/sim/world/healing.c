@@ -1,5 +1,6 @@
 #include "tests/sim/world/healing.h"
 
+#include "fence/fleet/majority_lost_data.h"
 #include "fence/protocol/lease.h"
 #include "tests/sim/promises/voters.h"
 #include "tests/sim/world/faults.h"
@@ -35,17 +36,8 @@ static void schedule_nudges(struct sim_world *world, uint64_t from_us)
             schedule(world, from_us + after_ms[k] * UINT64_C(1000), SIM_EVENT_NUDGE, s, 0);
 }
 
-/* The state when the fleet is one again. */
-static void schedule_end(struct sim_world *world)
+static void schedule_probes(struct sim_world *world, uint64_t after_us)
 {
-    uint64_t after_us = world->plan.slow_us + 2 * world->plan.outage_us;
-    if (sim_plan_recovers(&world->plan)) {
-        schedule_nudges(world, after_us);
-        schedule(world, after_us + LOOK_US, SIM_EVENT_OPERATOR, 0, 0);
-    }
-    after_us += sim_plan_recovers(&world->plan)
-                    ? CALM_US
-                    : CALM_IN_VAIN_US + SLOWEST_CLOCK * UINT64_C(1000) * world->plan.watch_high_ms;
     for (unsigned r = 0; r < world->plan.resources; r++, after_us += SIM_PROBE_US)
         schedule(world, after_us, SIM_EVENT_PROBE, 0, r);
     if (world->plan.resources > 1 && !world->plan.seats && sim_plan_recovers(&world->plan)) {
@@ -57,6 +49,19 @@ static void schedule_end(struct sim_world *world)
         after_us += SIM_MAINTAIN_US;
     }
     schedule(world, after_us, SIM_EVENT_FINISH, 0, 0);
+}
+
+/* The state when the fleet is one again. The operator looks first. */
+static void schedule_end(struct sim_world *world)
+{
+    uint64_t after_us = world->plan.slow_us + 2 * world->plan.outage_us;
+    if (sim_plan_recovers(&world->plan)) {
+        schedule_nudges(world, after_us);
+        schedule(world, after_us + LOOK_US, SIM_EVENT_OPERATOR, 0, 0);
+    } else {
+        schedule_probes(world, after_us + CALM_IN_VAIN_US +
+                                   SLOWEST_CLOCK * UINT64_C(1000) * world->plan.watch_high_ms);
+    }
 }
 
 /* A majority may forget once more: what the operator did is then what survivors tell of. */
@@ -109,6 +114,20 @@ static bool is_superseded(const struct sim_world *world, unsigned i)
     return false;
 }
 
+/* A claim of a run that had ended can reach a master late, and take back what another run made: the
+ * connection was closed, and the master read it no sooner. /readyz then asks for a token floor, and
+ * the status of the master names the run. */
+static bool is_claimed_late(const struct sim_world *world)
+{
+    for (unsigned s = 0; s < world->plan.servers; s++) {
+        const struct fence_fleet *fleet = fence_core_fleet(world->servers[s].core);
+        for (unsigned i = 0; i < world->plan.masters && fence_fleet_lost_memory(fleet); i++)
+            if (fence_fleet_told(fleet, i) == FENCE_REASON_INIT)
+                return true;
+    }
+    return false;
+}
+
 /* An old machine that was given its address again is taken for what it was, until it is restarted.
  */
 static void operator_looks(struct sim_world *world)
@@ -116,6 +135,11 @@ static void operator_looks(struct sim_world *world)
     for (unsigned i = 0; i < world->plan.masters; i++)
         if (is_superseded(world, i))
             sim_faults_restart_empty(world, i);
+    if (is_claimed_late(world)) {
+        sim_operator_begin(world, true);
+    } else {
+        schedule_probes(world, CALM_US - LOOK_US);
+    }
 }
 
 /* ---- is all well? ---------------------------------------------------------------------------- */
