@@ -52,6 +52,20 @@ void core_attempt_undo(struct fence_core *core, const struct call *call)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* The masters that the attempt asks first, and later. */
+static struct fence_attempt_masters masters_of(const struct call *call,
+                                               const struct fence_round_masters *known)
+{
+    struct fence_attempt_masters masters = {.n = known->fleet->n};
+    masters.first = fence_round_first(known, call->slot, &masters.spare);
+    const uint32_t there = call->kind == FENCE_CALL_EXTEND ? call->extend.there : 0;
+    if (there) {
+        masters.first = (masters.first | masters.spare) & there;
+        masters.spare = 0;
+    }
+    return masters;
+}
+
 /* Returns the slow masters that are tried beside those asked first. */
 static uint32_t begin_attempt(struct fence_core *core, struct call *call)
 {
@@ -62,8 +76,7 @@ static uint32_t begin_attempt(struct fence_core *core, struct call *call)
     struct fence_token_votes votes = {.count = 1, .each = &call->taking.votes};
     if (group)
         votes = (struct fence_token_votes){.count = group->group.count, .each = group->votes};
-    struct fence_attempt_masters masters = {.n = core->fleet.n};
-    masters.first = fence_round_first(&known, call->slot, &masters.spare);
+    const struct fence_attempt_masters masters = masters_of(call, &known);
     core_round_new(core, call);
     uint32_t tries = fence_round_begin_trials(&known, masters.spare, call->round.serial);
     call->taking.confirmed = false;

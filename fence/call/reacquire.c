@@ -71,6 +71,7 @@ void core_reacquire_begin(struct fence_core *core, struct call *call)
     call->ttl_ms =
         (uint32_t)fence_min(call->ttl_ms, core->fleet.ttl_max_ms); /* created again since */
     core_extend_as(core, call, call->vote.owner);
+    call->extend.there = fence_quorum_call_stands_where(&call->vote);
     call->idempotent = true;
     core_attempt_begin(core, call);
     if (call->taking.attempt.state == FENCE_ATTEMPT_FAILED)

@@ -78,7 +78,8 @@ void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
     vote->adopted |= reply->kind == FENCE_REPLY_YES && reply->adopted;
     vote->exhausted += reply->kind == FENCE_REPLY_EXHAUSTED;
     vote->past += reply->kind == FENCE_REPLY_PAST;
-    vote->uncounted += reply->kind == FENCE_REPLY_UNCOUNTED;
+    if (reply->kind == FENCE_REPLY_UNCOUNTED)
+        vote->uncounted |= fence_set_of(i);
     fence_obstacles_record(&vote->obstacles, reply);
 }
 
@@ -167,7 +168,7 @@ static bool is_exhausted(const struct fence_quorum_call *vote)
 
 static bool is_refused(const struct fence_quorum_call *vote)
 {
-    return vote->past > 0 || vote->superseded > 0 || vote->uncounted > 0;
+    return vote->past > 0 || vote->superseded > 0 || vote->uncounted != 0;
 }
 
 /* Reports whether a majority said what is there. */
@@ -175,25 +176,34 @@ static bool is_majority_heard(const struct fence_quorum_call *vote)
 {
     unsigned heard = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) +
                      fence_tally_count(&vote->tally, FENCE_PART_FREE) + vote->superseded +
-                     vote->uncounted + vote->exhausted;
+                     fence_set_count(vote->uncounted) + vote->exhausted;
     return heard >= fence_majority(vote->tally.n);
 }
 
-/* No master has it but by an import, as after a replacement of all masters one after the other.
- * Imports lose notes of breaks: so all are heard that answer. No master that lacks it is to store
- * it again, since nothing tells its label. */
+/* A majority has it, and no master but by an import, as after a replacement of all its masters one
+ * after the other. No later round of the token can succeed: no master extends it, so none may join.
+ * Imports lose notes of breaks: so all are heard that answer. */
 static bool is_imported_alone(const struct fence_quorum_call *vote)
 {
     const struct fence_tally *tally = &vote->tally;
-    return vote->uncounted >= fence_majority(tally->n) && fence_tally_open(tally) == 0 &&
-           fence_tally_count(tally, FENCE_PART_FREE) == 0 && vote->past == 0;
+    return fence_set_count(vote->uncounted) >= fence_majority(tally->n) &&
+           fence_tally_open(tally) == 0;
+}
+
+static bool is_there(const struct fence_quorum_call *vote)
+{
+    return fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
 }
 
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
 {
-    bool is_there = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
-    return (is_there || is_imported_alone(vote)) && !vote->broken && is_refused(vote) &&
+    return (is_there(vote) || is_imported_alone(vote)) && !vote->broken && is_refused(vote) &&
            is_majority_heard(vote);
+}
+
+uint32_t fence_quorum_call_stands_where(const struct fence_quorum_call *vote)
+{
+    return is_there(vote) ? 0 : vote->uncounted;
 }
 
 /* A master extended the lock under a number below the token, as a writer's seats have, and another

@@ -32,7 +32,8 @@ struct fence_quorum_call {
     unsigned exhausted;
     unsigned past;          /* extend: no such lock there, and the counter is above the token */
     unsigned superseded;    /* extend: the lock id has it there, under a number above the token */
-    unsigned uncounted;     /* extend: a tombstone, or an imported lock that proves nothing */
+    uint32_t uncounted;     /* set of those with a tombstone, or with an imported lock that proves
+                             * nothing */
     int64_t extensions;     /* extend: the most that a lock with the token as its number has had; 0:
                              * no such lock was extended */
     int64_t extensions_max; /* extend: the cap; the caller's to set after the beginning */
@@ -78,6 +79,11 @@ void fence_quorum_call_give_up(struct fence_quorum_call *vote);
  * of this token. A majority answered. So a grant that was broken does not stand: one of those would
  * have said so. */
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote);
+
+/* Extend: the masters that may acquire the lock again: 0 for all, or a set. A lock that a majority
+ * has by imports alone is asked for only there. No such master tells its label, and a master that
+ * lacks the lock would store it without. */
+uint32_t fence_quorum_call_stands_where(const struct fence_quorum_call *vote);
 
 /* Reports whether the lock is there, under a number below the token alone, and too few masters have
  * it: it may be acquired again, as where fence_quorum_call_stands(). */

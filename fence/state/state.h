@@ -111,6 +111,7 @@ struct call_extend {
     uint64_t join_tag;   /* the attempt that locks are joined by in this round */
     uint64_t regrant_us; /* until when the lock that was acquired again is valid; 0: it was not */
     unsigned regranted;  /* masters that agreed to that */
+    uint32_t there;      /* set of the masters that it is acquired again from; 0: all */
 };
 
 /* An inspection of seats. */

@@ -123,6 +123,28 @@ static void lock_that_is_not_extended_meanwhile_is_granted_again(void **state)
     assert_given_back(port, &grant);
 }
 
+/* Then a majority has it by imports alone, and the other master lacks it. */
+static void lock_is_granted_again_after_only_its_own_masters_were_replaced(void **state)
+{
+    uint16_t port = fleet_init_and_serve(FORGETTING_TTL_MAX_MS).port;
+    struct grant grant = keep(port);
+    const int64_t token = grant.token;
+    long long has[MASTERS];
+    for (unsigned i = 0; i < MASTERS; i++)
+        has[i] = redis_fleet_integer(fleet, i, "EXISTS pawl:lock:%s", NAME);
+    assert_int_equal(has[0] + has[1] + has[2], 2);
+    for (unsigned i = 0; i < MASTERS; i++) {
+        if (!has[i])
+            continue;
+        redis_fleet_kill(fleet, i);
+        redis_fleet_restart(fleet, i, false);
+        masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
+    }
+    assert_kept(port, &grant);
+    assert_true(grant.token > token);
+    assert_given_back(port, &grant);
+}
+
 /* To new addresses, and so to a new pawld each time. */
 static void lock_lives_through_the_move_of_all_masters_one_after_the_other(void **state)
 {
@@ -216,6 +238,7 @@ static const struct CMUnitTest cases[] = {
     FLEET_ROW("lock_lives_through_the_restart_of_all_masters_that_keep_nothing",
               forget_one_after_the_other, MASTERS, REDIS_VOLATILE, NULL),
     DURABLE(lock_that_is_not_extended_meanwhile_is_granted_again),
+    DURABLE(lock_is_granted_again_after_only_its_own_masters_were_replaced),
     DURABLE(lock_lives_through_the_move_of_all_masters_one_after_the_other),
     DURABLE(lock_extended_for_long_is_not_worn_away_by_maintenance),
     DURABLE(lock_held_before_a_replacement_is_released_and_free_after_it),

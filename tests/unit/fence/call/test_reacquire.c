@@ -138,6 +138,27 @@ static void lock_that_a_majority_has_by_imports_alone_is_acquired_again(void **s
     assert_string_equal(take_of(f, 0)->lock_id, core_lock_id(CLIENT));
 }
 
+/* A master that lacks the lock would store it without its label. */
+static void lock_that_a_majority_has_by_imports_alone_is_asked_for_only_there(void **state)
+{
+    static const enum fence_reply_kind lacks[] = {FENCE_REPLY_NO, FENCE_REPLY_PAST,
+                                                  FENCE_REPLY_TAKEN, FENCE_REPLY_LOST};
+    for (unsigned k = 0; k < 4; k++) {
+        struct core_fixture *f = extending(state, 3);
+        answer(f, 0, FENCE_REPLY_UNCOUNTED);
+        answer(f, 1, lacks[k]);
+        assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+        answer(f, 2, FENCE_REPLY_UNCOUNTED);
+        assert_int_equal(core_answers(f), 0);
+        const uint32_t there = core_nths(f, 0, 1) | core_nths(f, 2, 1);
+        assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), there);
+        found(f, 0, NEW_TOKEN);
+        found(f, 2, NEW_TOKEN);
+        assert_true(core_sent(f, FENCE_REQUEST_EXTEND) != 0);
+        assert_int_equal(core_request(f, FENCE_REQUEST_EXTEND, core_nth(f, 0))->token, NEW_TOKEN);
+    }
+}
+
 static void lock_that_nobody_is_known_to_have_is_not(void **state)
 {
     struct core_fixture *f = extending(state, 3);
@@ -366,6 +387,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(lock_that_one_has_and_another_cannot_extend_is_acquired_again),
     CORE_CASE(lock_under_a_higher_number_is_there_without_any_yes),
     CORE_CASE(lock_that_a_majority_has_by_imports_alone_is_acquired_again),
+    CORE_CASE(lock_that_a_majority_has_by_imports_alone_is_asked_for_only_there),
     CORE_CASE(lock_that_nobody_is_known_to_have_is_not),
     CORE_CASE(silence_alone_is_no_reason),
     CORE_CASE(lock_that_is_lost_is_not_acquired_again),

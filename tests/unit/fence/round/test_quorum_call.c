@@ -164,9 +164,11 @@ static void broken_is_told_by_whom(void **state)
 static void lock_stands_only_where_a_majority_answered(void **state)
 {
     static const char *const stands[] = {"yp.", "yul", "spp",   "ysp..", "sunll",
-                                         "uuu", "uul", "uuull", "u"};
-    static const char *const does_not[] = {"yll", "sll", "ypl..", "sul..", "s...l", "uu.",
-                                           "uun", "uup", "uulll", "uuk",   "uuu.."};
+                                         "uuu", "uul", "uuull", "u",     "uun",
+                                         "uup", "uut", "uuupn"};
+    static const char *const does_not[] = {"yll", "sll",   "ypl..", "sul..", "s...l",
+                                           "uu.", "uulll", "uuk",   "uuu..", "uupp.",
+                                           "unn", "uunnn", "uuukn"};
     for (unsigned i = 0; i < sizeof(stands) / sizeof(stands[0]); i++) {
         struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, stands[i]);
         assert_true(fence_quorum_call_stands(&vote));
