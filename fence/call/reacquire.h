@@ -3,8 +3,9 @@
  * After one of a lock's masters was replaced, the others may have given numbers above the token for
  * other resources of the slot. Then no master can join, and too few masters extend. The lock is
  * still there, so it is acquired as a retry of the client would: what is found counts, and what is
- * free is taken. Then it is extended. The token rises, since nothing proves that no other caller
- * held the lock in between: the answer is a new grant. */
+ * free is taken. If a majority has imported copies alone, only the copies are asked for. Then the
+ * lock is extended. The token rises, since nothing proves that no other caller held the lock in
+ * between: the answer is a new grant. */
 #ifndef FENCE_CALL_REACQUIRE_H
 #define FENCE_CALL_REACQUIRE_H
 
