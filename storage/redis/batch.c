@@ -161,6 +161,20 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
     return writer->command;
 }
 
+void storage_batch_keep(struct storage_batch *batch, const char *command, size_t len)
+{
+    batch->command_len = 0;
+    if (batch->command_room < len) {
+        free(batch->command);
+        batch->command = malloc(len);
+        batch->command_room = batch->command ? len : 0;
+    }
+    if (!batch->command)
+        return;
+    memcpy(batch->command, command, len);
+    batch->command_len = len;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* A decimal number up to the delimiter @end; sets *ret_after behind it. */
@@ -403,6 +417,12 @@ struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsign
     else if (answer->type == REDIS_REPLY_ERROR)
         read_error(answer, expected, &read);
     return read;
+}
+
+bool storage_reply_lacks_script(const redisReply *reply)
+{
+    static const char sign[] = "NOSCRIPT ";
+    return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, sign, sizeof(sign) - 1) == 0;
 }
 
 bool storage_reply_unwilling(const redisReply *reply)

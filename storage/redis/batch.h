@@ -25,8 +25,12 @@ struct storage_batch {
     uint64_t sent_ns;  /* ... and this, ... */
     redisReply *reply; /* ... and this: until the master is known to be durable; NULL: none came */
     bool judged;       /* a question behind the call says whether its votes count */
-    unsigned count;    /* of requests */
-    unsigned locks;    /* that they are about */
+    bool again;        /* it was sent again: the master had lost the script */
+    char *command;     /* the bytes that were sent, to send them again; its room stays, ... */
+    size_t command_room;
+    size_t command_len; /* ... 0: nothing is kept */
+    unsigned count;     /* of requests */
+    unsigned locks;     /* that they are about */
     struct storage_expected {
         uint64_t tag;
         enum fence_request_kind kind;
@@ -79,6 +83,12 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
 /* Takes what @reply holds out of it, which hiredis is about to free. The caller frees it with
  * freeReplyObject(). NULL: no memory. */
 redisReply *storage_reply_take(redisReply *reply);
+
+/* Keeps a copy of @command for as long as @batch is in use. Nothing is kept if memory is out. */
+void storage_batch_keep(struct storage_batch *batch, const char *command, size_t len);
+
+/* Reports whether the master does not know the script, and so has done nothing (SCRIPT FLUSH). */
+bool storage_reply_lacks_script(const redisReply *reply);
 
 /* Reports whether @reply is an error that says that this master takes no writes for now, from any
  * client: its disk is full, it lacks replicas, we lack a permission. OOM says no such thing: locks

@@ -186,17 +186,6 @@ static bool ask_in_handshake(struct storage_session *session, enum storage_quest
            REDIS_OK;
 }
 
-static bool load_script(struct storage_session *session)
-{
-    size_t len = 0;
-    char *script = storage_requests_script(&len);
-    const bool sent = script && redisAsyncCommand(session->connection->context, on_script_loaded,
-                                                  session, "SCRIPT LOAD %b", script,
-                                                  len) == REDIS_OK; /* hiredis copies the text */
-    free(script);
-    return sent;
-}
-
 /* An error: the server does not have the module, or keeps its command from us. Another version: it
  * speaks of locks in another way. */
 static void on_module(redisAsyncContext *context, void *data, void *privdata)
@@ -223,7 +212,8 @@ static void on_handshake_info(redisAsyncContext *context, void *reply, void *pri
     read_handshake_fact(session, STORAGE_ASK_INFO, reply);
     if (!is_of_handshake(session, context, reply))
         return; /* it failed by that */
-    if (!load_script(session) || !ask_for_module(session) ||
+    if (!storage_requests_script_load(session->connection->context, on_script_loaded, session) ||
+        !ask_for_module(session) ||
         !ask_in_handshake(session, STORAGE_ASK_CONFIG, on_handshake_config) ||
         !storage_tell(session) ||
         !ask_in_handshake(session, STORAGE_ASK_MARKER, on_handshake_marker))

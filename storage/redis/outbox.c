@@ -1,6 +1,7 @@
 #include "storage/redis/outbox.h"
 
 #include "storage/redis/rejoin.h"
+#include "storage/redis/requests_script.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -11,13 +12,21 @@ static struct storage_batch *take_batch(struct storage_outbox *outbox)
     if (batch)
         outbox->spare = batch->next;
     else
-        batch = malloc(sizeof(*batch));
+        batch = calloc(1, sizeof(*batch));
     assert(batch); /* a few KB: without them hiredis and libuv would be at their end too */
     batch->count = 0;
     batch->locks = 0;
     batch->reply = NULL;
+    batch->again = false;
     batch->owner = outbox;
     return batch;
+}
+
+static void free_batch(struct storage_batch *batch)
+{
+    if (batch)
+        free(batch->command);
+    free(batch);
 }
 
 static void put_batch(struct storage_outbox *outbox, struct storage_batch *batch)
@@ -93,13 +102,35 @@ static bool is_admitted_anew(const struct storage_session *session, const struct
     return known->incarnation[me] != session->reading.facts.view.incarnation[me];
 }
 
+static void send_call(const struct storage_outbox *outbox, struct storage_batch *batch,
+                      const char *command, size_t len);
+
+/* The master lost the script (SCRIPT FLUSH), and has done nothing of the call: it gets the script,
+ * and the call once more. Calls that are on their way behind this one could overtake it. Then the
+ * call is lost, as before a new handshake. */
+static bool sends_again(const struct storage_outbox *outbox, struct storage_batch *batch,
+                        redisAsyncContext *context, const redisReply *reply)
+{
+    if (!storage_reply_lacks_script(reply) || batch->again || batch->command_len == 0 ||
+        outbox->awaited != 1 || !storage_requests_script_load(context, NULL, NULL))
+        return false;
+    if (batch->reply)
+        freeReplyObject(batch->reply);
+    batch->reply = NULL;
+    batch->again = true;
+    send_call(outbox, batch, batch->command, batch->command_len);
+    return true;
+}
+
 static void batch_answered(struct storage_outbox *outbox, struct storage_batch *batch,
-                           const redisAsyncContext *context, const redisReply *reply)
+                           redisAsyncContext *context, const redisReply *reply)
 {
     const struct storage_session *session = outbox->session;
     struct storage_connection *connection = session->connection;
     bool current = storage_connection_is(connection, context, STORAGE_LINK_READY);
     assert(connection->context != context || outbox->awaited > 0);
+    if (current && reply && sends_again(outbox, batch, context, reply))
+        return;
     if (connection->context == context)
         outbox->awaited--;
     if (current && !reply)
@@ -154,14 +185,26 @@ static void ask_whether_durable(redisAsyncContext *context, struct storage_batch
     assert(status == REDIS_OK);
 }
 
+static void send_call(const struct storage_outbox *outbox, struct storage_batch *batch,
+                      const char *command, size_t len)
+{
+    const struct storage_reading *reading = &outbox->session->reading;
+    redisAsyncContext *context = outbox->session->connection->context;
+    int status = redisAsyncFormattedCommand(context, on_batch_reply, batch, command, len);
+    assert(status == REDIS_OK); /* refused only on a connection that is being closed */
+    /* The module reads the settings itself. */
+    batch->judged = reading->facts.marked_durable && !reading->facts.module;
+    if (batch->judged)
+        ask_whether_durable(context, batch);
+}
+
 void storage_outbox_seal(struct storage_outbox *outbox)
 {
     const struct storage_session *session = outbox->session;
-    redisAsyncContext *context = session->connection->context;
     struct storage_batch *batch = outbox->batch;
     if (!batch)
         return;
-    assert(session->connection->link == STORAGE_LINK_READY && context);
+    assert(session->connection->link == STORAGE_LINK_READY && session->connection->context);
     const struct storage_batch_terms terms = {
         .sha = session->reading.facts.module ? NULL : session->sha,
         .view = outbox->view,
@@ -174,12 +217,9 @@ void storage_outbox_seal(struct storage_outbox *outbox)
     batch->sent_ns = uv_hrtime();
     outbox->called_ns = batch->sent_ns;
     outbox->awaited++;
-    int status = redisAsyncFormattedCommand(context, on_batch_reply, batch, command, len);
-    assert(status == REDIS_OK); /* refused only on a connection that is being closed */
-    /* The module reads the settings itself. */
-    batch->judged = session->reading.facts.marked_durable && !session->reading.facts.module;
-    if (batch->judged)
-        ask_whether_durable(context, batch);
+    if (terms.sha)
+        storage_batch_keep(batch, command, len);
+    send_call(outbox, batch, command, len);
 }
 
 void storage_outbox_submit(struct storage_outbox *outbox, const struct storage_request *request,
@@ -227,7 +267,7 @@ void storage_outbox_fini(struct storage_outbox *outbox)
     while (outbox->spare) {
         struct storage_batch *batch = outbox->spare;
         outbox->spare = batch->next;
-        free(batch);
+        free_batch(batch);
     }
     storage_batch_writer_fini(&outbox->writer);
 }
@@ -239,6 +279,6 @@ void storage_outbox_drop(struct storage_outbox *outbox)
     outbox->batch = NULL;
     if (batch && outbox->session->connection->link != STORAGE_LINK_CLOSED)
         hand_out(outbox->session, batch, NULL, NULL, 0);
-    free(batch);
+    free_batch(batch);
     storage_batch_clear(&outbox->writer);
 }

@@ -59,3 +59,14 @@ char *storage_requests_script(size_t *ret_len)
     *ret_len = len;
     return script;
 }
+
+bool storage_requests_script_load(redisAsyncContext *context, redisCallbackFn *loaded,
+                                  void *privdata)
+{
+    size_t len = 0;
+    char *script = storage_requests_script(&len);
+    const bool sent = script && redisAsyncCommand(context, loaded, privdata, "SCRIPT LOAD %b",
+                                                  script, len) == REDIS_OK; /* which copies it */
+    free(script);
+    return sent;
+}

@@ -353,9 +353,33 @@ static void replies_before_a_question_that_is_not_answered_are_lost(void **state
 static void a_script_that_was_flushed_is_loaded_again(void **state)
 {
     struct master_fixture *fixture = *state;
+    for (unsigned i = 0; i < 2; i++) {
+        await_no_probe(fixture);
+        freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SCRIPT FLUSH"));
+        assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind,
+                         FENCE_REPLY_NUMBER);
+    }
+    assert_int_equal(fixture->downs, 0);
+}
+
+/* A call to a durable master is sent again with the question behind it. */
+static void a_script_is_loaded_again_before_a_question_about_settings(void **state)
+{
+    a_script_that_was_flushed_is_loaded_again(state);
+}
+
+static void a_call_without_its_script_is_not_overtaken(void **state)
+{
+    struct master_fixture *fixture = *state;
     await_no_probe(fixture);
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SCRIPT FLUSH"));
-    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
+    for (unsigned i = 0; i < 2; i++) {
+        master_fixture_submit(fixture, &master_fixture_take);
+        master_fixture_flush(fixture);
+    }
+    master_fixture_await(fixture, &fixture->replies, 2);
+    assert_int_equal(fixture->reply[0].kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(fixture->reply[1].kind, FENCE_REPLY_LOST);
     master_fixture_await(fixture, &fixture->facts_seen, 2);
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_NUMBER);
 }
@@ -392,6 +416,8 @@ static const struct CMUnitTest cases[] = {
     MASTER_DURABLE(master_that_was_admitted_anew_is_met_again),
     MASTER_DURABLE(replies_before_a_question_that_is_not_answered_are_lost),
     MASTER_VOLATILE(a_script_that_was_flushed_is_loaded_again),
+    MASTER_DURABLE(a_script_is_loaded_again_before_a_question_about_settings),
+    MASTER_VOLATILE(a_call_without_its_script_is_not_overtaken),
     MASTER_VOLATILE(a_password_set_meanwhile_is_told_in_the_detail),
 };
 
