@@ -190,20 +190,20 @@ static bool is_imported_alone(const struct fence_quorum_call *vote)
            fence_tally_open(tally) == 0;
 }
 
-static bool is_there(const struct fence_quorum_call *vote)
+static bool stands_somewhere(const struct fence_quorum_call *vote)
 {
     return fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
 }
 
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
 {
-    return (is_there(vote) || is_imported_alone(vote)) && !vote->broken && is_refused(vote) &&
-           is_majority_heard(vote);
+    return (stands_somewhere(vote) || is_imported_alone(vote)) && !vote->broken &&
+           is_refused(vote) && is_majority_heard(vote);
 }
 
 uint32_t fence_quorum_call_stands_where(const struct fence_quorum_call *vote)
 {
-    return is_there(vote) ? 0 : vote->uncounted;
+    return stands_somewhere(vote) ? 0 : vote->uncounted;
 }
 
 /* A master extended the lock under a number below the token, as a writer's seats have, and another
