@@ -54,7 +54,7 @@ bool storage_predecessors_read(const redisReply *field, struct fence_facts *fact
 {
     const bool fine =
         field->type == REDIS_REPLY_NIL ||
-        (field->type == REDIS_REPLY_STRING && storage_text_plain(field->str, field->len) &&
+        (field->type == REDIS_REPLY_STRING && storage_reply_text_plain(field->str, field->len) &&
          fence_predecessors_parse(field->str, field->len, &facts->predecessors) == 0);
     if (facts->closed)
         fence_predecessors_add(&facts->predecessors, facts->closed_fleet_id);

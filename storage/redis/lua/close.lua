@@ -1,6 +1,7 @@
--- The fleet of this master is moved to others. Its marker and counters go. What stays is which fleet it
--- was, its predecessors, a floor that is no lower than any token of it, and which fleet follows. A move that was broken
--- off goes on from that.
+-- Closes this master: its fleet is moved to other masters. The script removes the marker and the
+-- counters. The master keeps the id of its fleet, the predecessors of the fleet, a floor that is not
+-- below any token of the fleet, and the id of the fleet that follows. A move that was interrupted
+-- continues from there.
 --
 -- ARGV     the incarnation that it was to get, the floor, the fleet that follows, and the note for
 --          people who find the key
