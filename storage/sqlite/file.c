@@ -3,6 +3,9 @@
 #include "storage/sqlite/tables.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -77,7 +80,7 @@ static bool was_only_changed(const struct storage_seen *seen, const struct stora
     return !storage_look_same_attributes(look, &then);
 }
 
-int storage_file_look(struct storage_file *file)
+static int look_at_database(struct storage_file *file)
 {
     assert(file->path[0] != '\0' && file->witness.open);
     const struct storage_seen *seen = &file->witness.seen;
@@ -100,14 +103,65 @@ int storage_file_look(struct storage_file *file)
     return storage_witness_sync(&file->witness);
 }
 
+static int open_log(const struct storage_file *file)
+{
+    char path[sizeof(file->path) + sizeof("-wal")];
+    (void)snprintf(path, sizeof(path), "%s-wal", file->path);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int storage_file_know_log(struct storage_file *file)
+{
+    struct storage_look log;
+    const int fd = open_log(file);
+    if (fd < 0)
+        return FENCE_EIO;
+    const int error = storage_look_into(fd, &log);
+    close(fd); /* drops no lock: SQLite locks the other two files */
+    if (!error)
+        file->log_inode = log.inode;
+    return error;
+}
+
+/* A log that was emptied gets its pages at their old places, behind a hole. */
+static bool has_head(int fd)
+{
+    static const unsigned char magic[] = {0x37, 0x7f, 0x06}; /* then the order of bytes */
+    unsigned char head[sizeof(magic)];
+    return pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+           memcmp(head, magic, sizeof(magic)) == 0;
+}
+
+/* Pages that are in the database too need no log: a checkpoint of another program may empty it. */
+static int look_at_log(const struct storage_file *file)
+{
+    struct storage_look log;
+    const int fd = open_log(file);
+    if (fd < 0)
+        return errno == ENOENT ? FENCE_ENOENT : 0; /* too many open files prove nothing */
+    const bool is_other = storage_look_into(fd, &log) != 0 || log.inode != file->log_inode;
+    const bool is_whole = file->log_pages == file->checkpointed_pages || has_head(fd);
+    close(fd);
+    if (is_other)
+        return FENCE_ENOENT;
+    return is_whole ? 0 : FENCE_ECONFLICT;
+}
+
+int storage_file_look(struct storage_file *file)
+{
+    int error = look_at_database(file);
+    return error ? error : look_at_log(file);
+}
+
 /* ---- checkpoints ------------------------------------------------------------------------------
  */
 
 /* Between the two notes it is unknown when the database was written to last. One that somebody
- * else wrote to is left as it is, so that the next look and the next start see that. */
+ * else wrote to is left as it is, so that the next look and the next start see that. A log that was
+ * emptied would bring zeros into the database. */
 static bool begin_checkpoint(struct storage_file *file)
 {
-    if (storage_file_look(file) != 0)
+    if (look_at_database(file) != 0 || look_at_log(file) == FENCE_ECONFLICT)
         return false;
     file->witness.seen.checkpointing = 1;
     return storage_witness_sync(&file->witness) == 0;

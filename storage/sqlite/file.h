@@ -27,7 +27,8 @@ struct storage_file {
     uint32_t ttl_max_ms;         /* the longest lease of its fleet; 0: it has none yet */
     uint32_t readers;            /* seats of readers for each name; 0: the fleet names none */
     uint32_t extensions_max;     /* for one grant; 0: the fleet names no cap */
-    unsigned log_pages;          /* pages of the database's log, after the last commit, */
+    uint64_t log_inode;          /* of the database's log */
+    unsigned log_pages;          /* pages of the log, after the last commit, */
     unsigned checkpointed_pages; /* and after the last checkpoint */
 };
 
@@ -52,6 +53,9 @@ FENCE_CHECKED int storage_file_retire(struct storage_file *file, const char *fol
 FENCE_CHECKED int storage_file_follower(const struct storage_file *file,
                                         char ret_id[static FENCE_ID_HEX_LEN + 1]);
 
+/* Remembers which log SQLite has opened, for storage_file_look(). FENCE_EIO. */
+FENCE_CHECKED int storage_file_know_log(struct storage_file *file);
+
 /* Notes that a turn was committed. */
 void storage_file_committed(struct storage_file *file, uint64_t commits);
 
@@ -62,9 +66,11 @@ void storage_file_checkpoint(struct storage_file *file);
  * sees the times. For storage_file_open(). FENCE_EIO. */
 FENCE_CHECKED int storage_file_bring_in(struct storage_file *file, bool checkpoints);
 
-/* Compares the file at the path with the one that was opened. Another owner, mode or number of
- * links is taken for the new one. 0. FENCE_ECONFLICT: it is another file, or something else wrote
- * to it. FENCE_EIO: that cannot be seen now. */
+/* Compares the file and its log at their paths with the ones that were opened. Another owner, mode
+ * or number of links of the file is taken for the new one. 0. FENCE_ECONFLICT: it is another file,
+ * or something else wrote to it, or emptied its log. FENCE_ENOENT: its log is not at its path.
+ * SQLite still has the whole log, and storage_file_close() brings the log into the file. FENCE_EIO:
+ * that cannot be seen now. */
 FENCE_CHECKED int storage_file_look(struct storage_file *file);
 
 void storage_file_close(struct storage_file *file, struct storage_state *state);

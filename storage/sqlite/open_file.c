@@ -456,6 +456,8 @@ int storage_file_open(const struct storage_file_config *config, struct storage_f
         error = find_new(&file, ret_why);
     if (!error)
         error = set_up_state(config, &file, &evidence.file, state, ret_why);
+    if (!error && storage_file_know_log(&file) != 0)
+        error = cannot(ret_why, FENCE_EIO, file.path, "its log (pawl.db-wal) cannot be found");
     if (error) {
         (void)sqlite3_close(file.db);
         if (file.record >= 0)

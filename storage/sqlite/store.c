@@ -13,11 +13,16 @@ enum {
     SWEEP_MS = 1000,
 };
 
+/* What was committed since the last checkpoint would be lost in a crash. */
+static const char log_is_off[] = "the log pawl.db-wal was removed or replaced. Restart pawld "
+                                 "(SIGTERM): pawld keeps all commits";
+
 struct storage_sqlite_store {
     struct storage_file file;
     struct storage_state state; /* the thread's */
     uint64_t swept_ms;
-    bool failed; /* the last turn was rolled back */
+    bool failed;  /* the last turn was rolled back */
+    bool log_off; /* the log was not at its path in this turn */
     pthread_t thread;
 
     pthread_mutex_t lock; /* guards all that is below */
@@ -53,6 +58,7 @@ static void look_at_path(struct storage_sqlite_store *store)
 {
     struct storage_state *state = &store->state;
     int error = state->code == SQLITE_OK ? storage_file_look(&store->file) : 0;
+    store->log_off = error == FENCE_ENOENT;
     if (error == FENCE_ECONFLICT) {
         storage_state_new_lineage(state->lineage);
         state->changed = true;
@@ -85,6 +91,7 @@ static bool do_jobs(struct storage_sqlite_store *store, struct storage_job *jobs
 {
     assert(jobs != NULL);
     struct storage_state *state = &store->state;
+    store->log_off = false;
     storage_state_begin(state);
     for (struct storage_job *job = jobs; job; job = job->next)
         do_job(store, job);
@@ -103,6 +110,10 @@ static void explain_failure(const struct storage_sqlite_store *store, struct sto
     assert(state->code != SQLITE_OK && !job->failed);
     int error = sqlite3_system_errno(state->db);
     job->failed = true;
+    if (store->log_off) {
+        (void)snprintf(job->why, sizeof(job->why), "%s", log_is_off);
+        return;
+    }
     (void)snprintf(job->why, sizeof(job->why), "%s%s%s", sqlite3_errstr(state->code),
                    error ? ": " : "", error ? strerror(error) : "");
 }

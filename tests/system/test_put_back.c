@@ -277,6 +277,22 @@ static void snapshot_of_a_file_system_is_refused_after_a_clean_stop(void **state
     expect_snapshot_refused(STOPPED);
 }
 
+/* Returns the last token. */
+static int64_t expect_no_more_grants(void)
+{
+    const uint64_t end_ms = wait_now_ms() + PATIENCE_MS;
+    int64_t token = 0;
+    for (;;) {
+        const struct http_response *response = call_acquire_once(service.port, "orders", SHORT_TTL);
+        if (response->status == 503)
+            return token;
+        if (response->status == 201)
+            token = grant_of(response).token;
+        assert_true(wait_now_ms() < end_ms);
+        wait_ms(50);
+    }
+}
+
 /* With its inode, birth and modification times, under a pawld that runs. */
 static void database_that_is_put_back_while_it_serves_grants_nothing_more(void **state)
 {
@@ -286,13 +302,32 @@ static void database_that_is_put_back_while_it_serves_grants_nothing_more(void *
     run_script(COPY);
     serve();
     run_script(IN_PLACE("pawl.db"));
-    const uint64_t end_ms = wait_now_ms() + PATIENCE_MS;
-    while (call_acquire_once(service.port, "orders", SHORT_TTL)->status != 503) {
-        assert_true(wait_now_ms() < end_ms);
-        wait_ms(50);
-    }
+    (void)expect_no_more_grants();
     end_it(STOPPED);
     expect_refused("another program than pawld");
+}
+
+/* SQLite goes on with the log that it has open, and a crash would lose that. */
+static void log_that_is_removed_while_it_serves_is_saved_by_a_stop(void **state)
+{
+    serve();
+    (void)take_tokens();
+    run_script("rm \"$0/pawl.db-wal\"");
+    const int64_t token = expect_no_more_grants();
+    end_it(STOPPED);
+    serve();
+    assert_true(call_grant(service.port, "orders", "{\"wait_ms\": 5000}").token > token);
+}
+
+/* SQLite would bring zeros into the database. */
+static void log_that_is_emptied_while_it_serves_leaves_the_database_whole(void **state)
+{
+    serve();
+    (void)take_tokens();
+    run_script("truncate -s 0 \"$0/pawl.db-wal\"");
+    (void)expect_no_more_grants();
+    end_it(STOPPED);
+    expect_refused("pawl.db or its log was restored");
 }
 
 /* The last note of pawld then has the ctime that the database gets. */
@@ -548,6 +583,8 @@ static const struct CMUnitTest cases[] = {
     PUT_BACK_CASE(snapshot_of_a_file_system_is_refused_until_the_machine_restarts),
     PUT_BACK_CASE(snapshot_of_a_file_system_is_refused_after_a_clean_stop),
     PUT_BACK_CASE(database_that_is_put_back_while_it_serves_grants_nothing_more),
+    PUT_BACK_CASE(log_that_is_removed_while_it_serves_is_saved_by_a_stop),
+    PUT_BACK_CASE(log_that_is_emptied_while_it_serves_leaves_the_database_whole),
     PUT_BACK_CASE(database_that_is_put_back_right_before_a_kill_is_refused),
     PUT_BACK_CASE(database_that_is_put_back_right_before_a_stop_is_refused),
     PUT_BACK_CASE(file_from_before_a_floor_is_refused),
