@@ -1,6 +1,6 @@
-/* Numbers as text. They stand in every request and every answer, where printf() costs too much.
- * strtoull() takes signs, white space and leading zeros, and does not say what follows the number.
- */
+/* Numbers as text. Every request and every answer has numbers, and printf() costs too much there.
+ * strtoull() accepts signs, white space and leading zeros, and does not report which text follows
+ * the number. */
 #ifndef FENCE_PROTOCOL_DECIMAL_H
 #define FENCE_PROTOCOL_DECIMAL_H
 
@@ -14,12 +14,13 @@ enum {
     FENCE_DECIMAL_MAX = 20, /* digits of UINT64_MAX */
 };
 
-/* Writes the digits of @number to @to, which has room for them (FENCE_DECIMAL_MAX is enough for
- * any), with no terminator. Returns how many. Any thread. */
+/* Writes the digits of @number to @to, with no terminator. @to has room for the digits:
+ * FENCE_DECIMAL_MAX is enough for any number. Returns the number of digits. Any thread. */
 size_t fence_decimal(uint64_t number, char *to);
 
-/* Reads the @len bytes at @text: digits only, no zero in front but of 0 itself, at most @max. False
- * otherwise, and *@ret_number is untouched. Any thread. */
+/* Reads a number of at most @max from the @len bytes at @text. The text has digits only, and no
+ * leading zero unless the number is 0. Returns false for any other text; *@ret_number is then
+ * untouched. Any thread. */
 FENCE_CHECKED bool fence_decimal_read(const char *text, size_t len, uint64_t max,
                                       uint64_t *ret_number);
 

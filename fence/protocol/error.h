@@ -1,5 +1,5 @@
-/* The one list of errors. A function that can fail returns 0 or one of these, always negative, and
- * the compiler makes the caller look (FENCE_CHECKED). */
+/* The list of all errors. A function that can fail returns 0 or one of these errors. Errors are
+ * negative, and the compiler makes the caller check the result (FENCE_CHECKED). */
 #ifndef FENCE_PROTOCOL_ERROR_H
 #define FENCE_PROTOCOL_ERROR_H
 
@@ -43,11 +43,11 @@ enum fence_error {
 #undef FENCE_ERROR_ENUM
 };
 
-/* The text of an error: static, never NULL. */
+/* Returns the text of an error: static, never NULL. */
 const char *fence_strerror(int error);
 
-/* Reports whether a key or a counter is in the way that an operator has to mend: retrying does not
- * help. */
+/* Reports whether @error says that a key or a counter is in the way. An operator has to repair the
+ * key or the counter: retrying does not help. */
 bool fence_error_is_obstacle(int error);
 
 #endif

@@ -12,35 +12,37 @@
  *
  *     memories | random | tries
  *
- *   memories  How often the member began without a memory: new, replaced, or after it forgot.
- *   random    Two servers that do not know of each other draw different ones.
- *   tries     How often this memory rejoined since: after a restart, say.
+ *   memories  How often the member began without a memory: new, replaced, or after data loss.
+ *   random    Two servers that do not know of each other draw different values.
+ *   tries     How often this memory rejoined since, for instance after a restart.
  *
- * So the incarnations of one memory are below those of the next. A master that has recorded the
- * next memory refuses this one. */
+ * So the incarnations of one memory are below the incarnations of the next memory. A master that
+ * has recorded the next memory refuses this one. */
 enum {
     FENCE_INCARNATION_TRY_BITS = 8,
     FENCE_INCARNATION_RANDOM_BITS = 24,
     FENCE_INCARNATION_MEMORY_SHIFT = FENCE_INCARNATION_TRY_BITS + FENCE_INCARNATION_RANDOM_BITS,
-    FENCE_INCARNATION_TRY_LEAP_BITS = 4, /* a try is 1 to 2^4 above the one before */
+    FENCE_INCARNATION_TRY_LEAP_BITS = 4, /* a try is 1 to 2^4 above the previous try */
 };
 
-/* The last that anybody is given. A master that names a higher one was changed by
- * hand, or is none of ours. Below 2^53, since masters may compare them as doubles. */
+/* The highest incarnation that any member gets. A master that reports a higher incarnation was
+ * changed by hand, or does not belong to Pawl. The value is below 2^53, since masters may compare
+ * incarnations as doubles. */
 #define FENCE_INCARNATION_MAX (FENCE_TOKEN_MAX - (INT64_C(2) << FENCE_INCARNATION_MEMORY_SHIFT))
 
-/* An incarnation above @before, which is at most FENCE_INCARNATION_MAX, of a new memory. */
+/* Returns an incarnation above @before, of a new memory. Precondition: @before is at most
+ * FENCE_INCARNATION_MAX. */
 int64_t fence_incarnation_next(int64_t before, uint64_t random);
 
-/* Reports whether @a and @b are of one memory. A copy of a machine is of the same. */
+/* Reports whether @a and @b are of one memory. A copy of a machine has the memory of the
+ * original. */
 bool fence_incarnation_same_memory(int64_t a, int64_t b);
 
-/* Reports whether a member with this incarnation never rejoined since its fleet was made new.
- */
+/* Reports whether a member with this incarnation never rejoined since its fleet was created. */
 bool fence_incarnation_is_first(int64_t incarnation);
 
-/* An incarnation above @before, of the memory of @own, which is not above it. 0: there is none, as
- * @before is of another memory, or its tries are used up. */
+/* Returns an incarnation above @before, of the memory of @own. Precondition: @own is not above
+ * @before. Returns 0 if @before is of another memory, or if the tries of the memory are used up. */
 int64_t fence_incarnation_next_try(int64_t own, int64_t before, uint64_t random);
 
 #endif

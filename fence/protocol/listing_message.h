@@ -1,5 +1,5 @@
-/* The questions of a listing of held locks asks of masters and answers to clients, as plain data.
- * Strings are borrowed and terminated. */
+/* The questions that a listing of held locks asks of masters, and its answers to clients, as plain
+ * data. Strings are borrowed and terminated. */
 #ifndef FENCE_PROTOCOL_LISTING_MESSAGE_H
 #define FENCE_PROTOCOL_LISTING_MESSAGE_H
 
@@ -23,23 +23,24 @@ struct fence_lock_name {
 /* A step of a walk over the names that begin with @prefix. */
 struct fence_scan {
     enum fence_listing_kind kind; /* the kind of names */
-    uint64_t cursor;              /* 0, or where the step before said that the next begins, in the
-                                   * same process */
+    uint64_t cursor;              /* 0, or the start of this step that the previous step
+                                   * returned, in the same process */
     const char *prefix;
-    unsigned keys; /* to look at: 1 .. FENCE_SCAN_KEYS_MAX */
+    unsigned keys; /* number of keys to look at: 1 .. FENCE_SCAN_KEYS_MAX */
 };
 
-/* An answer to a scan, or from a question for holders. */
+/* An answer to a scan, or to a question for holders. */
 struct fence_found {
-    enum fence_part part;     /* GRANTED: it answered, and what follows means something. REFUSED: it
-                               * answered, and would not. TIMEOUT: the connection ended first */
-    int error;                /* FENCE_ENOMEM: it answered, and there is no room for what follows */
-    uint64_t next;            /* scan: where the next step begins; 0: this was the last */
-    size_t count;             /* number of keys, or of the names asked for */
-    const char *const *names; /* scan: of each key; NULL where it is no lock of Pawl's */
-    const uint64_t *holders; /* holder under each name: fence_lock_id_hash() of the id that its lock
-                              * is under there; 0 where no lock stands. For a counter 1; 0 where it
-                              * never counted */
+    enum fence_part part;     /* GRANTED: the master answered, and the members below are valid.
+                               * REFUSED: the master refused. TIMEOUT: the connection ended
+                               * before the answer */
+    int error;                /* FENCE_ENOMEM: the master answered, but there is no room for the
+                               * members below */
+    uint64_t next;            /* scan: the start of the next step; 0: this step was the last */
+    size_t count;             /* number of keys, or of names in the question */
+    const char *const *names; /* scan: the name of each key; NULL: the key is not a lock of Pawl */
+    const uint64_t *holders;  /* holder of each name: fence_lock_id_hash() of the lock id that
+                               * holds it there; 0: no lock. For a counter 1; 0: it never counted */
 };
 
 /* ---- between clients and a listing ----------------------------------------------------------- */
@@ -48,10 +49,10 @@ struct fence_found {
 struct fence_listing_call {
     enum fence_listing_kind kind;
     uint64_t client;
-    const char *prefix; /* some resource begins with it; "": all do */
+    const char *prefix; /* the page lists resources with this prefix; "": all */
     const char
         *cursor;    /* the place where the page begins, as the client sent it; "": at the start */
-    unsigned limit; /* locks on the page at most; not 0 */
+    unsigned limit; /* highest number of locks on the page; not 0 */
 };
 
 /* A lock on a page. */
@@ -65,16 +66,16 @@ struct fence_listed {
     uint32_t waiters; /* calls that wait for it at this core */
 };
 
-/* A page. Which members mean something depends on @error. */
+/* A page. @error decides which members are valid. */
 struct fence_listing_answer {
     enum fence_listing_kind kind;
     uint64_t client;
     int error; /* 0, or FENCE_E...; FENCE_EINVAL: the cursor is wrong, or outdated */
     const struct fence_listed *locks;
     size_t count;
-    const char *next_cursor;                  /* NULL: there is no more */
-    unsigned total;                           /* FENCE_ENOQUORUM: masters in the fleet, */
-    enum fence_part parts[FENCE_MASTERS_MAX]; /* and what each contributed */
+    const char *next_cursor;                  /* NULL: this is the last page */
+    unsigned total;                           /* FENCE_ENOQUORUM: number of masters in the fleet */
+    enum fence_part parts[FENCE_MASTERS_MAX]; /* FENCE_ENOQUORUM: the part of each master */
 };
 
 #endif

@@ -4,13 +4,14 @@
 
 #include <stdint.h>
 
-/* A hash for a lock id where only equality counts. Clients choose lock ids, so the hash is
- * keyed: without the key no attacker finds two lock ids that count as one. It is of this process
- * alone, and nothing of it may be kept or sent. */
+/* Returns a hash of a lock id, to compare lock ids for equality. Clients choose lock ids, so the
+ * hash is keyed: without the key no attacker finds two lock ids with the same hash. The hash is
+ * valid in this process only: never store it or send it. */
 uint64_t fence_lock_id_hash(const char *lock_id);
 
-/* Sets the key of fence_lock_id_hash(), of random bits. Before the first hash and the first thread:
- * masters of several workers are compared, so all have one key. Without it the key is 0. */
+/* Sets the key of fence_lock_id_hash() to random bits. Call it before the first hash and before the
+ * first thread: all workers need the same key, since hashes of masters of several workers are
+ * compared. The default key is 0. */
 void fence_lock_id_key(const uint64_t key[static 2]);
 
 #endif

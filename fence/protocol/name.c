@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Not isalnum(): the bounds of a name do not depend on a locale. */
+/* Unlike isalnum(), this does not depend on a locale. */
 static bool is_alnum(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -21,7 +21,7 @@ static bool is_name_char(char c)
     return is_base64url(c) || c == '.' || c == '~' || c == ':' || c == '@';
 }
 
-/* A segment is what stands between two slashes. */
+/* A segment is the text between two slashes. */
 static bool segment_valid(const char *segment, size_t len)
 {
     if (len == 0 || (len == 1 && segment[0] == '.') ||
@@ -58,7 +58,7 @@ bool fence_lock_id_valid(const char *id, size_t len)
     return true;
 }
 
-/* The length of the well-formed UTF-8 sequence that starts @bytes, 0 if there is none
+/* Returns the length of the well-formed UTF-8 sequence at the start of @bytes; 0: there is none
  * (RFC 3629, section 4). Sets *ret_rune on success. */
 static size_t utf8_sequence(const unsigned char *bytes, size_t len, uint32_t *ret_rune)
 {
@@ -95,7 +95,7 @@ bool fence_label_valid(const char *label, size_t len)
 
 unsigned fence_slot(const char *name, size_t len)
 {
-    /* Four bits at a time: what the polynomial 0x1021 makes of each. */
+    /* The effect of the polynomial 0x1021 on each value of four bits. */
     static const uint16_t step[16] = {
         0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50a5, 0x60c6, 0x70e7,
         0x8108, 0x9129, 0xa14a, 0xb16b, 0xc18c, 0xd1ad, 0xe1ce, 0xf1ef,
@@ -111,7 +111,8 @@ unsigned fence_slot(const char *name, size_t len)
 
 unsigned long fence_hash(const void *bytes, size_t len, unsigned long seed)
 {
-    /* FNV-1a, started from the seed and finished with a mix, as its low bits alone are weak. */
+    /* FNV-1a, which starts from the seed. A mix follows, since the low bits of FNV-1a alone are
+     * weak. */
     const unsigned char *byte = bytes;
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
     for (size_t i = 0; i < len; i++)

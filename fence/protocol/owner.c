@@ -21,7 +21,7 @@ bool fence_key_id_valid(const char *id, size_t len)
     return true;
 }
 
-/* The parts of a valid owner; pointers into it. */
+/* The parts of a valid owner; the pointers point into the owner. */
 struct parts {
     const char *label;
     size_t label_len;
@@ -29,7 +29,7 @@ struct parts {
     const char *key_id; /* NULL: none */
 };
 
-/* Reads the digits of a delay. No other digits mean the same delay. */
+/* Reads the digits of a delay. Each delay has exactly one spelling. */
 static bool read_delay_part(const char *digits, size_t len, uint32_t *ret_delay_ms)
 {
     uint64_t delay_ms = 0;

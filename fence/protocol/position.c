@@ -43,7 +43,7 @@ void fence_positions_format(const struct fence_positions *positions, unsigned n,
     ret_text[len] = '\0';
 }
 
-/* Reads a number that ends at @end, and steps over that. */
+/* Reads a number that ends at the character @end, and moves *@at behind that character. */
 static bool read_up_to(const char **at, const char *text_end, char end, int64_t *ret_number)
 {
     uint64_t number = 0;

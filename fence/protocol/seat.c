@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Behind the mark, in place of an index. */
+/* Follows the mark in the name of a gate, in place of an index. */
 #define GATE 'w'
 
 bool fence_seats_name_valid(const char *name, size_t len)
@@ -20,7 +20,7 @@ size_t fence_seat_name_len(const char *lock, size_t len)
     return mark ? (size_t)(mark - lock) : len;
 }
 
-/* One spelling for each seat: no sign, no zero before other digits. */
+/* Each seat has exactly one spelling: no sign, no leading zero. */
 static bool read_index(const char *digits, size_t len, unsigned *ret_seat)
 {
     unsigned seat = 0;

@@ -1,5 +1,5 @@
-/* The view: the incarnation of every member of a fleet, in member order. Every script names the
- * view it works under, and a master that knows otherwise refuses it. */
+/* The view: the incarnation of every member of a fleet, in member order. Every script call names
+ * the view under which it works. A master that has another view refuses the call. */
 #ifndef FENCE_PROTOCOL_VIEW_H
 #define FENCE_PROTOCOL_VIEW_H
 
@@ -14,7 +14,7 @@ enum {
     FENCE_VIEW_TEXT_MAX = FENCE_MASTERS_MAX * 17, /* 16 digits and a comma each, and the NUL */
 };
 
-/* @incarnation: 0 where unknown. */
+/* @incarnation: 0 if unknown. */
 struct fence_view {
     int64_t incarnation[FENCE_MASTERS_MAX];
 };
@@ -23,13 +23,13 @@ struct fence_view {
 void fence_view_format(const struct fence_view *view, unsigned n,
                        char ret_text[static FENCE_VIEW_TEXT_MAX]);
 
-/* Reads what fence_view_format() wrote for exactly @n members. FENCE_EINVAL for anything else, a
- * number above FENCE_INCARNATION_MAX included; *@ret_view is then untouched. */
+/* Reads text that fence_view_format() wrote for exactly @n members. Returns FENCE_EINVAL for any
+ * other text, and for a number above FENCE_INCARNATION_MAX; *@ret_view is then untouched. */
 FENCE_CHECKED int fence_view_parse(const char *text, size_t len, unsigned n,
                                    struct fence_view *ret_view);
 
-/* Raises each incarnation in @view to @other's where that is higher; never lowers one. True if
- * anything changed. */
+/* Raises each incarnation in @view to the incarnation in @other if that is higher; never lowers
+ * one. Returns true if anything changed. */
 bool fence_view_merge(struct fence_view *view, const struct fence_view *other, unsigned n);
 
 #endif
