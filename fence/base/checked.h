@@ -2,7 +2,7 @@
 #ifndef FENCE_BASE_CHECKED_H
 #define FENCE_BASE_CHECKED_H
 
-/* The caller has to look at the result. */
+/* The caller must check the result. */
 #define FENCE_CHECKED __attribute__((warn_unused_result))
 
 #endif

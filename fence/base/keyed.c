@@ -1,9 +1,9 @@
 #include "fence/base/keyed.h"
 
 enum {
-    ROUNDS = 2, /* for each word */
+    ROUNDS = 2, /* rounds for each word */
     LAST_ROUNDS = 4,
-    WORD = 8, /* bytes */
+    WORD = 8, /* bytes of a word */
 };
 
 struct sip {
@@ -38,7 +38,7 @@ static void mix_word(struct sip *sip, uint64_t word)
     sip->v[0] ^= word;
 }
 
-/* Up to eight bytes, the first one lowest. */
+/* Returns up to eight bytes as a number, the first byte lowest. */
 static uint64_t word_of(const unsigned char *bytes, size_t len)
 {
     uint64_t word = 0;

@@ -1,4 +1,4 @@
-/* Small sets: bit i says whether i is in it. */
+/* Small sets: bit i tells whether i is in the set. */
 #ifndef FENCE_BASE_SET_H
 #define FENCE_BASE_SET_H
 
@@ -26,7 +26,7 @@ static inline unsigned fence_set_count(uint32_t set)
     return (unsigned)__builtin_popcount(set);
 }
 
-/* The least in @set, which is not empty. */
+/* Returns the least element of @set. Precondition: @set is not empty. */
 static inline unsigned fence_set_first(uint32_t set)
 {
     return (unsigned)__builtin_ctz(set);

@@ -1,5 +1,5 @@
-/* A hash table over slots that somebody else numbers: chains of slots, by the hash of what each
- * holds. It compares nothing; the owner does. One thread. */
+/* A hash table over slots that its owner numbers: chains of slots, by the hash of the content of
+ * each slot. The table compares no content; the owner does. One thread. */
 #ifndef FENCE_BASE_TABLE_H
 #define FENCE_BASE_TABLE_H
 
@@ -10,20 +10,22 @@
 
 struct fence_table {
     uint32_t capacity; /* number of slots, and of chains */
-    uint32_t *chains;  /* the first slot of each; FENCE_TABLE_NONE: it is empty */
-    uint32_t *next;    /* next slot after each slot in a chain */
+    uint32_t *chains;  /* the first slot of each chain; FENCE_TABLE_NONE: the chain is empty */
+    uint32_t *next;    /* the slot behind each slot in its chain */
 };
 
-/* For slots 0 .. @capacity - 1, a power of two; none is in it. False: no memory. */
+/* Makes an empty table for slots 0 .. @capacity - 1. Returns false if there is no memory.
+ * Precondition: @capacity is a power of two. */
 bool fence_table_init(struct fence_table *table, uint32_t capacity);
 void fence_table_fini(struct fence_table *table);
 
-/* @slot, which is not in it, goes to the front of the chain of @hash; and out of it again. */
+/* The first function adds @slot, which is not in the table, at the front of the chain of @hash. The
+ * second removes it. */
 void fence_table_add(struct fence_table *table, uint64_t hash, uint32_t slot);
 void fence_table_remove(struct fence_table *table, uint64_t hash, uint32_t slot);
 
-/* The first slot of the chain of @hash, and the next one behind @slot; FENCE_TABLE_NONE: no more.
- * A chain also has slots of other hashes. */
+/* Return the first slot of the chain of @hash, and the slot behind @slot; FENCE_TABLE_NONE: no
+ * more. A chain also has slots with other hashes. */
 static inline uint32_t fence_table_first(const struct fence_table *table, uint64_t hash)
 {
     return table->chains[hash & (table->capacity - 1)];

@@ -1,4 +1,4 @@
-/* Time as the protocol counts it: microseconds of the boot clock, which the caller reads. */
+/* The time of the protocol: microseconds of the boot clock. The caller reads the clock. */
 #ifndef FENCE_BASE_TIME_H
 #define FENCE_BASE_TIME_H
 
