@@ -22,8 +22,8 @@ void core_clients_fini(struct core_clients *clients)
     clients->client = NULL;
 }
 
-/* Clients are numbered by the program, often by addresses: their low bits are alike. The upper bits
- * of the product depend on all of them (Knuth, The Art of Computer Programming 3, 6.4). */
+/* The program numbers clients, often by addresses: their low bits are alike. The upper bits of the
+ * product depend on all bits (Knuth, The Art of Computer Programming 3, 6.4). */
 static uint64_t hash_client(uint64_t client)
 {
     return client * UINT64_C(0x9e3779b97f4a7c15) >> 32;

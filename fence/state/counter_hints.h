@@ -1,7 +1,7 @@
 /* Hints: the highest number that any master gave for a counter, and which masters gave it. With a
- * hint, a master whose counter is behind gives the number that the others give.
+ * hint, a master whose counter is behind gives the number that the other masters give.
  *
- * They come from masters only, and each is forgotten when the views change. */
+ * Hints come from masters only. The core forgets a hint when the views change. */
 #ifndef FENCE_STATE_COUNTER_HINTS_H
 #define FENCE_STATE_COUNTER_HINTS_H
 
@@ -12,8 +12,9 @@
 
 struct core_counter_hint {
     int64_t number;      /* 0: none */
-    uint32_t in_step;    /* set of masters whose counter is at it, as far as is known */
-    uint32_t generation; /* generation of the views when it was learnt, its lower bits */
+    uint32_t in_step;    /* set of masters whose counter is known to be at @number */
+    uint32_t generation; /* lower bits of the generation of the views when the core learnt the
+                          * hint */
 };
 
 struct core_counter_hints {
@@ -24,11 +25,12 @@ struct core_counter_hints {
 FENCE_CHECKED int core_counter_hints_init(struct core_counter_hints *hints);
 void core_counter_hints_fini(struct core_counter_hints *hints);
 
-/* The counter of @slot is at @number at the masters in @set. */
+/* Learns that the counter of @slot is at @number at the masters in @set. */
 void core_counter_hints_learn(struct core_counter_hints *hints, uint16_t slot, uint64_t generation,
                               int64_t number, uint32_t set);
 
-/* The positions to tell the masters in @set; 0: nothing, as all of them are in step. */
+/* Returns the number to send to the masters in @set; 0: no hint is needed, as all of them are in
+ * step, or none is known. */
 int64_t core_counter_hints_for(const struct core_counter_hints *hints, uint16_t slot,
                                uint64_t generation, uint32_t set);
 

@@ -21,7 +21,7 @@ void core_holder_hint_held(struct core_holder_hint *seen, uint64_t until_us, uin
     memcpy(seen->owner, owner, len + 1);
 }
 
-/* A lock id that shares its bit with the holder causes an attempt too many, now and then. */
+/* If a lock id shares its bit with the holder, a call makes one attempt too many. That is rare. */
 static uint64_t bit_of(uint64_t holder)
 {
     return UINT64_C(1) << (holder & 63);

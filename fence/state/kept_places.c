@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    EXPIRED_A_TIME = 2, /* places dropped as one is left: more than are added */
+    EXPIRED_A_TIME = 2, /* places that may be dropped each time: more than are added */
 };
 
 int core_kept_places_init(struct core_kept_places *kept, uint32_t capacity, uint64_t seed)
@@ -109,7 +109,8 @@ static void drop_expired(struct core_kept_places *kept, uint64_t now_us)
 
 /* ---- what the queues call -------------------------------------------------------------------- */
 
-/* The place that is kept for @owner, whose waiter is back; FENCE_NOBODY: none, or it has ended. */
+/* Returns the place that is kept for @owner, whose waiter is back; FENCE_NOBODY: there is none, or
+ * it has expired. */
 static uint32_t find_kept(struct core_kept_places *kept, const struct core_kept_place *owner,
                           uint64_t now_us)
 {
@@ -153,7 +154,7 @@ uint32_t core_kept_places_come(struct core_kept_places *kept, const struct core_
     if (at == FENCE_NOBODY)
         at = add(kept, &fresh);
     struct core_kept_place *place = &kept->places[at];
-    if (place->granted) { /* and another waiter of it is still there */
+    if (place->granted) { /* and another waiter of the place is still there */
         place->granted = false;
         place->rank = rank;
         place->ticket = 0;

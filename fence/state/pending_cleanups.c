@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    LOOKED_AT_A_TIME = 64, /* slots that one step of the round passes over at most */
+    LOOKED_AT_A_TIME = 64, /* slots that the round of sending again passes over in one step */
 };
 
 int core_cleanups_init(struct core_cleanups *cleanups, uint32_t capacity)
@@ -34,7 +34,7 @@ static void close_cleanup(struct core_cleanups *cleanups, struct core_cleanup *c
     fence_pool_give(&cleanups->pool, (uint32_t)(cleanup - cleanups->cleanups));
 }
 
-/* Masters that never come back must not fill the table for good. */
+/* A master that never returns must not fill the table forever. */
 static void reclaim_expired(struct core_cleanups *cleanups, uint64_t now_us)
 {
     for (unsigned looked = 0; looked < LOOKED_AT_A_TIME; looked++) {
@@ -85,7 +85,8 @@ static void settle_cleanup(struct core_cleanups *cleanups, struct core_cleanup *
         close_cleanup(cleanups, cleanup);
 }
 
-/* The next clean-up that master @i was told of with the same request: a group's, the first time. */
+/* Returns the next clean-up that master @i got in the same request. Only the first request to a
+ * master has all clean-ups of a group. */
 static uint32_t next_told(const struct core_cleanup *cleanup, unsigned i)
 {
     return fence_set_has(cleanup->alone, i) ? CORE_NO_CLEANUP : cleanup->next_of_group;

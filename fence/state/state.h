@@ -92,18 +92,22 @@ enum call_state {
 
 /* The state of an acquire between two attempts. */
 struct call_acquire {
-    uint32_t place;        /* in core->kept; FENCE_NOBODY: none is kept for it */
-    int64_t ticket;        /* fence/master/next.h; 0: its queue knew no number as it came */
-    unsigned quick_looks;  /* looks in a row that were due within a moment, ... */
-    uint64_t quick_holder; /* ... at what this lock id holds */
-    uint64_t asked;        /* seats: bits of the seats that it asked for since its last pause */
-    uint64_t look;         /* seats: bits of held seats that it asks for */
-    unsigned yields;       /* moments in which it let the calls before it ask for the other seats */
-    bool met;              /* a seat that it asked for has another holder */
-    bool surveyed;         /* it asked who holds each seat */
-    int64_t gate_token;    /* a writer that has the gate: its token, ... */
-    uint64_t gate_us;      /* ... and when it was acquired, or extended last */
-    uint64_t look_us;      /* ... and when it asks for the seats again */
+    uint32_t place;        /* in core->kept; FENCE_NOBODY: the call has none */
+    int64_t ticket;        /* fence/master/next.h; 0: its queue knew no number when the call
+                            * arrived */
+    unsigned quick_looks;  /* consecutive looks that were due within a moment */
+    uint64_t quick_holder; /* the lock id that held the lock at these looks */
+    uint64_t asked;        /* seats: bits of the seats that the call asked for since its last
+                            * pause */
+    uint64_t look;         /* seats: bits of held seats that the call asks for */
+    unsigned yields;       /* how often the call paused so that earlier calls could ask for the
+                            * other seats */
+    bool met;              /* a seat that the call asked for has another holder */
+    bool surveyed;         /* the call asked who holds each seat */
+    int64_t gate_token;    /* a writer that has the gate: the token of the gate */
+    uint64_t gate_us;      /* a writer that has the gate: when the gate was acquired, or last
+                            * extended */
+    uint64_t look_us;      /* a writer that has the gate: when the call asks for the seats again */
 };
 
 /* The state of an extension between two rounds. */
@@ -116,51 +120,54 @@ struct call_extend {
 
 /* An inspection of seats. */
 struct call_show {
-    uint32_t index; /* in core->seats.shown, of which these are the votes: */
+    uint32_t index; /* in core->seats.shown, which @votes belong to */
     struct fence_quorum_call *votes;
 };
 
 /* The state of a call about a named counter between two rounds. */
 struct call_count {
-    uint32_t values; /* asked for; 0: a reading */
-    uint32_t batch;  /* the first of a queue: calls that its round counts for, itself included, */
-    uint32_t sum;    /* and the values asked for by all of them */
+    uint32_t values; /* number of values that the call asked for; 0: it only reads */
+    uint32_t batch;  /* the first of a queue: number of calls in its round, itself included */
+    uint32_t sum;    /* the first of a queue: number of values of all these calls */
     int64_t hint;    /* the highest number that masters answered */
-    int64_t value;   /* COUNTED: what the call is to be answered, */
-    int error;       /* or why it failed */
+    int64_t value;   /* COUNTED: the value in the answer */
+    int error;       /* COUNTED: the error in the answer */
 };
 
 /* A survey of all seats that is under way (fence/call/survey.h). */
 struct call_survey {
     struct fence_tally tally;
-    uint64_t answered[FENCE_MASTERS_MAX]; /* bits of the seats that each master told of */
-    uint32_t left_ms[FENCE_SEATS_MAX];    /* the least that other lock ids have left of each seat */
-    uint8_t held[FENCE_SEATS_MAX];        /* the masters where they hold it, ... */
-    uint8_t free[FENCE_SEATS_MAX];        /* ... and those where it is free */
-    uint8_t own[FENCE_SEATS_MAX];         /* the masters that have it under the call's lock id */
-    uint32_t own_seat; /* the one of which most masters say so; FENCE_NOBODY: none does */
+    uint64_t answered[FENCE_MASTERS_MAX]; /* bits of the seats that each master answered for */
+    uint32_t left_ms[FENCE_SEATS_MAX];    /* for each seat, the shortest time that another lock
+                                           * id still has */
+    uint8_t held[FENCE_SEATS_MAX];        /* for each seat, the masters where another lock id
+                                           * holds it */
+    uint8_t free[FENCE_SEATS_MAX];        /* for each seat, the masters where it is free */
+    uint8_t own[FENCE_SEATS_MAX];         /* for each seat, the masters that have it under the
+                                           * lock id of the call */
+    uint32_t own_seat; /* the seat that most masters have under that lock id; FENCE_NOBODY: none */
 };
 
 /* The state of a watch between two looks. */
 struct call_watch {
     uint64_t arrived;   /* looks up to this round began before the call arrived */
-    uint64_t looked_us; /* when the last look that counts for the call ended, ... */
-    uint64_t until_us;  /* ... the end of the lease that it saw, ... */
-    int64_t token;      /* ... and the token; 0: the masters differed */
-    int error;          /* why the last look failed; 0: it did not */
-    bool looked;        /* a look has counted, ... */
-    bool asked;         /* ... in which masters were asked */
-    bool knows;         /* a look has found how the lock is */
+    uint64_t looked_us; /* when the last look that counts for the call ended */
+    uint64_t until_us;  /* the end of the lease that this look saw */
+    int64_t token;      /* the token that this look saw; 0: the masters differed */
+    int error;          /* why the last look failed; 0: it succeeded */
+    bool looked;        /* a look has counted for the call */
+    bool asked;         /* that look asked masters */
+    bool knows;         /* a look has found the state of the lock */
     bool held;
     bool kept;
-    bool again; /* the first of a queue: the lock was changed while the look was under way */
+    bool again; /* the first of a queue: the lock changed while the look was under way */
 };
 
 /* An attempt under way: of an acquire, or of an extension that acquires again. */
 struct call_taking {
     struct fence_attempt attempt;
-    struct fence_counter_votes votes; /* for one lock */
-    bool confirmed;                   /* it needed a second round */
+    struct fence_counter_votes votes; /* the votes for one lock */
+    bool confirmed;                   /* the attempt needed a second round */
 };
 
 struct call {
@@ -168,22 +175,25 @@ struct call {
     enum fence_call_kind kind;
     enum fence_origin origin;
     uint16_t slot;
-    uint8_t seats; /* acquire: of one of so many seats; inspect: of each. 0: of @resource itself */
-    uint8_t seat;  /* the one that it asks for */
+    uint8_t seats; /* acquire: number of seats, of which it wants one; inspect: number of seats
+                    * to read. 0: @resource itself */
+    uint8_t seat;  /* the seat that the call asks for */
     enum fence_mode mode;
     uint32_t ttl_ms;
-    uint32_t delay_ms; /* acquire, extension that acquires again: after the lease, on the masters */
+    uint32_t delay_ms; /* acquire, extension that acquires again: the delay of the lock on the
+                        * masters, after the lease */
     uint32_t keep_ms;  /* release */
     int64_t token;
     uint64_t client;
     uint64_t arrived_us;
-    uint64_t wait_until_us; /* acquire, watch; 0: it does not wait */
-    uint32_t group;         /* acquire: of several, in core->groups; FENCE_NOBODY: of one */
-    bool idempotent;        /* the lock id is the client's own; may be a retry */
-    bool covers;            /* of fence_call */
-    bool waited;            /* acquire: it stood behind another, or paused */
+    uint64_t wait_until_us; /* acquire, watch; 0: the call does not wait */
+    uint32_t group;         /* acquire of several: index in core->groups; FENCE_NOBODY: acquire
+                             * of one */
+    bool idempotent;        /* the lock id is the client's own; the call may be a retry */
+    bool covers;            /* see fence_call */
+    bool waited;            /* acquire: the call stood behind another call, or paused */
     unsigned tries;         /* attempts or rounds that began */
-    unsigned unbacked;      /* refusals of a valid view, after each of which it restarted */
+    unsigned unbacked;      /* refusals of a valid view; the call restarted after each */
     struct fence_round round;
     union { /* selected by the kind */
         struct call_acquire acquire;
@@ -195,41 +205,42 @@ struct call {
     union {                            /* selected by the state: the request of the current round */
         struct call_survey survey;     /* SURVEYING */
         struct call_taking taking;     /* TRYING, REACQUIRING */
-        struct fence_quorum_call vote; /* VOTING; WATCHING, WATCHED: of the last look */
+        struct fence_quorum_call vote; /* VOTING; WATCHING, WATCHED: the votes of the last look */
         struct fence_breaking breaking;    /* BREAKING */
         struct fence_counter_call counter; /* COUNTING, COUNTED */
     };
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    char resource[FENCE_RESOURCE_MAX + 1]; /* seats: the queue's name, then the seat's. Writers:
-                                            * the gate, then the name */
+    char resource[FENCE_RESOURCE_MAX + 1]; /* seats: the name of the queue, later the name of the
+                                            * seat. Writers: the gate, later the name */
 };
 
 struct fence_core {
     struct fence_config config;
     struct fence_fleet fleet;
-    struct fence_timers timers;       /* one a call */
+    struct fence_timers timers;       /* one for each call */
     struct core_wait_queues queues;   /* acquires, by resource */
     struct core_wait_queues counting; /* calls about named counters, by their names */
     struct core_wait_queues watching; /* watches, by resource */
-    struct core_kept_places kept;     /* places of acquires that wait, in @queues */
+    struct core_kept_places kept;     /* places of waiting acquires, in @queues */
     uint32_t granted_place;           /* place of the latest grant, in @kept; or FENCE_NOBODY */
     uint64_t ranks;                   /* the latest rank in @queues */
-    uint64_t claims_until_us;         /* until then callers report their ranks; 0: no waiter yet */
+    uint64_t claims_until_us;         /* until then callers may report how long they have waited;
+                                       * 0: no waiter yet */
     struct core_clients clients;      /* acquires and watches, by client */
     struct core_groups groups;        /* acquires of several resources */
     struct core_seats seats;          /* facts about names whose seats calls want */
-    struct core_admission admission;  /* calls that wait until the masters owe less */
+    struct core_admission admission;  /* calls that wait until the masters owe fewer answers */
     struct core_cleanups cleanups;    /* clean-ups on their way */
-    struct core_rejoin *rejoins;      /* one a member */
+    struct core_rejoin *rejoins;      /* one for each member */
     struct core_counter_hints hints;  /* the values of counters */
     struct fence_latency latencies[FENCE_MASTERS_MAX];
-    uint64_t copied_until_us; /* until then members may have locks that they imported */
-    uint64_t seen_generation; /* generation of the views, for that */
+    uint64_t copied_until_us; /* until then members may have imported locks */
+    uint64_t seen_generation; /* generation of the views when @copied_until_us was set */
     struct fence_counts counts;
-    bool some_are_back; /* masters are active that were not: rejoins may read on */
+    bool some_are_back; /* a master became active again: rejoins may read on */
     struct call *calls;
-    struct fence_pool pool; /* of these */
+    struct fence_pool pool; /* of @calls */
     uint32_t waiting;       /* waiting acquires and watches */
     uint32_t watches;       /* the watches among them */
     uint64_t rounds;
@@ -242,14 +253,14 @@ struct fence_core {
     struct fence_effects *effects;
 };
 
-/* Tells the tracer, if there is one. */
+/* Sends @trace to the tracer, if there is one. */
 static inline void core_trace(const struct fence_core *core, const struct fence_trace *trace)
 {
     if (core->tracer.line)
         core->tracer.line(core->tracer.context, trace);
 }
 
-/* Tells that @kind happened to @call, with @masters and @number where it has them. */
+/* Traces that @kind happened to @call, with @masters and @number if the kind has them. */
 static inline void core_trace_call(const struct fence_core *core, enum fence_trace_kind kind,
                                    const struct call *call, uint32_t masters, int64_t number)
 {
@@ -271,7 +282,7 @@ static inline struct fence_round_masters core_round_masters(struct fence_core *c
                                         .now_us = core->now_us};
 }
 
-/* How many acquires can wait at a time. */
+/* Returns how many acquires can wait at a time. */
 static inline uint32_t core_waiters_max(const struct fence_core *core)
 {
     const struct fence_config *config = &core->config;

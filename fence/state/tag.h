@@ -1,4 +1,4 @@
-/* Tags of requests: which call or which clean-up a reply is for. */
+/* Tags of requests: a tag tells which call or which clean-up a reply is for. */
 #ifndef FENCE_STATE_TAG_H
 #define FENCE_STATE_TAG_H
 
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The lower 16 bits of a tag are the index of a call or of a clean-up. The next bit says which of
- * the two. The bits above are the round of the call, or the serial of the clean-up. 0 is neither:
+/* The lower 16 bits of a tag are the index of a call or of a clean-up. The next bit tells which of
+ * the two. The upper bits are the round of the call, or the serial of the clean-up. 0 is neither:
  * its reply is only counted. */
 enum {
     TAG_INDEX_BITS = 16,

@@ -74,8 +74,8 @@ static void close_queue(struct core_wait_queues *queues, uint32_t at)
     fence_pool_give(&queues->pool, at);
 }
 
-/* The last of @queue whose rank is no higher than @rank; FENCE_NOBODY: all have a higher one. It is
- * looked for from both ends. */
+/* Returns the last call of @queue whose rank is at most @rank; FENCE_NOBODY: all ranks are higher.
+ * Searches from both ends. */
 static uint32_t last_up_to(const struct core_wait_queues *queues,
                            const struct core_wait_queue *queue, uint64_t rank)
 {

@@ -1,8 +1,8 @@
-/* Wait queues: one for each resource that calls of this server want to acquire. Only the first of a
- * queue asks the masters for that resource. The others stand behind it in the order of their ranks,
- * which rise with their arrival. A call whose place was kept has the rank of its first arrival
- * (fence/state/kept_places.h). A queue exists while a call stands in it, and keeps the hint that
- * its first learnt last. */
+/* Wait queues: one for each resource that calls of this server want to acquire. Only the first call
+ * of a queue asks the masters for that resource. The other calls stand behind it in the order of
+ * their ranks, which rise with their arrival. A call whose place was kept has the rank of its first
+ * arrival (fence/state/kept_places.h). A queue exists while a call stands in it. It keeps the last
+ * hint that its first call learnt. */
 #ifndef FENCE_STATE_WAIT_QUEUE_H
 #define FENCE_STATE_WAIT_QUEUE_H
 
@@ -17,21 +17,23 @@ struct core_wait_queue {
     uint32_t first;
     uint32_t last;
     uint32_t length;
-    uint32_t askers;      /* those in it that do not wait; the caller counts them */
-    uint32_t own_ids;     /* and those with a lock id of the client's own */
-    uint32_t seats;       /* the knowledge about the seats of @resource (fence/state/seats.h);
-                           * FENCE_NOBODY:       it has none. The caller's */
-    int64_t first_number; /* the first number of a holder that was learnt, ... */
-    int64_t number;       /* ... and the highest; 0: none was. The caller's */
+    uint32_t askers;      /* calls in the queue that do not wait; the caller counts them */
+    uint32_t own_ids;     /* calls in the queue with a client's own lock id; the caller counts
+                           * them */
+    uint32_t seats;       /* index of the facts about the seats of @resource
+                           * (fence/state/seats.h); FENCE_NOBODY: there are none. Set by the
+                           * caller */
+    int64_t first_number; /* the first number of a holder that the caller learnt; 0: none */
+    int64_t number;       /* the highest number of a holder that the caller learnt; 0: none */
     struct core_holder_hint seen;
     char resource[FENCE_RESOURCE_MAX + 1];
 };
 
 struct core_wait_queues {
     uint32_t capacity;        /* number of places, and so of queues */
-    uint64_t seed[2];         /* clients choose names */
-    struct fence_pool pool;   /* of queues, */
-    struct fence_table table; /* indexes them by their resources */
+    uint64_t seed[2];         /* clients choose names, so the hash is keyed */
+    struct fence_pool pool;   /* of @queues */
+    struct fence_table table; /* indexes @queues by resource */
     struct core_wait_queue *queues;
     struct core_wait_place {
         uint32_t queue;
@@ -41,26 +43,27 @@ struct core_wait_queues {
     } * places;
 };
 
-/* For callers numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */
+/* Makes queues for callers numbered 0 .. @capacity - 1. Precondition: @capacity is a power of two.
+ * FENCE_ENOMEM. */
 FENCE_CHECKED int core_wait_queues_init(struct core_wait_queues *queues, uint32_t capacity,
                                         uint64_t seed);
 void core_wait_queues_fini(struct core_wait_queues *queues);
 
-/* Call @who, who stands in no queue, joins that of @resource, behind all callers whose rank is no
- * higher than @rank. Returns that queue. O(1) for a rank that is the lowest or the highest; else as
- * far as the nearer end of the queue. */
+/* Adds call @who, which stands in no queue, to the queue of @resource: behind all calls whose rank
+ * is at most @rank. Returns that queue. O(1) for the lowest or the highest rank; otherwise the
+ * search begins at the nearer end of the queue. */
 struct core_wait_queue *core_wait_queues_join(struct core_wait_queues *queues, uint32_t who,
                                               const char *resource, uint64_t rank);
 
-/* Call @who leaves its queue. Returns the new first call, or FENCE_NOBODY if @who was not first
+/* Removes call @who from its queue. Returns the new first call; FENCE_NOBODY if @who was not first
  * or the queue is empty. */
 uint32_t core_wait_queues_leave(struct core_wait_queues *queues, uint32_t who);
 
-/* The call before @who, or FENCE_NOBODY if it is the first; and behind it, if it is the last. */
+/* Return the call before @who, and the call behind @who; FENCE_NOBODY: there is none. */
 uint32_t core_wait_queues_before(const struct core_wait_queues *queues, uint32_t who);
 uint32_t core_wait_queues_behind(const struct core_wait_queues *queues, uint32_t who);
 
-/* The queue that @who stands in, and that of @resource; NULL if there is none. */
+/* Return the queue of call @who, and the queue of @resource; NULL: there is none. */
 struct core_wait_queue *core_wait_queues_of(const struct core_wait_queues *queues, uint32_t who);
 struct core_wait_queue *core_wait_queues_find(const struct core_wait_queues *queues,
                                               const char *resource);
