@@ -9,17 +9,17 @@
 #include <string.h>
 
 enum {
-    FORM = 1,     /* goes up by the number of kinds when the text changes its meaning */
+    FORM = 1,     /* rises by the number of kinds when the text changes its meaning */
     HEX_MAX = 16, /* digits of a number */
 };
 
-/* A digest of everything that the listing depends on, its text so far included. */
+/* Returns a digest of everything that the listing depends on, including its text so far. */
 static unsigned long sum_of(const char *text, enum fence_listing_kind kind, const char *prefix)
 {
     return fence_hash(prefix, strlen(prefix), fence_hash(text, strlen(text), FORM + kind));
 }
 
-/* At least @width digits, and a dot. Returns the end. */
+/* Writes at least @width digits, and a dot. Returns the end. */
 static char *write_hex(char *to, uint64_t number, unsigned width)
 {
     char digits[HEX_MAX];
@@ -62,8 +62,8 @@ static int digit_of(char byte)
     return digit ? (int)(digit - digits) : -1;
 }
 
-/* The hexadecimal number before the next dot; moves *@text behind that. Is lenient: what it lets
- * pass is not what would be written. */
+/* Returns the hexadecimal number before the next dot, and moves *@text behind the dot. Accepts more
+ * than write_hex() writes: the caller compares the text afterwards. */
 static uint64_t read_field(const char **text, bool *whole)
 {
     uint64_t number = 0;

@@ -52,7 +52,7 @@ static void sort(struct fence_lock_name *name, size_t count)
     }
 }
 
-/* A scan may give a name twice, as where a table is being resized. */
+/* A scan may return a name twice, for instance while a table is being resized. */
 static void drop_repeated(struct fence_listing_names *names)
 {
     size_t found = names->count;

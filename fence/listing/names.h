@@ -1,5 +1,5 @@
-/* The names that one step of a scan found, and which of them were listed already. The memory is
- * the owner's. */
+/* The names that one step of a scan found, without the names that were listed already. The owner
+ * provides the memory. */
 #ifndef FENCE_LISTING_NAMES_H
 #define FENCE_LISTING_NAMES_H
 
@@ -7,8 +7,8 @@
 #include "fence/protocol/listing_message.h"
 
 enum {
-    FENCE_LISTING_NAMES_MAX = 16384, /* that a step may find; a step is asked for
-                                      * FENCE_SCAN_KEYS_MAX keys, and gives a few more */
+    FENCE_LISTING_NAMES_MAX = 16384, /* names that a step may find; the listing asks for
+                                      * FENCE_SCAN_KEYS_MAX keys, and a step returns a few more */
 };
 
 struct fence_listing_names {
@@ -19,12 +19,12 @@ struct fence_listing_names {
     } * holder;                         /* holder of each name */
 };
 
-/* Takes the names out of what a scan found, in their order, each once; without a holder yet. @names
- * has room for found->count names and holders, unless these are too many. FENCE_EIO: they are. */
+/* Copies the names of a scan, sorted, each once, without a holder yet. @names has room for
+ * found->count names and holders, unless there are too many: FENCE_EIO. */
 FENCE_CHECKED int fence_listing_names_take(struct fence_listing_names *names,
                                            const struct fence_found *found);
 
-/* Drops those up to @name, itself included. */
+/* Drops the names up to and including @name. */
 void fence_listing_names_drop_through(struct fence_listing_names *names, const char *name);
 
 /* Drops each name for which a master of the set @walked reports the same holder as master @walking.

@@ -10,10 +10,11 @@
 #include <string.h>
 
 enum {
-    ROOM_SPARED = 8, /* one in so many: a step often finds a few names more than it was to */
+    ROOM_SPARED = 8, /* one in so many stays free: a step often finds a few names more than
+                      * planned */
 };
 
-/* The client of a call that only lets the core find out which masters are silent. */
+/* The name in a call that only lets the core find out which masters are silent. */
 static const struct fence_lock_name any_resource = {"pawl"};
 
 static const uint32_t listing_moves[] = {
@@ -48,7 +49,7 @@ static struct fence_listing_effect *add_effect(struct fence_listing *listing,
 
 /* ---- the end of a page ----------------------------------------------------------------------- */
 
-/* Answers. Requests without a reply keep the listing's place until their reply. */
+/* Answers the call. Requests without a reply keep the listing busy until their reply. */
 static void answer(struct fence_listing *listing, int error)
 {
     const struct fence_fleet *fleet = listing->fleet;
@@ -68,7 +69,7 @@ static void answer(struct fence_listing *listing, int error)
     listing_move(listing, listing->owed > 0 ? FENCE_LISTING_ANSWERED : FENCE_LISTING_IDLE);
 }
 
-/* More pages follow. */
+/* Ends a page that is not the last. */
 static void end_page(struct fence_listing *listing)
 {
     answer(listing, 0);
@@ -85,7 +86,7 @@ static void note_error(struct fence_listing *listing, int error)
         listing->error = error;
 }
 
-/* One answer came. The next phase begins with a TICK. */
+/* Counts one answer. The next phase begins with a TICK. */
 static void settle(struct fence_listing *listing)
 {
     assert(listing->owed > 0);
@@ -97,14 +98,15 @@ static void settle(struct fence_listing *listing)
         listing->deadline_us = listing->now_us;
 }
 
-/* Longer than a master may be silent before the core gives it up: then others are asked. */
+/* Returns the maximum wait for masters. It is longer than the silence after which the core counts a
+ * master as down: then the listing asks other masters. */
 static uint64_t patience_us(const struct fence_fleet *fleet)
 {
     const uint64_t silent_us = FENCE_LISTING_DEADLINES * fleet->deadline_us;
     return silent_us > FENCE_LISTING_PATIENCE_US ? silent_us : FENCE_LISTING_PATIENCE_US;
 }
 
-/* Masters owe answers: the maximum wait for them. */
+/* Waits for the answers of @masters, up to the maximum wait. */
 static void await(struct fence_listing *listing, enum fence_listing_phase phase, uint32_t masters)
 {
     listing_move(listing, phase);
@@ -113,7 +115,7 @@ static void await(struct fence_listing *listing, enum fence_listing_phase phase,
     listing->deadline_us = listing->now_us + patience_us(listing->fleet);
 }
 
-/* The core is to answer for each of the @count names; each of its calls ends in time. */
+/* Has the core inspect each of the @count names; each of these calls ends in time. */
 static void inspect(struct fence_listing *listing, const struct fence_lock_name *name, size_t count)
 {
     struct fence_listing_effect *effect = add_effect(listing, FENCE_LISTING_EFFECT_INSPECT);
@@ -122,9 +124,9 @@ static void inspect(struct fence_listing *listing, const struct fence_lock_name 
     listing->owed += (unsigned)count;
 }
 
-/* The masters did not answer in time. One dummy inspect is sent, so that the core's own deadline
- * can mark the master silent. Without other calls it would never do so, and each listing would
- * wait. */
+/* Handles masters that did not answer in time. Sends one dummy inspect, so that the core's own
+ * deadline can mark the master silent. Without other calls the core would never do so, and each
+ * listing would wait. */
 static void give_up(struct fence_listing *listing)
 {
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
@@ -149,7 +151,7 @@ static bool take_answer(struct fence_listing *listing, unsigned i, const struct 
 
 /* ---- scanning -------------------------------------------------------------------------------- */
 
-/* How many keys to look at for @room locks, where @keys of them had @found that were new. */
+/* Returns how many keys to look at for @room locks, if @keys keys had @found new locks. */
 static unsigned keys_for(size_t room, unsigned keys, size_t found)
 {
     size_t aim = room - room / ROOM_SPARED;
@@ -182,8 +184,8 @@ static void next_step(struct fence_listing *listing)
     await(listing, FENCE_LISTING_SCANNING, effect->masters);
 }
 
-/* The master that was asked is gone, or was replaced: the walk goes on with the first name of one
- * that is there. */
+/* Restarts the step: the current master is down, or was replaced. The walk goes on with the first
+ * name of an active master. */
 static void step_anew(struct fence_listing *listing)
 {
     listing->lost = false;
@@ -196,7 +198,7 @@ static void step_anew(struct fence_listing *listing)
 
 /* ---- inspecting ------------------------------------------------------------------------------ */
 
-/* The step is over: its locks are on the page. */
+/* Ends the step: its locks are on the page. */
 static void end_step(struct fence_listing *listing)
 {
     listing->keys = keys_for(listing->limit - listing->count, listing->keys, listing->names.count);
@@ -207,7 +209,7 @@ static void end_step(struct fence_listing *listing)
         next_step(listing);
 }
 
-/* Inspects the next of the names: not all at once, to leave calls to others. */
+/* Inspects the next names: not all at once, so that other calls have room. */
 static void inspect_some(struct fence_listing *listing)
 {
     size_t begin = listing->inspected;
@@ -240,15 +242,16 @@ static void add_lock(struct fence_listing *listing, const struct fence_answer *s
     lock->waiters = counts ? 0 : seen->inspect.waiters;
 }
 
-/* An error of one counter only: the counter is listed without its value. */
+/* Reports whether @error concerns one counter only: that counter is listed without its value. */
 static bool is_of_one_name(const struct fence_listing *listing, int error)
 {
     return listing->kind == FENCE_LISTING_COUNTERS &&
            (error == FENCE_ENOENT || error == FENCE_ECONTENDED || fence_error_is_obstacle(error));
 }
 
-/* A writer is listed once, under the name of its gate, by its last seat: that has the greatest
- * number. A writer that waits has the gate alone, and is not listed. */
+/* Reports whether @seen is a writer to list. A writer is listed once, under the name of its gate,
+ * by its last seat: that seat has the greatest number. A waiting writer has the gate alone, and is
+ * not listed. */
 static bool lists_writer(const struct fence_listing *listing, const struct fence_answer *seen)
 {
     unsigned seat = 0;
@@ -256,7 +259,8 @@ static bool lists_writer(const struct fence_listing *listing, const struct fence
            seat + 1 == listing->fleet->readers;
 }
 
-/* A counter that a majority does not have yet was never counted for anybody. */
+/* Reports whether @seen exists. A counter that a majority does not have yet has given no value to
+ * any caller. */
 static bool is_there(const struct fence_listing *listing, const struct fence_answer *seen)
 {
     if (listing->kind == FENCE_LISTING_COUNTERS)
@@ -278,8 +282,8 @@ static void on_inspected(struct fence_listing *listing, const struct fence_answe
 
 /* ---- sifting --------------------------------------------------------------------------------- */
 
-/* The page has room for some of the names only, of a step that cannot be made smaller. It ends
- * within the step, but before it where something is on it already. */
+/* The page has room for only some names of a step that cannot be made smaller. If the page has
+ * names of earlier steps, it ends before the step. Otherwise it ends within the step. */
 static void split(struct fence_listing *listing, size_t room)
 {
     if (listing->count > 0) {
@@ -292,8 +296,8 @@ static void split(struct fence_listing *listing, size_t room)
     inspect_some(listing);
 }
 
-/* The remaining names are new. If they do not fit, the step is repeated with fewer names, or left
- * to the next page. */
+/* Handles the remaining names, which are new. If they do not fit, the step is repeated with fewer
+ * keys, or left to the next page. */
 static void sifted(struct fence_listing *listing)
 {
     fence_listing_names_drop_known(&listing->names, listing->at.walked, listing->at.walking);
@@ -311,7 +315,7 @@ static void sifted(struct fence_listing *listing)
     }
 }
 
-/* Without an answer nothing is passed over for what master @i holds. */
+/* Takes the holders that master @i has. Without its answer no name is passed over for @i. */
 static void on_holders(struct fence_listing *listing, unsigned i, const struct fence_found *found)
 {
     bool told = take_answer(listing, i, found);
@@ -337,7 +341,7 @@ static void on_scanned(struct fence_listing *listing, unsigned i, const struct f
     settle(listing);
 }
 
-/* Asks those walked before for the holders, and the one being walked, so far as they are there. */
+/* Asks the finished masters and the current master for the holders, if they are active. */
 static void sift(struct fence_listing *listing)
 {
     struct fence_listing_names *names = &listing->names;
@@ -359,7 +363,7 @@ static void sift(struct fence_listing *listing)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The start of the page. */
+/* Finds the start of the page. */
 static int find_start(struct fence_listing *listing, const char *cursor)
 {
     if (listing->fleet->fleet_id[0] == '\0')
@@ -385,7 +389,8 @@ static void on_begin(struct fence_listing *listing, const struct fence_listing_c
         answer(listing, error);
         return;
     }
-    /* As if all keys were new locks; within a step that was split, as that was. */
+    /* The first step assumes that all keys are new locks. A step that was split is repeated as it
+     * was. */
     listing->keys = listing->at.after[0] == '\0' ? keys_for(listing->limit, 1, 1) : 1;
     next_step(listing);
 }

@@ -49,7 +49,8 @@ int fence_listing_walk_check(struct fence_listing_cursor *at, const struct fence
 {
     if (!fence_fleet_ready(fleet))
         return FENCE_ENOQUORUM;
-    /* From its first name on: some that were gone through at the one before are listed again. */
+    /* Starts at the first name of the other master: some names of the previous master are listed
+     * again. */
     if (!(fence_fleet_active(fleet) >> at->walking & 1))
         return fence_listing_walk_begin(at, fleet);
     return process_of(fleet, at->walking) == at->process ? 0 : FENCE_EINVAL;
