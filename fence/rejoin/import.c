@@ -20,8 +20,8 @@ static void ask_for_page(struct fence_core *core, unsigned member, unsigned i)
     request->view = &rejoin->view;
 }
 
-/* Reports whether @tag is of the last page that the source was asked for. It may have been asked
- * for the same one before, over another connection. */
+/* Reports whether @tag is of the last page that the source was asked for. The source may have been
+ * asked for the same page before, over another connection. */
 static bool is_awaited(const struct core_source *source, uint64_t tag)
 {
     return source->reading && (tag >> REJOIN_NUMBER_SHIFT & REJOIN_NUMBER_MASK) == source->number;
@@ -40,15 +40,14 @@ static void merge_page(struct fence_core *core, unsigned member, unsigned i,
     core->rejoins[member].source[i].merging[part]++;
 }
 
-/* Pages without a lock are not merged. After many such pages other servers would take the leader
- * for dead.
- */
+/* Reports whether the leader must show the member that it is alive. Pages without a lock are not
+ * merged. After many such pages other servers would count the leader as dead. */
 static bool is_sign_due(const struct fence_core *core, unsigned member)
 {
     return core->now_us >= core->rejoins[member].sign_us + FENCE_REJOIN_ALIVE_US;
 }
 
-/* From the first q that recorded. */
+/* Reads from the first q masters that recorded. */
 void core_import_begin(struct fence_core *core, unsigned member)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];
@@ -70,8 +69,8 @@ static uint64_t quarantine_end_us(const struct fence_core *core, unsigned member
     return core->rejoins[member].recorded_us + fence_quarantine_us(core->fleet.ttl_max_ms);
 }
 
-/* Waits for the end of the longest lease that the member may have voted for before. Meanwhile
- * others see that its leader lives. */
+/* Waits for the end of the longest lease that the member may have voted for before. Meanwhile the
+ * other servers see that the leader is alive. */
 static void keep_quarantine(struct fence_core *core, unsigned member)
 {
     static const struct fence_page nothing = {.bytes = "", .len = 0};
@@ -94,8 +93,8 @@ static void begin_quarantine(struct fence_core *core, unsigned member)
     keep_quarantine(core, member);
 }
 
-/* A sign of life is due, or the quarantine is over. The admission goes out behind a sign that is on
- * its way. */
+/* Sends a sign of life that is due, or ends the quarantine. If a sign is on its way, the admission
+ * follows behind it. */
 void core_import_quarantine_tick(struct fence_core *core, unsigned member)
 {
     const struct core_rejoin *rejoin = &core->rejoins[member];
@@ -106,8 +105,8 @@ void core_import_quarantine_tick(struct fence_core *core, unsigned member)
         keep_quarantine(core, member);
 }
 
-/* Reports whether enough sources have given @part of their state, or still may. One that is away
- * may come back. */
+/* Reports whether enough sources have given @part of their state, or still may. A disconnected
+ * source may come back. */
 static bool may_import(const struct fence_core *core, unsigned member, enum fence_rejoin_part part)
 {
     const struct core_rejoin *rejoin = &core->rejoins[member];
@@ -126,9 +125,9 @@ static bool has_unreadable_source(const struct core_rejoin *rejoin)
     return false;
 }
 
-/* The locks will not come from enough sources, so all is recorded and read again. That does not
- * help where a source is there and answers no page. If it happens again and again, and the counters
- * are there, the locks are waited out. */
+/* Too few sources will give their locks, so the rejoin records and reads again. That does not help
+ * if a source is connected and answers no page. If this happens again and again, and the counters
+ * were read, the member waits until the locks have expired. */
 static void import_failed(struct fence_core *core, unsigned member)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];
@@ -136,7 +135,7 @@ static void import_failed(struct fence_core *core, unsigned member)
     bool has_counters =
         core_rejoin_is_enough(core, core_rejoin_state_imported(rejoin, FENCE_REJOIN_COUNTERS));
     if (unreadable && !has_counters && may_import(core, member, FENCE_REJOIN_COUNTERS))
-        return; /* they are on their way */
+        return; /* some pages are on their way */
     if (unreadable && has_counters && ++rejoin->stuck >= FENCE_REJOIN_STUCK_MAX)
         begin_quarantine(core, member);
     else
@@ -151,7 +150,7 @@ static bool may_read(const struct fence_core *core, unsigned member, unsigned i)
            fence_set_has(fence_fleet_active(&core->fleet), i);
 }
 
-/* Sources that are away for too long are not waited for. */
+/* Stops waiting for sources that are disconnected for too long. */
 static void drop_the_absent(struct fence_core *core, unsigned member)
 {
     for (unsigned i = 0; i < core->fleet.n; i++) {
@@ -192,7 +191,7 @@ void core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
     struct core_rejoin *rejoin = &core->rejoins[member];
     struct core_source *source = &rejoin->source[i];
     if (!is_awaited(source, reply->tag))
-        return; /* no page was asked for, or this one was asked for again */
+        return; /* no page was asked for, or the page was asked for again */
     if (!fence_set_has(fence_fleet_active(&core->fleet), i)) {
         core_source_leave(source, core->now_us);
         core_import_go_on(core, member);
@@ -209,7 +208,7 @@ void core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
     core_import_go_on(core, member);
 }
 
-/* If the source's connection ended, the page is asked for again over the next one. */
+/* If the connection of the source ended, the page is asked for again over the next connection. */
 void core_import_page_failed(struct fence_core *core, unsigned member, unsigned i,
                              const struct fence_rejoin_reply *reply)
 {
@@ -229,7 +228,7 @@ void core_import_page_merged(struct fence_core *core, unsigned member, uint64_t 
     unsigned i = tag >> REJOIN_SOURCE_SHIFT & REJOIN_INDEX_MASK;
     unsigned part = tag >> REJOIN_PART_SHIFT & REJOIN_INDEX_MASK;
     if (i >= core->fleet.n || part >= FENCE_REJOIN_PARTS || rejoin->source[i].merging[part] == 0)
-        return; /* it was sent none */
+        return; /* the member was sent no such page */
     rejoin->source[i].merging[part]--;
     if (rejoin->state == CORE_REJOIN_QUARANTINED)
         return;
@@ -245,7 +244,7 @@ static bool is_merging(const struct core_rejoin *rejoin)
     return false;
 }
 
-/* No page came, and none was merged, for a while: the member is silent, or sources are. */
+/* For a while no page arrived, and none was merged: the member is silent, or sources are. */
 void core_import_tick(struct fence_core *core, unsigned member)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Rejoins end with the connection to their master; a new handshake may begin another. */
+/* A rejoin ends with the connection to its master; a new handshake may begin another rejoin. */
 static void lose_master(struct fence_core *core, unsigned i, enum fence_reason reason)
 {
     assert(i < core->fleet.n);
@@ -36,13 +36,13 @@ static void begin_rejoin(struct fence_core *core, unsigned member)
     core->fleet.master[member].eligible_at_us = 0;
 }
 
-/* Judges all masters after something was learnt or lost, and does what follows from it. */
+/* Judges all masters after the fleet learnt or lost something, and acts on the result. */
 static void reconsider(struct fence_core *core, uint32_t active_before)
 {
     struct fence_fleet *fleet = &core->fleet;
     uint32_t changed = fence_fleet_judge_all(fleet, core->now_us);
     bool some_are_back = fence_fleet_active(fleet) & ~active_before;
-    bool renamed = fence_fleet_name_views(fleet); /* earlier calls may be refused */
+    bool renamed = fence_fleet_name_views(fleet); /* masters may refuse earlier calls */
     if (some_are_back || renamed)
         core_cleanups_tell_again(&core->cleanups);
 
@@ -53,7 +53,7 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
     for (unsigned i = 0; i < fleet->n; i++)
         if (fence_set_has(forgot, i))
             begin_rejoin(core, i);
-    /* A refused master is probed again on a new connection: the operator may have mended it. */
+    /* A refused master is probed again on a new connection: the operator may have repaired it. */
     reset_masters(core, changed & fence_fleet_in_state(fleet, FENCE_MASTER_REFUSED),
                   FENCE_REASON_CONNECTING);
     core->some_are_back |= some_are_back;
@@ -91,8 +91,8 @@ void core_learn_view(struct fence_core *core, unsigned i, const struct fence_vie
     uint32_t active = fence_fleet_active(&core->fleet);
     (void)fence_fleet_learn_view(&core->fleet, i, view);
     reconsider(core, active);
-    /* It was admitted again, or given a token floor. An answer that is still on its way may be one
-     * of before: only a handshake tells how many writes belong to which incarnation. */
+    /* The master was admitted again, or given a token floor. An answer that is still on its way may
+     * be older: only a handshake tells how many writes belong to which incarnation. */
     const struct fence_master *master = &core->fleet.master[i];
     if (view->incarnation[i] > master->facts.view.incarnation[i] && master->connected)
         core_give_up(core, fence_set_of(i), FENCE_REASON_CHANGED);

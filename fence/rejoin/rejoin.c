@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-/* Back to the beginning, over a new handshake on the same connection. */
+/* Restarts the rejoin, after a new handshake on the same connection. */
 static void ask_for_handshake(struct fence_core *core, unsigned member)
 {
     core_rejoin_state_end(&core->rejoins[member]);
@@ -30,15 +30,16 @@ static void ask_anew(struct fence_core *core, unsigned member)
         core_rejoin_record(core, member);
 }
 
-/* One master alone knows of a higher incarnation than the member is to get. Its source is a leader
- * that broke off, or another leader that is further. The next mark is above that. */
+/* Reports whether one master alone knows a higher incarnation than the member is to get. It comes
+ * from a leader that stopped half-way, or from another leader that is further ahead. The next mark
+ * is above that incarnation. */
 static bool is_beaten(const struct fence_core *core, unsigned member)
 {
     return core->rejoins[member].state == CORE_REJOIN_RECORDING &&
            fence_fleet_claimed(&core->fleet, member) > core->fleet.master[member].meant;
 }
 
-/* Master @i neither does what was asked, nor will it. Others may be enough. */
+/* Master @i did not do the request, and will not. The other masters may be enough. */
 static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];
@@ -52,8 +53,8 @@ static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
         ask_anew(core, member);
 }
 
-/* Nothing more comes from master @i, though it may be back by now. If several that were asked, the
- * others may be enough. */
+/* Master @i answers this request no more, though it may be connected again. If several masters were
+ * asked, the other masters may be enough. */
 static void lost(struct fence_core *core, unsigned member, unsigned i,
                  const struct fence_rejoin_reply *reply)
 {
@@ -71,7 +72,7 @@ static void answered(struct fence_core *core, unsigned member, unsigned i)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];
     if (rejoin->state == CORE_REJOIN_RECORDING)
-        core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
+        core_learn_view(core, i, &rejoin->view); /* from here on @i knows this view */
     rejoin->answered |= fence_set_of(i);
     if (!core_rejoin_is_enough(core, rejoin->answered))
         return;
@@ -81,7 +82,7 @@ static void answered(struct fence_core *core, unsigned member, unsigned i)
         core_import_begin(core, member);
 }
 
-/* Masters that did not answer in time are silent, though they may have owed nothing else. */
+/* Masters that did not answer in time are silent, even if they owed nothing else. */
 static void ask_without_the_silent(struct fence_core *core, unsigned member)
 {
     const struct core_rejoin *rejoin = &core->rejoins[member];
@@ -104,7 +105,7 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
         core_rejoin_clear(core, member, 0);
         break;
     case CORE_REJOIN_CLEARING:
-        if (reply->cursor == 0) /* the locks of the member are gone */
+        if (reply->cursor == 0) /* the locks of the member are removed */
             core_rejoin_record(core, member);
         else
             core_rejoin_clear(core, member, reply->cursor);
@@ -127,7 +128,7 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
     }
 }
 
-/* The member knows more than this server, or its marker is not what it was. */
+/* The member knows more than this server, or its marker is no longer as it was seen. */
 static void changed(struct fence_core *core, unsigned member, unsigned i,
                     const struct fence_rejoin_reply *reply)
 {
@@ -150,7 +151,7 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
         core_import_page_failed(core, member, i, reply);
 }
 
-/* As for answers to calls (fence/core.c): a master whose record is lost has not recorded. */
+/* As for answers to calls (fence/core.c): a master that lost its record has not recorded. */
 static bool records_too_late(const struct fence_core *core, unsigned member)
 {
     const struct core_rejoin *rejoin = &core->rejoins[member];
@@ -187,7 +188,8 @@ void core_rejoin_reply(struct fence_core *core, unsigned i, const struct fence_r
 
 void core_rejoin_go_on(struct fence_core *core)
 {
-    /* Reading on may end a rejoin, and that may bring masters back. Each rejoin ends only once. */
+    /* Reading on may end a rejoin, and that may make masters active again. Each rejoin ends only
+     * once. */
     for (unsigned round = 0; core->some_are_back && round <= core->fleet.n; round++) {
         core->some_are_back = false;
         for (unsigned member = 0; member < core->fleet.n; member++)

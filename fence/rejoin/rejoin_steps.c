@@ -38,8 +38,7 @@ void core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_
     core_give_up(core, fence_set_of(member), reason);
 }
 
-/* The member cannot rejoin now. A fault of it stays on show until the next
- * handshake. */
+/* The member cannot rejoin now. A fault of the member stays visible until the next handshake. */
 static void put_rejoin_off(struct fence_core *core, unsigned member)
 {
     fence_master_move(core_master(core, member), FENCE_MASTER_REFUSED);
@@ -55,7 +54,7 @@ void core_rejoin_yield(struct fence_core *core, unsigned member)
 
 /* ---- who is asked ---------------------------------------------------------------------------- */
 
-/* A majority of others: the member is not of it. */
+/* Returns the size of a majority without the member. */
 static unsigned quorum_of_others(const struct fence_core *core)
 {
     return fence_majority(core->fleet.n);
@@ -72,8 +71,8 @@ uint32_t core_rejoin_others(const struct fence_core *core, unsigned member)
     return fence_fleet_active(&core->fleet) & ~fence_set_of(member);
 }
 
-/* Has each of @others record under the view that it is named (fence_fleet). @incarnation of @member
- * goes into the view; 0: the view as it is. Most are named the same view, @common. */
+/* Has each of @others record under the view that it is sent (fence_fleet). @incarnation of @member
+ * goes into the view; 0: the view is not changed. Most masters are sent the same view, @common. */
 static void have_recorded(struct fence_core *core, unsigned member, uint32_t others,
                           const struct fence_view *common, int64_t incarnation)
 {
@@ -131,8 +130,9 @@ void core_rejoin_record(struct fence_core *core, unsigned member)
 
 /* ---- the member itself ----------------------------------------------------------------------- */
 
-/* The highest incarnation of @member that is known, or that it was only meant to get. That includes
- * a try of this server that the member forgot since: a record of it may still be on its way. */
+/* Returns the highest incarnation of @member that is known, or that it was only meant to get. That
+ * includes a try of this server that the member lost since: a record of it may still be on its
+ * way. */
 static int64_t highest_incarnation(const struct fence_core *core, unsigned member)
 {
     const struct fence_master *master = &core->fleet.master[member];
@@ -143,9 +143,9 @@ static int64_t highest_incarnation(const struct fence_core *core, unsigned membe
         highest, fence_max_signed(master->facts.view.incarnation[member], master->facts.next));
 }
 
-/* Reports whether the member is to be marked as one that seems to have kept all it knew, and the
- * incarnation for it. If a higher memory is known or meant, the member is marked as one that
- * forgot: it lacks what that memory voted for. */
+/* Reports whether to mark the member as one that seems to have kept all its data, and draws the
+ * incarnation for it. If a higher memory is known or meant, the member is marked as one that lost
+ * data: it lacks the votes of that memory. */
 static bool draw_incarnation(struct fence_core *core, unsigned member, int64_t *ret_next)
 {
     const struct fence_facts *facts = &core->fleet.master[member].facts;
@@ -168,7 +168,7 @@ void core_rejoin_mark(struct fence_core *core, unsigned member)
     struct fence_master *master = core_master(core, member);
     int64_t next;
     const bool keeps = draw_incarnation(core, member, &next);
-    if (next > FENCE_INCARNATION_MAX) { /* no server could read the markers that record it */
+    if (next > FENCE_INCARNATION_MAX) { /* no server could read a marker that records it */
         put_rejoin_off(core, member);
         return;
     }
