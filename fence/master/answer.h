@@ -1,4 +1,4 @@
-/* The result of a request about locks: its reply, with what that points to. */
+/* The result of a request about locks: the reply, and the memory that it points to. */
 #ifndef FENCE_MASTER_ANSWER_H
 #define FENCE_MASTER_ANSWER_H
 
@@ -8,7 +8,7 @@ struct fence_master_answer {
     struct fence_reply reply;
     char holder[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    int64_t *numbers; /* the numbers of a group, FENCE_GROUP_MAX of them; lent by the caller */
+    int64_t *numbers; /* the numbers of a group: room for FENCE_GROUP_MAX; the caller provides it */
 };
 
 /* One lock that a request is about. */

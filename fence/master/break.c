@@ -27,10 +27,11 @@ static void note_broken(struct fence_turn *turn, const struct fence_request *req
         turn->store->put_broken(turn->context, request, turn->now_ms + request->ttl_ms);
 }
 
-/* Above the token no extension joins, and the next number is higher. A higher number of the lock id
- * is of a later grant. If another lock id has a number that is not above the token, the server
- * may have taken the wrong one for the holder. Both are told, and stay. So does a tombstone: no
- * holder extends it. */
+/* Raises the counter above the token, so that no extension joins and the next number is higher. If
+ * the lock id has a higher number, that number is of a later grant. If another lock id has a number
+ * that is not above the token, the server may have taken the wrong lock id for the holder. In both
+ * cases the reply reports the lock, and the lock stays. A tombstone stays, too: no holder extends
+ * it. */
 void fence_master_break(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_master_answer *answer)
 {

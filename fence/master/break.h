@@ -9,8 +9,8 @@
 void fence_master_break(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_master_answer *answer);
 
-/* @answer of the EXTEND or JOIN @request: where nothing was done and the grant was broken, it says
- * so. */
+/* Completes @answer to @request, an EXTEND or JOIN: if nothing was done and the grant was broken,
+ * the answer reports the break. */
 void fence_master_tell_broken(struct fence_turn *turn, const struct fence_request *request,
                               struct fence_master_answer *answer);
 

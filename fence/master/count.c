@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
-/* A hint tells that another master has the counter. Then a read makes it here, too, and the bound
- * on names does not hold. */
+/* A hint shows that another master has the counter. Then even a read creates the counter here, and
+ * the bound on the number of names does not apply. */
 void fence_master_count(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_master_answer *answer)
 {
@@ -15,7 +15,7 @@ void fence_master_count(struct fence_turn *turn, const struct fence_request *req
     int64_t base =
         fence_max_signed(fence_max_signed(counter, turn->marker.floor), request->counter.hint);
     if (counter == 0 && request->counter.values == 0 && request->counter.hint == 0) {
-        /* A name may have counted before the floor was set. */
+        /* The name may have counted before the floor was set. */
         reply->kind = turn->marker.floor > 0 ? FENCE_REPLY_NUMBER : FENCE_REPLY_NO;
         reply->number = turn->marker.floor;
     } else if (counter == 0 && request->counter.hint == 0 &&

@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* The reason that keeps the id's own lock from being extended, or YES. An imported lock proves
- * something only where a majority had it. */
+/* Returns why the lock of the lock id cannot be extended, or YES. An imported lock proves something
+ * only if a majority had it. */
 static enum fence_reply_kind judge_own(const struct fence_turn *turn,
                                        const struct fence_stored_lock *lock,
                                        const struct fence_request *request)
@@ -22,8 +22,8 @@ static enum fence_reply_kind judge_own(const struct fence_turn *turn,
                                                               : FENCE_REPLY_YES;
 }
 
-/* When the lock ends that is extended now: its delay comes after its lease. No lock lasts longer
- * than the longest lease of the fleet. */
+/* Returns the new end of a lock that is extended now: its delay comes after its lease. No lock
+ * lasts longer than the longest lease of the fleet. */
 static uint64_t end_of(const struct fence_turn *turn, const struct fence_request *request,
                        const struct fence_stored_lock *lock)
 {
@@ -33,8 +33,8 @@ static uint64_t end_of(const struct fence_turn *turn, const struct fence_request
     return turn->now_ms + (delay_ms > 0 && lasts_ms > longest_ms ? longest_ms : lasts_ms);
 }
 
-/* Never shortens a lease. An extended lock is the holder's, of any attempt: the late clean-up of an
- * attempt that failed must not take it any more. */
+/* Never shortens a lease. An extended lock belongs to the holder, and to no attempt: the late
+ * clean-up of a failed attempt must not remove it. */
 static void lengthen(struct fence_turn *turn, const struct fence_request *request,
                      struct fence_stored_lock *lock, struct fence_master_answer *answer)
 {
@@ -52,8 +52,8 @@ static void lengthen(struct fence_turn *turn, const struct fence_request *reques
     answer->reply.number = lock->number == request->token ? lock->extensions : 0;
 }
 
-/* If the lock is not the id's: NO if it may join. A tombstone may stand for its lock, so it says
- * nothing. */
+/* Judges a request whose lock id does not have the lock: NO if the request may join. A tombstone
+ * may stand for the lock of this id, so it counts for neither side. */
 static enum fence_reply_kind judge_lacking(struct fence_turn *turn,
                                            const struct fence_request *request,
                                            const struct fence_stored_lock *lock)
@@ -66,7 +66,7 @@ static enum fence_reply_kind judge_lacking(struct fence_turn *turn,
     return lock->present ? FENCE_REPLY_TAKEN : FENCE_REPLY_NO;
 }
 
-/* Nothing was counted here since: it is locked under the attempt of the round. */
+/* Nothing was counted here since, so the lock is taken under the attempt of the round. */
 static void join(struct fence_turn *turn, const struct fence_request *request,
                  struct fence_master_answer *answer)
 {
@@ -75,7 +75,7 @@ static void join(struct fence_turn *turn, const struct fence_request *request,
     lock.number = request->token;
     lock.extensions = request->extend.extended;
     turn->store->put_counter(turn->context, request->slot,
-                             request->token); /* which it is not above */
+                             request->token); /* the counter is not above the token */
     turn->store->put_lock(turn->context, request->resource, &lock);
     memcpy(answer->owner, lock.owner, sizeof(answer->owner));
     answer->reply.kind = FENCE_REPLY_YES;

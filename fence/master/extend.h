@@ -1,4 +1,4 @@
-/* Extending a lock, and joining where it is lacking (FENCE_REQUEST_JOIN). */
+/* Extends a lock, and joins if the lock is missing (FENCE_REQUEST_JOIN). */
 #ifndef FENCE_MASTER_EXTEND_H
 #define FENCE_MASTER_EXTEND_H
 

@@ -20,7 +20,8 @@ static bool is_active_member(const struct fence_turn *turn, const char *fleet_id
            strcmp(marker->fleet_id, fleet_id) == 0;
 }
 
-/* A master knows itself best, and of others no more than is named. */
+/* A master trusts its own incarnation, and of other masters it knows no more than the request
+ * names. */
 static bool view_stands(const struct fence_turn *turn, const struct fence_view *named)
 {
     const struct fence_view *known = &turn->marker.view;
@@ -67,7 +68,7 @@ static bool is_as_seen(const struct fence_turn *turn, const struct fence_facts *
            memcmp(&marker->view, &seen->view, sizeof(marker->view)) == 0;
 }
 
-/* Its records of others are kept, and its own incarnation stays what it was. */
+/* Keeps the records of other masters and its own incarnation. */
 static bool mark_joining(struct fence_turn *turn, const struct fence_rejoin_request *request)
 {
     struct fence_stored_marker *marker = &turn->marker;
@@ -97,8 +98,9 @@ static bool mark_joining(struct fence_turn *turn, const struct fence_rejoin_requ
     return true;
 }
 
-/* Its remaining locks count no more. If it seems to have kept all it knew, its locks stay, as
- * imported ones that no master had: they stand in the way in case the import never ends. */
+/* The remaining locks of this master no longer count. If the master seems to have kept all its
+ * data, its locks stay, as imported locks that no master had: they block in case the import never
+ * ends. */
 static bool clear_locks(struct fence_turn *turn, const struct fence_rejoin_request *request,
                         uint64_t *ret_cursor)
 {
@@ -106,14 +108,14 @@ static bool clear_locks(struct fence_turn *turn, const struct fence_rejoin_reque
     if (!marker->present || marker->next != request->incarnation)
         return false;
     if (marker->progress != request->steps)
-        return false; /* a late copy must not touch what was imported since */
+        return false; /* a late copy must not touch data that was imported since */
     *ret_cursor = turn->store->clear(turn->context, marker->intact, request->cursor);
     marker->progress++;
     turn->marker_changed = true;
     return true;
 }
 
-/* Reports whether it is rejoining under the incarnation that is named. */
+/* Reports whether this master is rejoining under the incarnation in @request. */
 static bool is_joining(const struct fence_turn *turn, const struct fence_rejoin_request *request)
 {
     const struct fence_stored_marker *marker = &turn->marker;
@@ -187,7 +189,7 @@ static void record_view(struct fence_turn *turn, const struct fence_rejoin_reque
     }
 }
 
-/* A page is of what this master was when it recorded. */
+/* Reads a page of this master in the state in which it recorded. */
 static void read_page_of(struct fence_turn *turn, const struct fence_rejoin_request *request,
                          struct fence_rejoin_reply *reply)
 {
@@ -239,8 +241,8 @@ struct fence_rejoin_reply fence_master_rejoin(struct fence_turn *turn,
 
 /* ---- restamping ------------------------------------------------------------------------------ */
 
-/* If it was rejoining, and no other master is left to import from, it becomes active under
- * the incarnation that it was to get: its peers may have recorded that. */
+/* If this master was rejoining, and no other master is left to import from, it becomes active under
+ * the incarnation that it was to get: its peers may have recorded that incarnation. */
 bool fence_master_restamp(struct fence_turn *turn, const struct fence_facts *seen)
 {
     struct fence_stored_marker *marker = &turn->marker;

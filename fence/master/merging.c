@@ -29,7 +29,7 @@ void fence_merge_named(struct fence_turn *turn, const char *name, int64_t number
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
-/* Which of two lock ids counts is not to be known here. */
+/* It cannot be known here which of two lock ids counts. */
 static void make_tombstone(struct fence_stored_lock *lock)
 {
     assert(lock->present);
@@ -40,7 +40,7 @@ static void make_tombstone(struct fence_stored_lock *lock)
     lock->extensions = 0;
 }
 
-/* Two locks of one id are one lock, of any attempt. */
+/* Two locks of one id are one lock, which belongs to no attempt. */
 static void unite(struct fence_stored_lock *lock, const struct fence_stored_lock *read)
 {
     assert(lock->present && strcmp(lock->lock_id, read->lock_id) == 0);
@@ -56,7 +56,7 @@ static bool is_same_lock(const struct fence_stored_lock *lock, const struct fenc
     return strcmp(lock->lock_id, read->lock_id) == 0 && !fence_stored_lock_is_tombstone(read);
 }
 
-/* The rest of a lease is told in whole milliseconds. */
+/* A page has the rest of a lease in whole milliseconds. */
 static uint64_t expiry_of(const struct fence_turn *turn, uint64_t left_ms)
 {
     uint64_t longest_ms = turn->marker.ttl_max_ms;

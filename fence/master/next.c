@@ -27,7 +27,7 @@ bool fence_master_kept_for_another(struct fence_turn *turn, const struct fence_r
     assert(request->kind == FENCE_REQUEST_TAKE && fence_master_has_ticket(request));
     uint64_t until_ms = 0;
     const int64_t next = turn->store->next(turn->context, request->resource, &until_ms);
-    if (next == 0 || until_ms - turn->now_ms > FENCE_NEXT_MS) /* its clock was set back */
+    if (next == 0 || until_ms - turn->now_ms > FENCE_NEXT_MS) /* the clock was set back */
         return false;
     if (request->take.ticket > 0 && request->take.ticket <= next) {
         turn->store->put_next(turn->context, request->resource, 0, 0);

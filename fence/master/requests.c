@@ -12,8 +12,9 @@
 
 /* ---- confirming ------------------------------------------------------------------------------ */
 
-/* The attempt alone is not enough. A late copy of TAKE may have locked again under it, after
- * another holder's turn. Then its number is higher than the token. */
+/* Reports whether @lock may be confirmed. The attempt alone is not enough. A late copy of TAKE may
+ * have locked again under it, after another holder had the lock. Then its number is higher than the
+ * token. */
 static bool agrees(const struct fence_stored_lock *lock, const struct fence_request *request,
                    int64_t token)
 {
@@ -33,7 +34,7 @@ static void raise_to_token(struct fence_turn *turn, const struct fence_request_l
     }
 }
 
-/* All or none. */
+/* Confirms all locks or none. */
 static void confirm_locks(struct fence_turn *turn, const struct fence_request *request,
                           struct fence_master_answer *answer)
 {
@@ -62,8 +63,9 @@ static void drop_and_tell(struct fence_turn *turn, const char *resource, const c
     fence_master_freed(turn, resource, lock_id);
 }
 
-/* Without a holder from here on, for the rest of the lease. No extension of the grant joins, as
- * the counter is above its number. False: no number is above it, and nothing was done. */
+/* Keeps the lock without a holder for the rest of the lease. No extension of the grant joins, as
+ * the counter is above its number. Returns false if no number is above it; then nothing was
+ * done. */
 static bool keep_closed(struct fence_turn *turn, const struct fence_request *request,
                         struct fence_stored_lock *lock)
 {
@@ -108,7 +110,7 @@ static void release_lock(struct fence_turn *turn, const struct fence_request *re
             .kind = FENCE_REPLY_SPENT, .tag = request->tag, .locks = answer->reply.locks};
 }
 
-/* The clean-up of a failed attempt undoes that attempt only. */
+/* Undoes the locks of one failed attempt, and no other locks. */
 static void undo_locks(struct fence_turn *turn, const struct fence_request *request,
                        struct fence_master_answer *answer)
 {

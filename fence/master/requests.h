@@ -6,9 +6,9 @@
 #include "fence/master/answer.h"
 #include "fence/master/marker.h"
 
-/* Does what @request asks, within @turn, and sets @answer's reply. If @refusal is not
- * FENCE_REFUSAL_NONE, it does nothing and says so: the view of a FENCE_REPLY_STALE is the turn's.
- * @answer's numbers are lent by the caller. */
+/* Does @request within @turn, and sets @answer's reply. If @refusal is not FENCE_REFUSAL_NONE, it
+ * does nothing and answers the refusal: the view of a FENCE_REPLY_STALE belongs to the turn. The
+ * caller provides the memory of @answer's numbers. */
 void fence_master_do(struct fence_turn *turn, enum fence_refusal refusal,
                      const struct fence_request *request, struct fence_master_answer *answer);
 

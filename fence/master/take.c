@@ -5,15 +5,15 @@
 
 #include <assert.h>
 
-/* An idempotent retry: the client repeats an acquire with its own lock id. A lock under that id is
- * its lock, of any attempt. */
+/* Reports whether @request is an idempotent retry: the client repeats an acquire with its own lock
+ * id. A lock under that id is the client's lock, by any attempt. */
 static bool is_found(const struct fence_stored_lock *lock, const struct fence_request *request)
 {
     return request->idempotent && fence_stored_lock_is_ids(lock, request) &&
            !fence_stored_lock_is_attempts(lock, request);
 }
 
-/* The same of a lock in its delay: the lease is over, so it is a new grant. */
+/* Reports the same for a lock in its delay: the lease is over, so this is a new grant. */
 static bool lease_is_over(const struct fence_turn *turn, const struct fence_stored_lock *lock,
                           const struct fence_request *request)
 {
@@ -26,7 +26,7 @@ static bool is_in_the_way(const struct fence_stored_lock *lock, const struct fen
            !is_found(lock, request);
 }
 
-/* A lock that was there in its delay is no attempt's to undo: a clean-up must not open the name. */
+/* If the lock was there in its delay, no attempt may undo it: a clean-up must not free the name. */
 static bool lock_anew(struct fence_turn *turn, const struct fence_request *request,
                       const struct fence_request_lock *member, bool was_there, int64_t *ret_number)
 {
@@ -39,7 +39,7 @@ static bool lock_anew(struct fence_turn *turn, const struct fence_request *reque
     return true;
 }
 
-/* A lock that was found grants no more than what is left of its lease. */
+/* A lock that was found grants only the rest of its lease. */
 static void limit(const struct fence_turn *turn, const struct fence_stored_lock *lock,
                   struct fence_reply *reply)
 {
@@ -49,8 +49,9 @@ static void limit(const struct fence_turn *turn, const struct fence_stored_lock 
         reply->remaining_ms = left_ms;
 }
 
-/* A lock that is there under the id. One that was imported is counted again, and is this master's
- * from here on; its lease stays. One that a retry found is no attempt's to undo any more. */
+/* Takes a lock that is already there under the id. An imported lock is counted again, and belongs
+ * to this master from here on; its lease stays. If a retry found the lock, no attempt may undo it
+ * any more. */
 static bool take_again(struct fence_turn *turn, const struct fence_request_lock *member, bool found,
                        struct fence_stored_lock *lock, struct fence_reply *reply,
                        int64_t *ret_number)
@@ -69,7 +70,7 @@ static bool take_again(struct fence_turn *turn, const struct fence_request_lock 
     return true;
 }
 
-/* False where the counter is used up: then nothing was done. */
+/* Returns false if the counter is used up; then nothing was done. */
 static bool take_one(struct fence_turn *turn, const struct fence_request *request,
                      const struct fence_request_lock *member, struct fence_reply *reply,
                      int64_t *ret_number)
@@ -83,7 +84,7 @@ static bool take_one(struct fence_turn *turn, const struct fence_request *reques
                  : lock_anew(turn, request, member, lock.present, ret_number);
 }
 
-/* A waiter that comes now has the number of the holder that it meets. */
+/* A waiter that arrives now gets the number of the current holder as its ticket. */
 static int64_t ticket_of(const struct fence_request *request, const struct fence_stored_lock *lock)
 {
     if (!fence_master_has_ticket(request))
@@ -109,7 +110,7 @@ static bool stands_in_the_way(struct fence_turn *turn, const struct fence_reques
     return true;
 }
 
-/* A gate that is held turns away who has the lock not yet. */
+/* Reports whether a held gate turns @request away: its lock id does not have the lock yet. */
 static bool is_turned_away(struct fence_turn *turn, const struct fence_request *request,
                            struct fence_master_answer *answer)
 {
@@ -120,7 +121,8 @@ static bool is_turned_away(struct fence_turn *turn, const struct fence_request *
     return !own && stands_in_the_way(turn, request, 1, answer);
 }
 
-/* All or none, unless a counter is used up: what was taken before it stays. */
+/* Takes all locks or none. Exception: if a counter is used up, the locks that were taken before it
+ * stay. */
 void fence_master_take(struct fence_turn *turn, const struct fence_request *request,
                        struct fence_master_answer *answer)
 {
@@ -146,7 +148,8 @@ void fence_master_take(struct fence_turn *turn, const struct fence_request *requ
         return;
     }
     if (request->take.gated)
-        answer->numbers[1] = answer->numbers[0]; /* each lock of a group has one in the reply */
+        answer->numbers[1] = answer->numbers[0]; /* the reply has one number for each lock of a
+                                                  * group */
     if (request->group) {
         reply->numbers = answer->numbers;
         reply->number = answer->numbers[0];

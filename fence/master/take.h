@@ -1,4 +1,4 @@
-/* Taking locks. Asking twice for one attempt changes nothing. */
+/* Takes locks. A second request for the same attempt changes nothing. */
 #ifndef FENCE_MASTER_TAKE_H
 #define FENCE_MASTER_TAKE_H
 
