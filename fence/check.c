@@ -1,5 +1,5 @@
-/* The invariants of the whole core, between two steps. Each has a name, which the assertion ends
- * with. */
+/* The invariants of the whole core, between two steps. Each invariant has a name, which its
+ * assertion ends with. */
 #include "fence/call/seating.h"
 #include "fence/call/waiting.h"
 #include "fence/core.h"

@@ -1,4 +1,4 @@
-/* One step: each event goes to the part of the core that it is for. */
+/* One step: passes each event to the part of the core that handles it. */
 #include "fence/core.h"
 
 #include "fence/base/minmax.h"
@@ -58,7 +58,8 @@ void fence_core_trace(struct fence_core *core, struct fence_tracer tracer)
     core->tracer = tracer;
 }
 
-/* Clean-ups without an acknowledgement are sent again, as many at a time as calls may ask. */
+/* Reports whether clean-ups without an acknowledgement may be sent again: as many at a time as
+ * calls may ask. */
 static bool may_tell_again(const struct fence_core *core)
 {
     return core->cleanups.telling && core_has_room(core, CORE_CLASS_SINGLE);
@@ -82,10 +83,10 @@ static void refuse_admission(struct fence_core *core, struct call *call);
 static const struct call_kind {
     /* The new call begins. */
     void (*begin)(struct fence_core *core, struct call *call, const struct fence_call *asked);
-    /* The masters owe little enough for the next round of the call. */
+    /* The masters owe few enough answers for the next round of the call. */
     void (*admitted)(struct fence_core *core, struct call *call);
     const struct core_round_kind *round;
-    /* The timer is due of a call that is in no round. */
+    /* The timer of a call that is in no round is due. */
     void (*timer)(struct fence_core *core, struct call *call);
 } kinds[] = {
     [FENCE_CALL_ACQUIRE] = {core_acquire_begin, core_acquire_admitted, &core_acquire_round,
@@ -121,7 +122,7 @@ static void refuse_admission(struct fence_core *core, struct call *call)
         core_seat_drop(call);
 }
 
-/* NULL: @call is in none. */
+/* Returns the kind of the round of @call; NULL: @call is in no round. */
 static const struct core_round_kind *round_of(const struct call *call)
 {
     switch (call->state) {
@@ -156,7 +157,7 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
     kinds[call->kind].begin(core, call, asked);
 }
 
-/* An answer of a master that lost writes counts for nothing. */
+/* Returns the reply as it counts: an answer of a master that lost writes does not count. */
 static struct fence_reply counted(struct fence_core *core, unsigned i,
                                   const struct fence_reply *reply)
 {
@@ -167,8 +168,8 @@ static struct fence_reply counted(struct fence_core *core, unsigned i,
     return (struct fence_reply){.kind = FENCE_REPLY_LOST, .tag = reply->tag, .locks = reply->locks};
 }
 
-/* This process may have stood still: the answer was there, and was not read. A refusal of a master
- * stays. */
+/* Reports whether an answer comes too late to count. This process may have been suspended: the
+ * answer arrived but was not read. A refusal by a master still counts. */
 static bool answers_too_late(const struct fence_core *core, unsigned i, const struct call *call,
                              const struct fence_reply *reply)
 {
@@ -188,7 +189,7 @@ static void trace_reply(const struct fence_core *core, enum fence_trace_kind kin
                                            .number = numbered ? reply->number : 0});
 }
 
-/* Reports whether @serial is of the round of @call. A survey has a serial for each seat. */
+/* Reports whether @serial belongs to the round of @call. A survey has a serial for each seat. */
 static bool is_in_round(const struct call *call, uint64_t serial)
 {
     const uint64_t serials = call->state == CALL_SURVEYING ? call->seats : 1;
@@ -245,8 +246,8 @@ static void start_admitted(struct fence_core *core)
     kinds[call->kind].admitted(core, call);
 }
 
-/* Calls time out before masters are abandoned: their clean-ups still go out on the old connections,
- * behind what they clean up. */
+/* Calls time out before masters are abandoned: so their clean-ups still go out on the old
+ * connections, behind the requests that they clean up. */
 static void on_tick(struct fence_core *core)
 {
     if (may_tell_again(core))
@@ -270,7 +271,8 @@ static void on_tick(struct fence_core *core)
     core_give_up(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
 }
 
-/* The number that the trace shows: the token, the first of several, or the value of a counter. */
+/* Returns the number for the trace: the token, the first token of several, or the value of a
+ * counter. */
 static int64_t number_of_answer(const struct fence_answer *answer)
 {
     if (answer->kind == FENCE_CALL_COUNT)
@@ -280,7 +282,7 @@ static int64_t number_of_answer(const struct fence_answer *answer)
     return group ? group->locks[0].token : answer->token;
 }
 
-/* Answers are completed by then. */
+/* Called when all answers of the step are complete. */
 static void trace_answers(const struct fence_core *core)
 {
     for (unsigned k = 0; k < core->effects->count; k++) {

@@ -1,4 +1,5 @@
-/* A core made and ended. All that it will ever use is allocated here, and nothing in a step. */
+/* Makes and frees a core. All memory that the core will ever use is allocated here, and nothing in
+ * a step. */
 #include "fence/base/minmax.h"
 #include "fence/core.h"
 #include "fence/rejoin/rejoin_state.h"
