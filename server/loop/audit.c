@@ -18,7 +18,7 @@ void server_audit_init(struct server_audit *audit, unsigned n, bool tells)
     fence_audit_init(&audit->found, n);
 }
 
-/* The figures of a finding, which its sentence does not have. */
+/* Writes the numbers of a finding, which its sentence leaves out. */
 static void measure(const struct fence_audited *master, enum fence_finding finding,
                     char ret_text[static MEASURE_MAX])
 {

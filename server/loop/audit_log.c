@@ -20,7 +20,7 @@ enum {
 
 static const char refused_event[] = "refused";
 
-/* NULL: nothing is written. */
+/* NULL: no line is written. */
 static const char *const event_names[] = {
     [SERVER_HAPPENED_GRANT] = "grant",     [SERVER_HAPPENED_FOUND] = "found",
     [SERVER_HAPPENED_REGRANT] = "regrant", [SERVER_HAPPENED_UNANSWERED] = "unanswered",
@@ -81,7 +81,7 @@ static bool is_writing(const void *context)
     return log->writer != NULL;
 }
 
-/* For how long the name stays closed after the lease, or the release. @answer may be NULL. */
+/* Writes how long the name stays closed after the lease, or the release. @answer may be NULL. */
 static void write_closing(struct api_writer *writer, const struct fence_answer *answer)
 {
     if (answer && answer->lease.delay_ms > 0)
@@ -143,7 +143,7 @@ void server_audit_log_end(struct server_audit_log *log)
     log->more = 0;
 }
 
-/* Reports whether a line about one more is to be written. */
+/* Counts a caller without a key. Reports whether to write a line about it. */
 static bool count_stranger(struct server_audit_log *log)
 {
     server_audit_log_turn(log);

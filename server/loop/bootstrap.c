@@ -10,14 +10,14 @@
 #include <uv.h>
 
 enum {
-    DETAIL_MAX = 256, /* bytes of what went wrong with a connection */
+    DETAIL_MAX = 256, /* bytes of the text about a fault of a connection */
 };
 
-/* Bytes from a master since the run began. */
+/* The connection to a master, and what the master answered since the run began. */
 struct line {
     bool up; /* its handshake ended well */
     struct fence_facts facts;
-    bool down; /* it was lost since; or it cannot be reached */
+    bool down; /* it was lost since, or the master cannot be reached */
     enum fence_reason reason;
 };
 
@@ -31,7 +31,7 @@ struct run {
     uint64_t tag; /* tag of the step under way */
     bool answered;
     struct fence_rejoin_reply reply;
-    bool told; /* that it waits */
+    bool told; /* the caller was told that the run waits */
 };
 
 /* ---- what masters tell ----------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static void on_bootstrap_facts(void *context, unsigned i, const struct fence_fac
     run->lines[i].up = true;
 }
 
-/* A master that is only slow is tried again until the deadline. */
+/* A slow master is tried again until the deadline. */
 static void on_bootstrap_down(void *context, unsigned i, enum fence_reason reason)
 {
     struct run *run = context;
@@ -96,7 +96,7 @@ static void turn(struct run *run)
     uv_run(&run->loop, UV_RUN_ONCE);
 }
 
-/* Over the loop of @run, which was made. */
+/* Opens the masters over the loop of @run, which exists. */
 static int open_run(struct run *run, const struct server_bootstrap_config *config)
 {
     const struct storage_master_events events = {
@@ -166,7 +166,7 @@ static void do_send(struct run *run, const struct fence_bootstrap_effect *effect
     event->reply = &run->reply;
 }
 
-/* Any master that is lost ends it: what failed is better known at once than after the wait. */
+/* A lost master ends the wait: it is better to report the fault at once than after the wait. */
 static void do_wait(struct run *run, uint64_t until_us, struct fence_bootstrap_event *event)
 {
     uint64_t now_us = server_clock_us();
@@ -220,7 +220,7 @@ static void draw_params(const struct server_bootstrap_config *config,
     randombytes_buf(ret_params->random, sizeof(ret_params->random));
 }
 
-/* The fault of the connection to master @i. */
+/* Describes the fault of the connection to master @i. */
 static void describe_line(const struct run *run, unsigned i, char ret_detail[static DETAIL_MAX])
 {
     const char *detail = storage_master_detail(run->masters[i]);
@@ -238,7 +238,7 @@ static void explain(const struct run *run, const struct fence_bootstrap *bootstr
     server_bootstrap_words(bootstrap, storage_master_address(run->masters[i]), detail, ret_why);
 }
 
-/* The rest of a run whose parameters are fine: @effect is the first. */
+/* Does the rest of a run whose parameters are valid: @effect is the first effect. */
 static void play(struct run *run, struct fence_bootstrap *bootstrap,
                  struct fence_bootstrap_effect *effect)
 {

@@ -17,18 +17,18 @@ enum {
 
 struct server_bootstrap_config {
     struct server_addresses addresses;
-    struct fence_bootstrap_params params; /* but for @n and @random; @fleet_id "": a new one */
+    struct fence_bootstrap_params params; /* all but @n and @random; @fleet_id "": a new one */
 
-    /* The longest lease is waited for now, by @run; it takes @wait_ms. NULL: need not be told. */
+    /* @run now waits for the longest lease, which takes @wait_ms. NULL: no report is wanted. */
     void (*waits)(void *context, const struct fence_bootstrap *run, uint64_t wait_ms);
     void *context;
 };
 
-/* Carries out the run that @config->params describe. All masters must be reachable. A fleet that
- * goes on takes as long as the longest lease.
+/* Does the run in @config->params. All masters must be reachable. A fleet that continues takes as
+ * long as the longest lease.
  *
- * *@ret_done is what the run knew at its end. Errors are those of fence_bootstrap_error(), and
- * FENCE_ENOMEM. On failure a sentence that says what to do is in @ret_why. */
+ * *@ret_done is the state of the run at its end. Returns the errors of fence_bootstrap_error(), and
+ * FENCE_ENOMEM. On failure @ret_why is a sentence that says what to do. */
 FENCE_CHECKED int server_bootstrap(const struct server_bootstrap_config *config,
                                    struct fence_bootstrap *ret_done,
                                    char ret_why[static SERVER_BOOTSTRAP_WHY_MAX]);

@@ -41,7 +41,7 @@ static void say_forgotten(const struct fence_bootstrap *bootstrap, char *why)
               ". Alternatively, give --token-floor T, the highest token that any guard has seen");
 }
 
-/* For the run as a whole. False: it is about one master. */
+/* Explains a failure of the whole run. Returns false if the failure is about one master. */
 static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
 {
     const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
@@ -91,7 +91,7 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
     }
 }
 
-/* For the marker of a master that was looked at. */
+/* Explains a failure about the marker of a master. */
 static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
 {
     const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
@@ -225,7 +225,7 @@ void server_bootstrap_words(const struct fence_bootstrap *bootstrap, const char 
     }
     if (bootstrap->outcome.state == FENCE_BOOTSTRAP_LOOKING ||
         bootstrap->outcome.failure == FENCE_BOOTSTRAP_FLOOR)
-        return; /* nothing was written, or no further run can help */
+        return; /* nothing was written, or another run cannot help */
     if (bootstrap->params.closes || bootstrap->params.from[0])
         advise_move(bootstrap, ret_why);
     else if (bootstrap->params.goes_on)

@@ -8,8 +8,8 @@ enum {
     SERVER_BOOTSTRAP_WHY_MAX = 768, /* bytes of a reason */
 };
 
-/* @address: of the master that the failure is about; "" if it is about none. @detail: what went
- * wrong with the connection to it. Precondition: the run failed. */
+/* Writes the reason. @address: the master that the failure is about; "" if it is about none.
+ * @detail: the fault of the connection to that master. Precondition: the run failed. */
 void server_bootstrap_words(const struct fence_bootstrap *bootstrap, const char *address,
                             const char *detail, char ret_why[static SERVER_BOOTSTRAP_WHY_MAX]);
 

@@ -14,7 +14,7 @@ static unsigned wanted(unsigned loops, unsigned clients)
     return loops * (share_of(clients, loops) + SERVER_DESCRIPTORS_RESERVED);
 }
 
-/* The limit, as high as the system lets it be but no higher than @most. */
+/* Raises the limit as far as the system allows, up to @most. Returns the limit. */
 static unsigned raise_limit(unsigned most)
 {
     struct rlimit limit = {.rlim_cur = 1024, .rlim_max = 1024};

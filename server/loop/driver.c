@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-    LONG_SLEEPS = 2, /* make a deadline of masters */
+    LONG_SLEEPS = 2, /* so many of them make a deadline of masters */
 };
 
 struct server_driver {
@@ -33,15 +33,16 @@ struct server_driver {
     uv_check_t check;
     struct server_lag lag;
     struct server_batch_delay batch_delay;
-    bool looks_again;                /* the sockets, before time is told to the core */
-    uint64_t now_us;                 /* when the present event happened */
+    bool looks_again;                /* the loop reads the sockets again before the core learns
+                                      * the time */
+    uint64_t now_us;                 /* time of the current event */
     uint64_t timer_due_us;           /* FENCE_NEVER: not set */
     int handles;                     /* not yet closed */
     bool stepped;                    /* an event came since this was cleared */
-    struct server_declined declined; /* granted in this step to a client that has gone */
-    bool calling;                    /* the present event is a call */
-    bool tells_waits;                /* to config.waits */
-    struct server_later later;       /* calls that came while */
+    struct server_declined declined; /* the grant of this step whose client has disconnected */
+    bool calling;                    /* the current event is a call */
+    bool tells_waits;                /* waits are reported to config.waits */
+    struct server_later later;       /* calls that arrived while effects were carried out */
     bool acting; /* effects are being carried out: no event may come in between */
 };
 
@@ -49,7 +50,7 @@ struct server_driver {
 
 static void answer_client(struct server_driver *driver, const struct fence_answer *answer)
 {
-    if (!driver->calling) /* calls that are refused at once are no burst of waiting clients */
+    if (!driver->calling) /* calls that are refused at once are not a burst of waiting clients */
         server_batch_delay_answered(&driver->batch_delay, driver->now_us);
     bool arrived = driver->config.answer(driver->config.context, answer);
     if (!arrived && answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
@@ -85,7 +86,8 @@ static void step(struct server_driver *driver, struct fence_event *event)
     begin_later(driver);
 }
 
-/* One step answers at most one grant, and undoing a grant grants nothing. */
+/* Undoes the undelivered grant. One step answers at most one grant, and undoing a grant grants
+ * nothing. */
 static void take_back(struct server_driver *driver)
 {
     assert(driver->declined.any);
@@ -99,7 +101,7 @@ static void take_back(struct server_driver *driver)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Says when a master starts or ceases to vote, and why. */
+/* Logs when a master starts or ceases to vote, and why. */
 static void log_changes(struct server_driver *driver)
 {
     server_masters_log_votes(&driver->masters_log, fence_core_fleet(driver->core), driver->now_us);
@@ -110,7 +112,7 @@ static void refresh_clock(struct server_driver *driver)
     driver->now_us = server_clock_us();
 }
 
-/* The clock is read once for all replies of a batch: they were read before it. */
+/* Reads the clock once for all replies of a batch: the replies were read before it. */
 static void on_batch(void *context, unsigned i, unsigned requests, uint64_t round_trip_us)
 {
     const struct server_driver *driver = context;
@@ -209,7 +211,7 @@ static void begin_core_call(struct server_driver *driver, const struct fence_cal
 {
     struct fence_event event;
     server_batch_delay_asked(&driver->batch_delay);
-    refresh_clock(driver); /* the client's deadline counts from here: not before it asked */
+    refresh_clock(driver); /* the client's deadline counts from now, not from an earlier moment */
     event.kind = FENCE_EVENT_CALL;
     event.master = 0;
     event.call = *call;
@@ -264,10 +266,10 @@ static void note_lag(struct server_driver *driver)
         tell_lag(driver, server_lag_ran_late_us(&driver->lag, woken_us));
 }
 
-/* Runs right after the sockets were read. A reply may have come while this process itself was kept
- * from running. It is not late, and must be seen before a master is judged silent. After a long
- * sleep the sockets may not have been read: a stop ends the poll by a signal, and then libuv goes
- * by the clock. So they are read once more. */
+/* Runs right after the sockets were read. A reply may have arrived while this process did not run.
+ * Such a reply is not late, and the core must see it before it judges a master silent. After a long
+ * sleep the sockets may not have been read: if the process was stopped, a signal ends the poll, and
+ * then libuv only looks at the clock. So the sockets are read once more. */
 static void after_poll(uv_check_t *check)
 {
     struct server_driver *driver = check->data;
@@ -291,7 +293,8 @@ static void after_poll(uv_check_t *check)
         log_changes(driver);
 }
 
-/* A timer that is set too early costs one idle turn; moving it at each step would cost more. */
+/* Sets the timer. A timer that is too early costs one idle turn; moving the timer at each step
+ * would cost more. */
 static void set_timer(struct server_driver *driver, bool at_once)
 {
     uint64_t due_us = at_once ? 0 : fence_core_deadline(driver->core);
@@ -333,10 +336,11 @@ void server_driver_turn(struct server_driver *driver)
     driver->stepped = false;
     for (unsigned i = 0; i < driver->config.addresses.n; i++)
         storage_master_flush(driver->masters[i]);
-    /* Losses found while sending may have made something to send to those already flushed. */
+    /* Sending may find lost connections. The core may then have requests for masters that were
+     * already flushed. */
     set_timer(driver, driver->stepped);
-    /* That woke masters on this machine, and those on this core can run only when this process does
-     * not. So their replies are read together then, not one by one. */
+    /* Sending woke masters on this machine. Masters on this core can run only while this process
+     * does not. So the process yields, and then reads their replies together, not one by one. */
     if (sends)
         (void)sched_yield();
 }

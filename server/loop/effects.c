@@ -32,7 +32,7 @@ void server_effects_act(struct storage_master *const masters[], const struct fen
                         const struct fence_effect *effect)
 {
     assert(effect->kind != FENCE_EFFECT_ANSWER);
-    if (effect->kind == FENCE_EFFECT_SEND) { /* one request, whatever the number of masters */
+    if (effect->kind == FENCE_EFFECT_SEND) { /* one request, for any number of masters */
         storage_masters_submit(masters, effect->masters, &effect->request, fleet);
         return;
     }

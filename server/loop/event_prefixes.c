@@ -6,7 +6,7 @@
 
 #define HASH_OF_NONE UINT64_C(0xcbf29ce484222325)
 
-/* FNV-1a: the hash of a prefix comes from that of the prefix that is one byte shorter. */
+/* FNV-1a: the hash of a prefix follows from the hash of the prefix that is one byte shorter. */
 static uint64_t hash_more(uint64_t hash, char byte)
 {
     return (hash ^ (unsigned char)byte) * UINT64_C(0x100000001b3);

@@ -1,6 +1,6 @@
-/* The prefixes that readers of one worker follow, and the last event for each. The worker looks at
- * an event once for all readers: most readers of quiet names then know that there is nothing for
- * them, and look at none. */
+/* The prefixes that readers of one worker follow, and the last event for each prefix. The worker
+ * looks at an event once for all readers. Most readers of quiet names then know that there is
+ * nothing for them, and look at no event. */
 #ifndef SERVER_LOOP_EVENT_PREFIXES_H
 #define SERVER_LOOP_EVENT_PREFIXES_H
 
@@ -18,8 +18,8 @@ struct server_event_prefix {
     struct server_event_prefix *next; /* in its chain */
     uint64_t hash;
     unsigned readers;
-    uint64_t last; /* no event behind the one with this number is for the readers, of those that
-                    * were looked at */
+    uint64_t last; /* number of the last event for the readers, among the events that the worker
+                    * looked at */
     size_t len;
     char text[]; /* terminated */
 };
@@ -27,21 +27,21 @@ struct server_event_prefix {
 /* All zero to begin with. */
 struct server_event_prefixes {
     struct server_event_prefix *chains[SERVER_EVENT_CHAINS];
-    unsigned of_length[FENCE_RESOURCE_MAX + 1]; /* how many prefixes have so many bytes */
+    unsigned of_length[FENCE_RESOURCE_MAX + 1]; /* number of prefixes for each length in bytes */
 };
 
-/* A reader of @text comes. Events up to the one with the number @last may be for it. NULL: memory
- * is short. server_event_prefixes_leave() is the caller's duty. */
+/* Adds a reader of @text. Events up to number @last may be for the reader. Returns NULL if there is
+ * no memory. The caller must call server_event_prefixes_leave(). */
 struct server_event_prefix *server_event_prefixes_join(struct server_event_prefixes *prefixes,
                                                        const char *text, uint64_t last);
 void server_event_prefixes_leave(struct server_event_prefixes *prefixes,
                                  struct server_event_prefix *prefix);
 
-/* The event with @number has the resource @name. */
+/* Notes that the event with @number has the resource @name. */
 void server_event_prefixes_note(struct server_event_prefixes *prefixes, const char *name,
                                 size_t len, uint64_t number);
 
-/* The event with @number is for all readers. */
+/* Notes that the event with @number is for all readers. */
 void server_event_prefixes_note_all(struct server_event_prefixes *prefixes, uint64_t number);
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    EPOCH_LEN = 16, /* hexadecimal digits of what tells this process from all others */
+    EPOCH_LEN = 16, /* hexadecimal digits that distinguish this process from all others */
 };
 
 struct slot {
@@ -30,7 +30,7 @@ struct server_event_ring {
     uint64_t first;             /* the number of the oldest event that is kept */
     uint64_t end;               /* end of the texts, as slot.at */
     unsigned readers;
-    uint64_t unread_since_us; /* when the last reader went */
+    uint64_t unread_since_us; /* when the last reader left */
     char epoch[EPOCH_LEN + 1];
     struct slot *slots; /* NULL: no reader so far */
     char *texts;
@@ -77,7 +77,7 @@ static struct slot *ring_slot(const struct server_event_ring *ring, uint64_t num
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Room for @len bytes in one piece: what is in the way is dropped. */
+/* Makes room for @len bytes in one piece: drops the events that are in the way. */
 static char *take_room(struct server_event_ring *ring, uint64_t next, size_t len)
 {
     const uint64_t left = SERVER_EVENTS_BYTES - ring->end % SERVER_EVENTS_BYTES;
@@ -144,8 +144,8 @@ static int make_memory(struct server_event_ring *ring)
     return FENCE_ENOMEM;
 }
 
-/* Earlier events were not recorded. The number that is left out makes each older id one whose
- * events are not kept. */
+/* Earlier events were not recorded. One number is skipped, so that each older id counts as the id
+ * of an event that is no longer kept. */
 static void begin_recording(struct server_event_ring *ring)
 {
     const uint64_t next = atomic_load_explicit(&ring->next, memory_order_relaxed) + 1;
@@ -180,7 +180,7 @@ void server_event_ring_id(const struct server_event_ring *ring, uint64_t number,
     (void)snprintf(ret_id, API_EVENT_ID_MAX, "%s-%" PRIu64, ring->epoch, number);
 }
 
-/* FENCE_ENOENT: not an id of this process. */
+/* FENCE_ENOENT: @id is not an id of this process. */
 static int parse_id(const struct server_event_ring *ring, const char *id, uint64_t *ret_number)
 {
     if (strncmp(id, ring->epoch, EPOCH_LEN) != 0 || id[EPOCH_LEN] != '-')

@@ -39,7 +39,7 @@ static enum api_event_kind event_kind_of(enum server_happening what)
         [SERVER_HAPPENED_GRANT] = API_EVENT_GRANTED,
         [SERVER_HAPPENED_FOUND] = API_EVENTS, /* nothing changed */
         [SERVER_HAPPENED_REGRANT] = API_EVENT_GRANTED,
-        [SERVER_HAPPENED_UNANSWERED] = API_EVENTS, /* no holder has it */
+        [SERVER_HAPPENED_UNANSWERED] = API_EVENTS, /* the lock has no holder */
         [SERVER_HAPPENED_EXTENSION] = API_EVENT_EXTENDED,
         [SERVER_HAPPENED_RELEASE] = API_EVENT_RELEASED,
         [SERVER_HAPPENED_LOSS] = API_EVENT_LOST,
@@ -56,7 +56,8 @@ static bool is_recording(const void *context)
     return server_event_ring_records(((const struct server_event_source *)context)->ring);
 }
 
-/* Memory for leases is taken when somebody reads. Without it, less is known of what ends. */
+/* Returns the leases; allocates them when there is a reader. Without memory, fewer ends of leases
+ * are known. */
 static struct server_leases *leases_of(struct server_event_source *source)
 {
     if (!source->leases)
@@ -78,7 +79,7 @@ static void begin_lease(struct server_event_source *source, const struct server_
                                          .ends_us = server_clock_us() + left_ms * UINT64_C(1000)});
 }
 
-/* NULL: the lease is not known. Valid until the next call for the leases. */
+/* Returns NULL if the lease is not known. Valid until the next call about the leases. */
 static const struct server_lease *end_lease(struct server_event_source *source,
                                             const struct server_happened *happened)
 {
@@ -90,7 +91,7 @@ static const struct server_lease *end_lease(struct server_event_source *source,
                                         : NULL;
 }
 
-/* The lease of the lock adds this to @event. */
+/* Completes @event with the lease of the lock. */
 static void note_lease(struct server_event_source *source, const struct server_happened *happened,
                        struct api_event *event)
 {
@@ -114,7 +115,7 @@ static void note_lease(struct server_event_source *source, const struct server_h
     event->owner = lease->owner;
 }
 
-/* The answer adds this to @event. @holder: memory for a label. */
+/* Completes @event with the answer. @holder: memory for a label. */
 static void note_answer(const struct fence_answer *answer, struct api_event *event,
                         char holder[static FENCE_OWNER_MAX + 1])
 {
@@ -146,7 +147,7 @@ static void record_happened(void *context, const struct server_happened *happene
     event.owner = happened->owner;
     note_lease(source, happened, &event);
     if (event.kind == API_EVENTS)
-        return; /* nothing is new to others */
+        return; /* other clients learn nothing new */
     if (happened->answer)
         note_answer(happened->answer, &event, holder);
     server_event_ring_add(source->ring, &event);
@@ -171,7 +172,7 @@ static void tell_master(struct server_event_source *source, unsigned i, const ch
     source->told[i].state = master->state;
     source->told[i].reason = reason;
     if (!source->knows_fleet)
-        return; /* how it was when somebody began to read is no event */
+        return; /* the state at the start of recording is no event */
     struct api_event event = begin_event(source, API_EVENT_MASTER);
     event.master = i + 1;
     event.address = address;

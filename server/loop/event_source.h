@@ -1,5 +1,5 @@
-/* Makes the events of GET /v1/events: what happens to locks through this worker, and how the
- * masters and the fleet are. */
+/* Makes the events of GET /v1/events: events of locks that pass through this worker, and the state
+ * of the masters and the fleet. */
 #ifndef SERVER_LOOP_EVENT_SOURCE_H
 #define SERVER_LOOP_EVENT_SOURCE_H
 
@@ -10,14 +10,15 @@
 
 #include <stdbool.h>
 
-/* One worker's. */
+/* The event source of one worker. */
 struct server_event_source {
     struct server_event_ring *ring;    /* borrowed */
     const struct api_backend *backend; /* borrowed */
     char server[API_EVENT_SERVER_MAX]; /* the name of this server in events */
-    struct server_leases *leases;      /* that it granted or extended; NULL: none yet */
+    struct server_leases *leases;      /* leases that the worker granted or extended; NULL: none
+                                        * yet */
     bool tells_fleet;                  /* one of several workers is enough */
-    bool knows_fleet;                  /* later events were told */
+    bool knows_fleet;                  /* the state of the fleet is known: changes are events */
     bool ready;
     struct {
         enum fence_master_state state;
@@ -25,17 +26,17 @@ struct server_event_source {
     } told[FENCE_MASTERS_MAX];
 };
 
-/* Names this server by the machine and the @port at which it listens; 0: none. */
+/* Names this server after the machine and the @port of its listener; 0: no listener has one. */
 void server_event_source_name(struct server_event_source *source, unsigned port);
 
 /* For server/loop/lock_event.h. */
 struct server_listening server_event_source_listening(struct server_event_source *source);
 
-/* In each turn: tells of leases that ended, and what changed about masters and the fleet. Returns
- * whether events are recorded. */
+/* Adds events for leases that ended and for changes of masters and the fleet. Call it in each turn.
+ * Returns whether events are recorded. */
 bool server_event_source_turn(struct server_event_source *source);
 
-/* Frees what it has. */
+/* Frees the memory of @source. */
 void server_event_source_fini(struct server_event_source *source);
 
 #endif

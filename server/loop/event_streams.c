@@ -10,19 +10,19 @@
 #include <string.h>
 
 enum {
-    PIECES_A_TURN = 8, /* pieces for one reader */
+    PIECES_A_TURN = 8, /* pieces for one reader in a turn */
 };
 
 struct event_reader {
     struct server_event_streams *streams;
     struct api_request *request;
     struct event_reader *prev, *next; /* in a circle */
-    uint64_t cursor;                  /* the number of the next event for it */
-    uint64_t missed;                  /* it is to be told of a gap of so many events, */
-    const char *gap;                  /* and why; NULL: there is none */
-    bool greets;                      /* it is to be told how the fleet is */
+    uint64_t cursor;                  /* the number of the reader's next event */
+    uint64_t missed;                  /* number of events in a gap that the reader must hear of */
+    const char *gap;                  /* why there is a gap; NULL: there is none */
+    bool greets;                      /* the reader must get the state of the fleet first */
     bool kept;                        /* a part of a piece was not sent */
-    uint64_t sent_us;                 /* when its connection last took something */
+    uint64_t sent_us;                 /* when the connection last took bytes */
     struct server_event_prefix *prefix;
 };
 
@@ -102,8 +102,8 @@ void server_event_streams_stop(struct server_event_streams *streams)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Adds an event that is not in the ring. It has the id of the event before @reader's next one, so
- * that a client goes on behind it. */
+/* Adds an event that is not in the ring. It gets the id of the event before @reader's next event,
+ * so that a client resumes behind it. */
 static size_t put_event(const struct event_reader *reader, const struct api_event *event,
                         char *text)
 {
@@ -114,7 +114,7 @@ static size_t put_event(const struct event_reader *reader, const struct api_even
     return len + api_event_write_id(id, text + len);
 }
 
-/* The record that comes before the next event of the ring. */
+/* Writes the record that comes before the next event of the ring. */
 static size_t put_preface(struct event_reader *reader, char *text)
 {
     const struct server_event_streams_config *config = &reader->streams->config;
@@ -154,14 +154,14 @@ static void look_at_events(struct server_event_streams *streams)
             server_event_prefixes_note_all(&streams->prefixes, streams->looked - 1);
 }
 
-/* Reports whether an event that was looked at may be for a reader with @cursor. */
+/* Reports whether an event that was looked at may be for a reader at @cursor. */
 static bool may_have_event(const struct event_reader *reader, uint64_t cursor)
 {
     return cursor <= reader->prefix->last && cursor < reader->streams->looked;
 }
 
-/* The next piece for @reader, of at most API_STREAM_PIECE_MAX bytes; 0: there is none.
- * *@ret_cursor: its cursor, once the piece is taken. */
+/* Writes the next piece for @reader, of up to API_STREAM_PIECE_MAX bytes; returns 0 if there is
+ * none. *@ret_cursor is the cursor of the reader once the piece is taken. */
 static size_t fill_piece(struct event_reader *reader, char *piece, uint64_t *ret_cursor)
 {
     struct server_event_ring *ring = reader->streams->config.ring;
@@ -185,7 +185,7 @@ static size_t fill_piece(struct event_reader *reader, char *piece, uint64_t *ret
     return put_preface(reader, piece);
 }
 
-/* A piece was taken. */
+/* Notes that the connection took a piece. */
 static void note_sent(struct event_reader *reader, uint64_t cursor)
 {
     if (reader->gap)
@@ -196,7 +196,7 @@ static void note_sent(struct event_reader *reader, uint64_t cursor)
     reader->cursor = cursor;
 }
 
-/* Reports whether a reader whose connection takes nothing is waited for no longer. */
+/* Reports whether the reader's connection has taken no bytes for too long. */
 static bool is_stuck(const struct event_reader *reader, uint64_t now_us)
 {
     const uint64_t behind = server_event_ring_next(reader->streams->config.ring) - reader->cursor;
@@ -205,8 +205,8 @@ static bool is_stuck(const struct event_reader *reader, uint64_t now_us)
            (silent_us > SERVER_EVENTS_PATIENCE_US && behind > SERVER_EVENTS_BACKLOG);
 }
 
-/* A line that clients leave out. Without it, neither side of a silent connection would learn that
- * the other one has gone. */
+/* Writes a line that clients ignore. Without it, neither side of a silent connection would learn
+ * that the other side has disconnected. */
 static size_t put_heartbeat(char *piece)
 {
     static const char heartbeat[] = ":\n\n";
@@ -220,13 +220,13 @@ static bool is_idle(const struct event_reader *reader, uint64_t now_us)
            !reader->greets && now_us - reader->sent_us < SERVER_EVENTS_HEARTBEAT_US;
 }
 
-/* Sends the next piece for @reader, or what is kept of the last one. */
+/* Sends the next piece for @reader, or the unsent rest of the last piece. */
 static enum api_sent send_piece(struct event_reader *reader, uint64_t now_us)
 {
     char piece[API_STREAM_PIECE_MAX];
     uint64_t cursor = reader->cursor;
     size_t len = reader->kept ? 0 : fill_piece(reader, piece, &cursor);
-    if (!reader->kept && len == 0) /* none of the new events is for it */
+    if (!reader->kept && len == 0) /* no new event is for this reader */
         reader->cursor = cursor;
     if (!reader->kept && len == 0 && now_us - reader->sent_us >= SERVER_EVENTS_HEARTBEAT_US)
         len = put_heartbeat(piece);
@@ -242,7 +242,7 @@ static enum api_sent send_piece(struct event_reader *reader, uint64_t now_us)
     return sent;
 }
 
-/* Sends what is new for @reader. False: it is to be cut. */
+/* Sends the new events to @reader. Returns false if the stream must be cut. */
 static bool serve_reader(struct event_reader *reader, uint64_t now_us)
 {
     enum api_sent sent = API_SENT_WHOLE;
@@ -254,7 +254,8 @@ static bool serve_reader(struct event_reader *reader, uint64_t now_us)
     return sent != API_SENT_NONE || !is_stuck(reader, now_us);
 }
 
-/* Each reader once, as far as the time for them reaches; the next turn goes on behind. */
+/* Serves each reader once, until the time for streams is used up. The next turn continues with the
+ * next reader. */
 static void serve_readers(struct server_event_streams *streams)
 {
     const unsigned count = streams->count;
@@ -271,7 +272,8 @@ static void serve_readers(struct server_event_streams *streams)
     }
 }
 
-/* A turn that waited for a core took longer than it cost: the rest behind it has an end. */
+/* Returns how long to rest. A turn that waited for a processor took longer than it cost, so the
+ * rest is bounded. */
 static uint64_t rest_of_ms(uint64_t spent_us)
 {
     const uint64_t rest_ms = spent_us * SERVER_EVENTS_SHARE / 1000;
@@ -293,8 +295,7 @@ static void on_events_tick(uv_timer_t *timer)
 
 /* ---- clients --------------------------------------------------------------------------------- */
 
-/* The place where the reader begins: behind the event that its client has, or with what comes next.
- */
+/* Places the reader behind the event that its client has, or at the next event. */
 static void place_reader(struct event_reader *reader, const char *after)
 {
     struct server_event_ring *ring = reader->streams->config.ring;
@@ -314,7 +315,7 @@ static struct event_reader *new_reader(struct server_event_streams *streams,
     struct event_reader *reader = calloc(1, sizeof(*reader));
     if (!reader)
         return NULL;
-    if (streams->count == 0) /* nobody looked */
+    if (streams->count == 0) /* until now no event was looked at */
         streams->looked = server_event_ring_next(streams->config.ring);
     reader->streams = streams;
     reader->request = call->request;
@@ -386,6 +387,6 @@ void server_event_streams_free(struct server_event_streams *streams)
 {
     if (!streams)
         return;
-    assert(!streams->turn); /* they were stopped while their connections were there */
+    assert(!streams->turn); /* the streams were stopped while their connections were open */
     uv_close((uv_handle_t *)&streams->timer, on_streams_closed);
 }

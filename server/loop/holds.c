@@ -13,8 +13,9 @@ static uint64_t mix(uint64_t key, uint64_t word)
     return key ^ (key >> 29);
 }
 
-/* A lock id is random, so its first characters would do. Those of one grant of several are told
- * apart by their resources. In words of 8 bytes: it is on the path of each grant. */
+/* A lock id is random, so its first characters are enough. Locks of one grant of several resources
+ * differ in their resources. The hash works on words of 8 bytes: it is on the path of each
+ * grant. */
 uint64_t server_hold_key(const char *lock_id, const char *resource)
 {
     uint64_t key = 0, word = 0;

@@ -1,6 +1,6 @@
-/* How long locks are held: when this worker granted what it is asked to release. For a bounded
- * number of grants: a later one may take the place of an earlier one, and then the earlier one's
- * hold is not known. For metrics only: no decision may use it. */
+/* Measures how long locks are held: remembers when this worker granted each lock. The number of
+ * grants is bounded: a later grant may replace an earlier one, and then the hold of the earlier one
+ * is not known. For metrics only: no decision may use it. */
 #ifndef SERVER_LOOP_HOLDS_H
 #define SERVER_LOOP_HOLDS_H
 
@@ -19,14 +19,14 @@ struct server_holds {
     } places[SERVER_HOLDS];
 };
 
-/* A hash for a lock id and a resource; never 0. */
+/* Returns a hash of a lock id and a resource; never 0. */
 uint64_t server_hold_key(const char *lock_id, const char *resource);
 
 void server_holds_granted(struct server_holds *holds, const char *lock_id, const char *resource,
                           uint64_t now_us);
 
-/* The lock ends. True, and for how long it was held, if its grant is still known; then it is
- * forgotten. */
+/* Notes the end of a lock. Returns true and how long the lock was held, if its grant is known; the
+ * grant is then forgotten. */
 bool server_holds_ended(struct server_holds *holds, const char *lock_id, const char *resource,
                         uint64_t now_us, uint64_t *ret_held_us);
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum {
-    KIND_LEN = 16, /* bytes of a message of libmicrohttpd that tell its kind */
+    KIND_LEN = 16, /* first bytes of a message of libmicrohttpd: they identify its kind */
 };
 
-/* A turn sends answers too. */
+/* Does a turn of the HTTP server, which also sends answers. */
 static void turn_http(struct server_http_loop *glue)
 {
     glue->answered = false;
@@ -18,7 +18,7 @@ static void turn_http(struct server_http_loop *glue)
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
-    (void)status, (void)events; /* the turn finds out what it is */
+    (void)status, (void)events; /* the turn finds out which events there are */
     struct server_http_loop *glue = poll->data;
     glue->readable = true;
 }
@@ -30,8 +30,8 @@ static void on_watched(uv_poll_t *poll, int status, int events)
     glue->watched = true;
 }
 
-/* Right after the sockets were looked at. So clients have one turn, however they showed, and what
- * the masters answered is read before. */
+/* Runs right after the sockets were polled. So all clients share one turn, and the replies of the
+ * masters are read before it. */
 static void after_look(uv_check_t *check)
 {
     struct server_http_loop *glue = check->data;
@@ -47,7 +47,7 @@ static void on_timeout(uv_timer_t *timer)
     turn_http(timer->data);
 }
 
-/* Runs last before the loop sleeps, after everything that may have answered requests. */
+/* Runs last before the loop sleeps, after all code that may have answered requests. */
 static void before_sleep(uv_prepare_t *prepare)
 {
     struct server_http_loop *glue = prepare->data;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    OPTION_HEAD = 0x200, /* apart from those of the programs */
+    OPTION_HEAD = 0x200, /* distinct from the option numbers of the programs */
     OPTION_BODY,
     OPTION_HOST,
     OPTION_KEYS,
@@ -44,7 +44,7 @@ static error_t add_host(struct server_http_options *options, const char *text)
     return 0;
 }
 
-/* The first takes the place of what the program listens on by default. */
+/* The first address replaces the program's default listeners. */
 static error_t add_listen(struct server_http_options *options, const char *text)
 {
     struct server_listens *listens = &options->listens;

@@ -47,25 +47,26 @@ struct server_http_options {
     const char *hosts[SERVER_HOSTS_MAX];
     unsigned hosts_count;
     const char *keys;              /* the key file; NULL: none */
-    bool open;                     /* listens on public addresses also without keys */
-    struct server_listens listens; /* without --listen: what the program put there before */
+    bool open;                     /* --open: listens on public addresses even without keys */
+    struct server_listens listens; /* without --listen: the defaults that the program set before */
     bool listens_given;
     struct server_tls_options tls;
     const char *origins[API_ORIGINS_MAX];
     unsigned origins_count;
     /* Names of --listen; clients send them as Host. */
     char listen_names[SERVER_LISTENS_MAX][API_HOST_NAME_MAX + 1];
-    const char *known[SERVER_HOSTS_MAX + SERVER_LISTENS_MAX]; /* hosts, and these names */
+    const char *known[SERVER_HOSTS_MAX + SERVER_LISTENS_MAX]; /* the names of --host, and
+                                                               * @listen_names */
     unsigned known_count;
 };
 
-/* Its input is a struct server_http_options, all zero before but for the listens. */
+/* The input is a struct server_http_options, all zero except for the listeners. */
 extern const struct argp server_http_argp;
 
-/* Once all are known: finds out the names that requests may have as Host. */
+/* Finds the names that requests may have as Host. Call it after all options are read. */
 void server_http_options_settle(struct server_http_options *options);
 
-/* Copies them into @config, which borrows @options. The listeners are not among them. */
+/* Copies the options into @config, which borrows @options. Does not copy the listeners. */
 void server_http_options_apply(const struct server_http_options *options,
                                struct api_http_config *config);
 

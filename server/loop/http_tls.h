@@ -1,4 +1,5 @@
-/* The certificates of the service and of its clients: the operator's settings, and their files. */
+/* The certificates of the service and the CA certificates for its clients: the operator's settings,
+ * and their files. */
 #ifndef SERVER_LOOP_HTTP_TLS_H
 #define SERVER_LOOP_HTTP_TLS_H
 
@@ -9,7 +10,7 @@
 struct api_tls;
 
 enum server_tls_client {
-    SERVER_TLS_REQUIRED, /* with an authority of clients, each client shows a certificate */
+    SERVER_TLS_REQUIRED, /* if there is a CA for clients, each client must present a certificate */
     SERVER_TLS_OPTIONAL,
 };
 
@@ -21,13 +22,14 @@ struct server_tls_options {
     int client; /* enum server_tls_client */
 };
 
-/* Reads the files. Without --tls-cert *@ret_tls is NULL. Returns 0, or the exit status: one
- * sentence is on stderr then. */
+/* Reads the files. Without --tls-cert *@ret_tls is NULL. Returns 0, or the exit status after one
+ * sentence on stderr. */
 FENCE_CHECKED int server_http_tls_open(const struct server_tls_options *options,
                                        struct api_tls **ret_tls);
 
-/* Reads them again: connections that come later have the new, and none is dropped. False: one of
- * them cannot be used, and all stay as they are; that is logged. NULL is fine: true. Any thread. */
+/* Reads the files again: later connections use the new ones, and no connection is dropped. If one
+ * file is not usable, returns false, logs why, and keeps all old ones. NULL is fine: true. Any
+ * thread. */
 bool server_http_tls_reload(struct api_tls *tls);
 
 #endif

@@ -23,7 +23,8 @@ uint64_t server_lag_woke(struct server_lag *lag, uint64_t due_us, uint64_t woken
 {
     const uint64_t wakes_us = due_us > lag->slept_from_us ? due_us : lag->slept_from_us;
     uint64_t late_us = woken_us > wakes_us ? woken_us - wakes_us : 0;
-    if (lag->slept_from_us > lag->heard_us) /* a loop that ends looks without a turn in between */
+    if (lag->slept_from_us > lag->heard_us) /* when the loop ends, it polls without a turn in
+                                             * between */
         late_us += lag->slept_from_us - lag->heard_us;
     lag->heard_us = woken_us;
     return late_us;

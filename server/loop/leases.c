@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first of the places for @key. */
+/* Returns the first of the places for @key. */
 static unsigned places_of(uint64_t key)
 {
     return (unsigned)(key >> 40) & (SERVER_LEASES - 1) & ~(unsigned)(SERVER_LEASES_BESIDE - 1);
 }
 
-/* SERVER_LEASES: it has none. */
+/* Returns the place of @key; SERVER_LEASES: it has none. */
 static unsigned find_place(const struct server_leases *leases, uint64_t key)
 {
     const unsigned first = places_of(key);
@@ -22,7 +22,7 @@ static unsigned find_place(const struct server_leases *leases, uint64_t key)
     return SERVER_LEASES;
 }
 
-/* A free place, or that of the lease that ends first. */
+/* Returns a free place for @key, or the place of the lease that ends first. */
 static unsigned choose_place(const struct server_leases *leases, uint64_t key)
 {
     const unsigned first = places_of(key);

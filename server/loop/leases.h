@@ -1,6 +1,6 @@
-/* Leases that this worker granted or extended, and that were not ended through it: so that an
- * event can say whose lock ended, and when a lease ran out. A bounded number: a later lease takes
- * the place of the one beside it that ends first. For events only: no decision may use it. */
+/* Leases that this worker granted or extended, and that did not end through it. With them an event
+ * can tell whose lock ended, and when a lease expired. Their number is bounded: a later lease
+ * replaces the neighbouring lease that ends first. For events only: no decision may use it. */
 #ifndef SERVER_LOOP_LEASES_H
 #define SERVER_LOOP_LEASES_H
 
@@ -23,32 +23,32 @@ struct server_lease {
 
 /* All zero to begin with. */
 struct server_leases {
-    uint64_t look_us;                /* when it is next looked what ended */
+    uint64_t look_us;                /* when to look for ended leases next */
     uint64_t keys[SERVER_LEASES];    /* hashes of lock id and resource; 0: free */
     uint64_t ends_us[SERVER_LEASES]; /* CLOCK_BOOTTIME */
     struct server_lease each[SERVER_LEASES];
 };
 
-/* The knowledge about a lease. */
+/* The known terms of a lease. */
 struct server_lease_terms {
     int64_t token;
-    const char *owner; /* "": not known, as it was before */
+    const char *owner; /* "": not known, the old label stays */
     uint64_t ends_us;
 };
 
-/* A lease is granted, or extended. */
+/* Stores a lease that was granted or extended. */
 void server_leases_put(struct server_leases *leases, const char *lock_id, const char *resource,
                        const struct server_lease_terms *terms);
 
-/* NULL: it is not known. */
+/* Returns NULL if the lease is not known. */
 const struct server_lease *server_leases_find(const struct server_leases *leases,
                                               const char *lock_id, const char *resource);
 
-/* The same, and it is forgotten. Valid until the next put. */
+/* Returns the same, and removes the lease. Valid until the next put. */
 const struct server_lease *server_leases_take(struct server_leases *leases, const char *lock_id,
                                               const char *resource);
 
-/* Tells @ended of each lease that has ended by @now_us, and forgets it. */
+/* Calls @ended for each lease that has ended by @now_us, and removes it. */
 void server_leases_end(struct server_leases *leases, uint64_t now_us,
                        void (*ended)(void *context, const struct server_lease *lease),
                        void *context);

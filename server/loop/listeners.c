@@ -40,7 +40,7 @@ static bool begins_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Behind a scheme. */
+/* Returns the address behind its scheme. */
 static const char *behind_scheme(const char *address)
 {
     if (begins_with(address, plain_prefix))
@@ -73,8 +73,8 @@ static int tell_usage(const char *address)
     return SERVER_EXIT_USAGE;
 }
 
-/* Says why no caller can listen on @address, by what the API's functions returned and by errno.
- * Returns the exit status. */
+/* Prints why @address cannot be listened on, from the API's error and errno. Returns the exit
+ * status. */
 static int tell_why(const char *address, int error)
 {
     if (error == FENCE_EINVAL)
@@ -93,7 +93,7 @@ static int tell_why(const char *address, int error)
 
 /* Descriptors for one address. */
 struct wanted {
-    const char *name; /* that it was looked up for; "" */
+    const char *name; /* the name that was looked up; "" */
     bool speaks_tls;
     bool metrics_only;
 };
@@ -112,7 +112,7 @@ static struct server_listener *new_listener(struct server_listeners *listeners,
     return listener;
 }
 
-/* @fd is the first worker's; the others get the same socket. */
+/* @fd is the socket of the first worker; the other workers get the same socket. */
 static int share_socket(const struct server_listeners *listeners, struct server_listener *listener,
                         int fd)
 {
@@ -128,14 +128,14 @@ static int share_socket(const struct server_listeners *listeners, struct server_
     return 0;
 }
 
-/* The address with the port that was found for it. */
+/* Writes the address with the actual port. */
 static void put_port(char *text, size_t size, const char *address, uint16_t port)
 {
     (void)snprintf(text, size, "%.*s:%u", (int)(strrchr(address, ':') - address), address,
                    (unsigned)port);
 }
 
-/* A socket for each worker: the kernel divides the connections. */
+/* Opens a socket for each worker: the kernel distributes the connections. */
 static int open_sharing(const struct server_listeners *listeners, struct server_listener *listener,
                         const char *address)
 {
@@ -213,7 +213,7 @@ static int open_found(struct server_listeners *listeners, const struct addrinfo 
             continue;
         (void)snprintf(address, sizeof(address), found->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s",
                        host, port);
-        if (is_open(listeners, first, address)) /* the resolver may tell an address twice */
+        if (is_open(listeners, first, address)) /* the resolver may return an address twice */
             continue;
         const int error = open_network(listeners, address, wanted);
         status = error == 0 ? 0 : tell_why(address, error);
@@ -221,7 +221,8 @@ static int open_found(struct server_listeners *listeners, const struct addrinfo 
     return status;
 }
 
-/* Once, at the start. A later meaning of the name is for the next start. */
+/* Looks the name up once, at the start. A later change of the name takes effect at the next
+ * start. */
 static int open_name(struct server_listeners *listeners, const char *address,
                      const struct wanted *wanted)
 {
@@ -247,7 +248,8 @@ static int open_name(struct server_listeners *listeners, const char *address,
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* A file needs no TLS: no process stands between its two ends. */
+/* Reports whether @address has TLS. The socket of a file needs none: no process stands between its
+ * two ends. */
 static bool has_tls(const struct server_listeners *listeners, const char *address)
 {
     if (begins_with(address, plain_prefix) || begins_with(address, unix_prefix))
@@ -302,8 +304,8 @@ int server_listeners_open(const struct server_listens *listens, struct api_tls *
     return status;
 }
 
-/* An address of a network is bound for a moment, and no client is let in. Reports whether it is
- * free is not asked: the pawld that runs may have it. */
+/* Checks one address. A network address is bound for a moment, without accepting a client. An
+ * address in use is no error: the running pawld may have it. */
 static int check_one(const char *text, const struct api_tls *tls, bool metrics_only)
 {
     char name[API_HOST_NAME_MAX + 1];
@@ -331,11 +333,11 @@ int server_listeners_check(const struct server_listens *listens, const struct ap
     return status;
 }
 
-/* A copy of @fd, closed at exec(2) and non-blocking, as a listener wants it. */
+/* Copies @fd for a listener: close-on-exec and non-blocking. */
 static int copy_socket(int fd, int *ret_copy)
 {
     const int flags = fcntl(fd, F_GETFL);
-    const int buffer = API_HTTP_SEND_BUFFER; /* as api_listen() bounds it */
+    const int buffer = API_HTTP_SEND_BUFFER; /* as in api_listen() */
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) < 0)
         return FENCE_EIO;
@@ -361,7 +363,7 @@ static struct server_listener *add_listener(struct server_listeners *listeners, 
     return listener;
 }
 
-/* A socket from which only all workers together accept. */
+/* Adds a socket from which all workers accept. */
 static int add_extra(struct server_listeners *listeners, int fd, const char *name,
                      const struct server_listener_kind *kind)
 {

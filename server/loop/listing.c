@@ -13,8 +13,8 @@ struct listing {
     uv_timer_t timer; /* the machine's deadline */
     struct fence_listing page;
 
-    /* The machine's borrowed parts. */
-    struct fence_listed *locks; /* NULL: it has answered */
+    /* The parts that the machine borrows. */
+    struct fence_listed *locks; /* NULL: the machine has answered */
     struct fence_listing_names room;
 };
 
@@ -35,7 +35,7 @@ static void free_room(struct listing *listing)
     memset(&listing->room, 0, sizeof(listing->room));
 }
 
-/* For @count names; for none, if these are too many. FENCE_ENOMEM. */
+/* Makes room for @count names; for none if these are too many. FENCE_ENOMEM. */
 static int listing_make_room(struct listing *listing, size_t count)
 {
     struct fence_listing_names *room = &listing->room;
@@ -90,8 +90,7 @@ void server_listings_answer(struct server_listings *listings, const struct fence
 
 /* ---- effects --------------------------------------------------------------------------------- */
 
-/* Facts for a master that could not be asked: as of one whose connection has
- * just ended. */
+/* Returns the answer for a master that could not be asked: as if its connection had just ended. */
 static struct fence_found unasked(int error)
 {
     return (struct fence_found){
@@ -149,7 +148,7 @@ static void listing_inspect(struct listing *listing, const struct fence_listing_
     }
 }
 
-/* The place may be taken by another call before this returns. */
+/* Answers the call. Another call may take the place before this returns. */
 static void listing_answer(struct listing *listing, const struct fence_listing_answer *page)
 {
     struct fence_listed *locks = listing->locks;
@@ -190,7 +189,8 @@ static void set_listing_timer(struct listing *listing, uint64_t now_us)
         uv_timer_start(&listing->timer, on_timer, (left_us + 999) / 1000, 0);
 }
 
-/* The events that effects bring about at once are steps within this one: they have no effects. */
+/* Effects may cause events at once. These events are steps within this step: they have no
+ * effects. */
 static void listing_step(struct listing *listing, struct fence_listing_event *event)
 {
     assert(listing->slot < SERVER_LISTINGS);

@@ -38,14 +38,14 @@ static void tell_grant(const struct server_happened_listeners *listeners,
 {
     const struct fence_answer *answer = happened->answer;
     if (left && answer->acquire.found)
-        return; /* no token is new */
+        return; /* there is no new token */
     happened->what = left                    ? SERVER_HAPPENED_UNANSWERED
                      : answer->acquire.found ? SERVER_HAPPENED_FOUND
                                              : SERVER_HAPPENED_GRANT;
     happened->owner = api_request_kept(happened->request);
     happened->token = answer->token;
-    const bool several =
-        answer->acquire.group && answer->mode == FENCE_MODE_PLAIN; /* a writer is one */
+    const bool several = answer->acquire.group &&
+                         answer->mode == FENCE_MODE_PLAIN; /* the group of a writer is one lock */
     if (!several)
         tell(listeners, happened);
     for (unsigned k = 0; several && k < answer->acquire.group->count; k++) {
@@ -55,7 +55,7 @@ static void tell_grant(const struct server_happened_listeners *listeners,
     }
 }
 
-/* One that left was refused nothing. */
+/* Reports a refusal. A client that left was refused nothing. */
 static void tell_refusal(const struct server_happened_listeners *listeners,
                          struct server_happened *happened, bool left)
 {
@@ -107,7 +107,8 @@ bool server_happened_stands(const struct api_request *request, const char *resou
            strcmp(resource + strcspn(resource, "#"), "#0") == 0;
 }
 
-/* A writer is told of under its name. False: another part of its call. */
+/* Names the event of a writer after its lock. Returns false for another part of the writer's
+ * call. */
 static bool stands_for_writer(struct server_happened *happened,
                               char name[static FENCE_RESOURCE_MAX + 1])
 {

@@ -13,14 +13,14 @@ enum server_happening {
     SERVER_HAPPENED_UNANSWERED, /* a new token whose client left before the answer. The lock of an
                                  * acquire is released */
     SERVER_HAPPENED_EXTENSION,  /* under the old token */
-    SERVER_HAPPENED_RELEASE,    /* its holder released it */
-    SERVER_HAPPENED_LOSS,       /* its holder received the loss */
+    SERVER_HAPPENED_RELEASE,    /* the holder released the lock */
+    SERVER_HAPPENED_LOSS,       /* the holder heard that it lost the lock */
     SERVER_HAPPENED_BREAK,      /* an operator broke the grant, with any answer */
     SERVER_HAPPENED_REFUSAL,    /* an acquire was refused */
     SERVER_HAPPENED_WAIT,       /* an acquire began to wait */
 };
 
-/* All of it lives for the call. */
+/* All strings are borrowed for the call. */
 struct server_happened {
     enum server_happening what;
     const struct api_request *request; /* the request that caused the event */
@@ -46,12 +46,12 @@ struct server_happened_listeners {
     struct server_listening each[SERVER_HAPPENED_LISTENERS];
 };
 
-/* Stores with the request of @call the data for its later events. Before the call is made. */
+/* Stores data for later events of @call with its request. Call it before the call begins. */
 void server_happened_call(const struct server_happened_listeners *listeners,
                           const struct fence_call *call);
 
-/* Reports whether the answer about @resource is an event and counts. For a writer's call only the
- * first seat does. */
+/* Reports whether the answer about @resource is an event to count. Of a writer's call only the
+ * first seat is. */
 bool server_happened_stands(const struct api_request *request, const char *resource);
 
 /* Reports the events in @answer, before its request is answered. @left: the client has left, so a

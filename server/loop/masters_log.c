@@ -30,21 +30,20 @@ void server_masters_log_init(struct server_masters_log *log, const char *label,
     }
 }
 
-/* Each master of each worker has a different kind. */
+/* Returns the kind of log line for a master: each master of each worker has its own. */
 static unsigned log_key(const struct server_masters_log *log, unsigned i)
 {
     return (unsigned)((uintptr_t)log / FENCE_MASTERS_MAX + i);
 }
 
-/* Reports whether the text of the last failure is about @reason, and not about something long past.
- */
+/* Reports whether the text of the last failure is about @reason, and not about an old failure. */
 static bool has_detail(enum fence_reason reason)
 {
     return reason == FENCE_REASON_UNREACHABLE || reason == FENCE_REASON_UNWILLING ||
            reason == FENCE_REASON_ERROR || reason == FENCE_REASON_CHANGED;
 }
 
-/* A failure is a whole sentence, in the words of its source. */
+/* Logs why a master does not vote. A failure is a whole sentence, in the words of its source. */
 static void log_why_not(const struct server_masters_log *log, const struct fence_fleet *fleet,
                         unsigned i, const char *lasted)
 {
@@ -67,7 +66,8 @@ static bool is_about_order(enum fence_reason reason)
     return reason == FENCE_REASON_OTHER_MEMBER || reason == FENCE_REASON_LIST_ORDER;
 }
 
-/* The right order, where a list has another: once for each master that it concerns. */
+/* Logs the right order if the list of masters has another: once for each master in a wrong
+ * place. */
 static void log_order(const struct server_masters_log *log, const struct fence_fleet *fleet)
 {
     const char *addresses[FENCE_MASTERS_MAX];
@@ -82,13 +82,13 @@ static void log_order(const struct server_masters_log *log, const struct fence_f
                    order);
 }
 
-/* Reports whether the reason of master @i may go by itself, and may do so still. */
+/* Reports whether the reason of master @i may still pass without an operator. */
 static bool may_pass(const struct server_masters_log *log, unsigned i, uint64_t now_us)
 {
     return fence_reason_passes(log->told[i].reason) && now_us < log->told[i].since_us + lasted_us;
 }
 
-/* A master that votes for moments only is told of in the end. */
+/* Returns how long master @i was without a vote before. Short votes do not end that time. */
 static uint64_t without_before(const struct server_masters_log *log, unsigned i, uint64_t now_us)
 {
     return now_us < log->told[i].voted_us + lasted_us ? log->told[i].without_us : 0;
@@ -117,8 +117,8 @@ static void log_change(struct server_masters_log *log, const struct fence_fleet 
         log_order(log, fleet);
 }
 
-/* When there is more to say of master @i though nothing happens, which is said now if it is time.
- */
+/* Logs that master @i has been without a vote for long, if it is time. Returns when to look
+ * again. */
 static uint64_t log_lasting(struct server_masters_log *log, const struct fence_fleet *fleet,
                             unsigned i, uint64_t now_us)
 {
@@ -134,7 +134,7 @@ static uint64_t log_lasting(struct server_masters_log *log, const struct fence_f
     return FENCE_NEVER;
 }
 
-/* Until then the state depends on masters that are still being connected to. */
+/* Reports whether the state depends on masters that are still being connected to. */
 static bool is_unsettled(const struct server_masters_log *log, enum fence_master_state state,
                          enum fence_reason reason, uint64_t now_us)
 {

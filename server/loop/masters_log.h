@@ -1,10 +1,10 @@
-/* The log's lines about the masters: which of them vote, in which order they belong, and what their
- * fleet was made with.
+/* The log's lines about the masters: which masters vote, in which order they belong, and the terms
+ * with which their fleet was made.
  *
- * A warning is something to act on. A master that restarts, or that pawld has not reached yet, most
- * often votes again within a second and needs no operator. Such a reason is logged as info first,
+ * A warning is something to act on. A master that restarts, or that pawld has not reached yet,
+ * usually votes again within a second and needs no operator. Such a reason is logged as info first,
  * and as a warning when the master has not voted for SERVER_MASTERS_LASTED_MS. A reason that only
- * an operator can mend is a warning at once. */
+ * an operator can repair is a warning at once. */
 #ifndef SERVER_LOOP_MASTERS_LOG_H
 #define SERVER_LOOP_MASTERS_LOG_H
 
@@ -14,47 +14,46 @@
 #include <stdint.h>
 
 enum {
-    SERVER_MASTERS_LASTED_MS = 5000, /* without a vote; also how long a master votes to count as
-                                      * well again */
+    SERVER_MASTERS_LASTED_MS = 5000, /* time without a vote; also the time with a vote after
+                                      * which a master counts as well again */
 };
 
 struct storage_master;
 
 struct server_masters_log {
-    const char *label;                     /* begins each line; borrowed, */
-    struct storage_master *const *masters; /* as these are */
+    const char *label;                     /* begins each line; borrowed */
+    struct storage_master *const *masters; /* borrowed, like @label */
     struct {
         enum fence_master_state state;
         enum fence_reason reason;
-        uint64_t voted_us;   /* when it last began to vote, */
-        uint64_t without_us; /* and how long it had been without a vote then */
-        uint64_t since_us;   /* since when it does not vote, short votes left out */
+        uint64_t voted_us;   /* when the master last began to vote */
+        uint64_t without_us; /* how long the master had been without a vote at that time */
+        uint64_t since_us;   /* since when the master does not vote; short votes are ignored */
         bool warned;         /* the last line was a warning */
     } told[FENCE_MASTERS_MAX];
     struct {
         enum fence_master_state state; /* at the last look, logged or not */
         uint64_t since_us;
     } seen[FENCE_MASTERS_MAX];
-    uint64_t settled_us; /* every master should have been probed by then */
-    uint64_t due_us; /* when there may be something to log though nothing happens; FENCE_NEVER */
+    uint64_t settled_us; /* by then every master should have been probed */
+    uint64_t due_us;     /* when there may be something to log without an event; FENCE_NEVER */
     char told_fleet_id[FENCE_ID_HEX_LEN +
-                       1]; /* the masters whose terms were held against the options */
+                       1]; /* the masters whose terms were compared with the options */
 };
 
 void server_masters_log_init(struct server_masters_log *log, const char *label,
                              struct storage_master *const *masters, uint64_t now_us);
 
-/* Says when a master of @fleet starts or ceases to vote, and why: once, not at every try. To be
- * called when something happened, and when log->due_us has come. */
+/* Logs when a master of @fleet starts or ceases to vote, and why: once, not at every try. Call it
+ * after an event, and when log->due_us has come. */
 void server_masters_log_votes(struct server_masters_log *log, const struct fence_fleet *fleet,
                               uint64_t now_us);
 
-/* When master @i came into its present state; when the log began, if it never changed. */
+/* Returns when master @i came into its current state, or when the log began if it never changed. */
 uint64_t server_masters_log_since_us(const struct server_masters_log *log, unsigned i);
 
-/* Says where @fleet was made with other terms than the options @ttl_max_ms and @extensions_max
- * (0: not given). Terms of the start of a fleet hold until it is moved. Once for each fleet.
- */
+/* Logs if @fleet was made with other terms than the options @ttl_max_ms and @extensions_max (0: not
+ * given). The terms of a fleet hold until it is moved. Once for each fleet. */
 void server_masters_log_terms(struct server_masters_log *log, const struct fence_fleet *fleet,
                               uint32_t ttl_max_ms, uint32_t extensions_max);
 

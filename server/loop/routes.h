@@ -1,4 +1,4 @@
-/* The routes of pawld, in one place: what a worker serves, and what pawld --routes prints. */
+/* The routes of pawld in one place: a worker serves them, and pawld --routes prints them. */
 #ifndef SERVER_LOOP_ROUTES_H
 #define SERVER_LOOP_ROUTES_H
 
@@ -9,7 +9,7 @@ enum {
     SERVER_ROUTES = 12, /* tables */
 };
 
-/* All tables over @backend, which is borrowed for the life of the server. */
+/* Fills in all tables. @backend is borrowed for the life of the server. */
 void server_routes(struct api_backend *backend, struct api_routes ret_routes[static SERVER_ROUTES]);
 
 /* Prints "<method> <path> <right>" to stdout for each route of these tables. */

@@ -1,4 +1,5 @@
-/* A grant whose client has gone: the core takes it back once its effects are carried out. */
+/* A grant whose client has disconnected: the core undoes the grant after its effects are carried
+ * out. */
 #ifndef SERVER_LOOP_UNDELIVERED_GRANT_H
 #define SERVER_LOOP_UNDELIVERED_GRANT_H
 
@@ -7,13 +8,13 @@
 /* All zero: none. */
 struct server_declined {
     bool any;
-    struct fence_taken taken; /* its strings are these: */
+    struct fence_taken taken; /* its strings are the members below */
     char resource[FENCE_RESOURCE_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     struct fence_group group;
 };
 
-/* Notes the grant that @answer tells of. */
+/* Stores the grant in @answer. */
 void server_declined_note(struct server_declined *declined, const struct fence_answer *answer);
 
 #endif

@@ -15,9 +15,10 @@
 #include <stdlib.h>
 
 enum {
-    WHOLE_MS = 500,  /* the longest time that all masters are waited for, once a majority votes */
-    HOLD_MS = 5000,  /* the longest time that clients of passed sockets are let wait at the start */
-    CROWD_SLACK = 4, /* connections more than another worker has that are no crowd */
+    WHOLE_MS = 500,  /* how long to wait for the remaining masters, once a majority votes */
+    HOLD_MS = 5000,  /* how long clients of passed sockets may have to wait at the start */
+    CROWD_SLACK = 4, /* a worker with more connections than the least busy worker is not crowded
+                      * up to so many more */
 };
 
 enum {
@@ -27,8 +28,9 @@ enum {
     ORDER_HAND_OVER = 8,
 };
 
-/* Connections come to the workers by chance, and bounds are not shared. So a worker may have to
- * refuse while another has room: the price of sharing nothing. */
+/* Returns this worker's share of a bound. Connections are distributed to the workers by chance, and
+ * workers share no bound. So a worker may have to refuse a call while another worker has room. This
+ * is the price of workers that share nothing. */
 static uint32_t share(const struct server_worker *worker, uint32_t of_process)
 {
     assert(worker->config.workers > 0);
@@ -43,16 +45,17 @@ static void on_script_call(void *context, unsigned i, unsigned requests, uint64_
     server_metrics_batch(worker->metrics, i, requests, round_trip_us);
 }
 
-/* Reports whether the answer counts without its client. A lock is released anyway, and a call that
- * failed granted nothing. No caller holds a grant, and no client was told of an extension. */
+/* Reports whether the answer counts even if its client has disconnected. A release has released the
+ * lock, and a failed call granted nothing. After any other answer, no client would hold the grant
+ * or know of the extension. */
 static bool ends_all_the_same(const struct fence_answer *answer)
 {
     return answer->kind != FENCE_CALL_EXTEND &&
            (answer->kind != FENCE_CALL_ACQUIRE || answer->error);
 }
 
-/* This asks once whether the client is there. A client may leave at any moment, so a second look
- * could differ: the log would then tell of a grant that is undone. */
+/* Checks only once whether the client is connected. A client may disconnect at any moment, so a
+ * second check could give another result: the log would then report a grant that is undone. */
 static bool on_answer(void *context, const struct fence_answer *answer)
 {
     struct server_worker *worker = context;
@@ -75,7 +78,7 @@ static bool on_answer(void *context, const struct fence_answer *answer)
     return !left;
 }
 
-/* Figures first: those of a request that is refused count as well. */
+/* Counts first, since the metrics include refused requests. */
 static void on_observed(void *context, const struct api_observed *observed)
 {
     struct server_worker *worker = context;
@@ -106,7 +109,8 @@ static void on_client_left(void *context, uint64_t client)
     server_driver_left(worker->driver, client);
 }
 
-/* A stream has no end: at most a quarter of the connections are streams. */
+/* Returns the limit of event streams. A stream has no end, so at most a quarter of the connections
+ * are streams. */
 static unsigned event_readers_max(const struct server_worker *worker)
 {
     const unsigned most = api_http_capacity(worker->http) / 4;
@@ -116,7 +120,7 @@ static unsigned event_readers_max(const struct server_worker *worker)
     return readers < most ? readers : most;
 }
 
-/* The bounds do not change. */
+/* Publishes the bounds once: they do not change. */
 static void publish_bounds(struct server_worker *worker)
 {
     struct api_worker_metrics *of = &worker->metrics->counters.of;
@@ -126,7 +130,8 @@ static void publish_bounds(struct server_worker *worker)
     api_counter_set(&of->event_readers_max, event_readers_max(worker));
 }
 
-/* If workers accept from one socket, those with fewer connections come first. */
+/* Reports whether this worker has too many connections. If workers accept from one socket, workers
+ * with fewer connections accept first. */
 static bool is_crowded(void *context)
 {
     const struct server_worker *worker = context;
@@ -159,8 +164,9 @@ static void publish(struct server_worker *worker)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* A majority votes, and all masters do or had a moment for it. A master that is not known yet
- * misses the release of a lock that another process took there, and keeps the rest of its lease. */
+/* Reports whether a majority votes, and all other masters vote or have had some time to do so.
+ * While a master is not connected, this process misses the release of a lock that another process
+ * took there, and waits for the rest of its lease. */
 static bool is_ready(struct server_worker *worker)
 {
     const struct fence_fleet *fleet = server_driver_fleet(worker->driver);
@@ -174,8 +180,9 @@ static bool is_ready(struct server_worker *worker)
     return server_clock_us() >= worker->majority_from_us + WHOLE_MS * UINT64_C(1000);
 }
 
-/* Others may have opened the sockets before this process began. Their clients wait in the queues
- * until it can serve them. None is told that it is not ready. */
+/* Accepts the clients of passed sockets. Another process may have opened the sockets before this
+ * process began. Their clients wait in the queues until this process is ready. No client gets "not
+ * ready". */
 static void let_in(struct server_worker *worker)
 {
     const bool ready = is_ready(worker);
@@ -186,7 +193,7 @@ static void let_in(struct server_worker *worker)
                ready ? "ready" : "not ready");
     worker->holds_till_us = 0;
     api_http_let_in(worker->http);
-    server_http_loop_answered(&worker->http_loop); /* a turn for the waiters already */
+    server_http_loop_answered(&worker->http_loop); /* the waiters get a turn at once */
 }
 
 static void before_worker_sleeps(void *context)
@@ -209,7 +216,8 @@ static void on_ordered(uv_async_t *async)
     const unsigned orders = atomic_exchange(&worker->orders, 0);
     if (orders & ORDER_RELOAD && worker->config.reloaded)
         worker->config.reloaded(worker->config.reloaded_context, worker->config.index);
-    if (orders & ORDER_RELOAD) /* their keys may allow less now: each comes again with its key */
+    if (orders & ORDER_RELOAD) /* the keys of streams may allow less now: each client reconnects
+                                * with its key */
         server_event_streams_end(worker->event_streams);
     if (orders & ORDER_HAND_OVER)
         server_worker_give_up_listeners(worker);
@@ -260,7 +268,7 @@ static int start_http(struct server_worker *worker)
     }
     if (listeners->waited_at)
         worker->holds_till_us = worker->config.takes_over
-                                    ? UINT64_MAX /* the other one lets them in */
+                                    ? UINT64_MAX /* the predecessor still accepts clients */
                                     : server_clock_us() + HOLD_MS * UINT64_C(1000);
     server_listeners_given(listeners, worker->config.index);
     return 0;
@@ -301,8 +309,9 @@ static int start_events(struct server_worker *worker)
 
 static int start_driver(struct server_worker *worker)
 {
-    assert(worker->http);                         /* its turns are part of the loop */
-    const bool first = worker->config.index == 0; /* one of several workers tells it */
+    assert(worker->http);                         /* the turns of the HTTP server are part of the
+                                                   * loop */
+    const bool first = worker->config.index == 0; /* one of several workers reports it */
     const struct server_driver_config config = {
         .loop = &worker->loop,
         .addresses = worker->config.addresses,
@@ -347,14 +356,14 @@ static int start_driver(struct server_worker *worker)
     return 0;
 }
 
-/* The loop, and the handles by which it is told to end. */
+/* Makes the loop, and the handles that tell it to end. */
 static int start_loop(struct server_worker *worker)
 {
     if (uv_loop_init(&worker->loop) != 0)
         return FENCE_EIO;
     int failed = uv_async_init(&worker->loop, &worker->ordered, on_ordered) |
                  uv_timer_init(&worker->loop, &worker->phase_timer);
-    assert(!failed); /* a loop that was made has what they need */
+    assert(!failed); /* the loop exists and has the memory */
     worker->ordered.data = worker;
     worker->phase_timer.data = worker;
     return 0;
@@ -406,7 +415,8 @@ void server_worker_run(struct server_worker *worker)
     uv_run(&worker->loop, UV_RUN_DEFAULT);
     atomic_store(&worker->turns, SERVER_TURNS_ENDED);
     server_audit_log_end(&worker->audit_log);
-    leave_http(worker); /* here, so that all workers answer their waiting calls at the same time */
+    leave_http(worker); /* done here, so that all workers answer their waiting calls at the same
+                         * time */
 }
 
 static void order(struct server_worker *worker, unsigned orders)
@@ -451,7 +461,7 @@ void server_worker_free(struct server_worker *worker)
     server_driver_free(worker->driver);
     uv_close((uv_handle_t *)&worker->ordered, NULL);
     uv_close((uv_handle_t *)&worker->phase_timer, NULL);
-    uv_run(&worker->loop, UV_RUN_DEFAULT); /* closes what was asked to close */
+    uv_run(&worker->loop, UV_RUN_DEFAULT); /* runs the close callbacks */
     int busy = uv_loop_close(&worker->loop);
     assert(!busy);
     free(worker);

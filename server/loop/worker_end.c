@@ -5,12 +5,13 @@
 #include <assert.h>
 
 enum {
-    PASSED_LEAD_MS = 250, /* the least lead where others have the sockets: for clients to move */
-    TOLD_A_TURN = 256,    /* waiting calls that are told of the end */
+    PASSED_LEAD_MS = 250, /* the shortest lead if another process has the sockets: clients need
+                           * time to move */
+    TOLD_A_TURN = 256,    /* waiting calls that get the answer in one turn */
 };
 
-/* A call that waits is ended as if its client had gone. It is answered within, as its client has
- * not. */
+/* Ends waiting calls as if their clients had disconnected. The clients are still connected, so each
+ * call gets an answer within this function. */
 static void tell_waiters(struct server_worker *worker)
 {
     for (int told = 0; told < TOLD_A_TURN; told++) {
@@ -19,12 +20,14 @@ static void tell_waiters(struct server_worker *worker)
             return;
         server_driver_left(worker->driver, api_request_client(request));
     }
-    server_http_loop_answered(&worker->http_loop); /* there may be more: the next turn comes soon */
+    server_http_loop_answered(&worker->http_loop); /* more calls may wait: the next turn comes
+                                                    * soon */
 }
 
-/* A debt of a master may be a lock that no call holds, and its clean-up. If the process ended
- * first, the clean-up might never be sent, and the lock would be in the way until its lease ends. A
- * master that votes answers within its deadline, or votes no more. */
+/* Reports whether masters owe answers. An owed answer may be about a lock that no call holds and
+ * that has to be cleaned up. If the process ended first, the clean-up might never be sent, and the
+ * lock would block until its lease ends. A master that votes answers within its deadline, or no
+ * longer votes. */
 static bool masters_owe(const struct server_worker *worker)
 {
     const struct fence_fleet *fleet = server_driver_fleet(worker->driver);
@@ -85,7 +88,7 @@ void server_worker_leave(struct server_worker *worker)
 {
     uint32_t lead_ms = worker->config.ends.lead_ms;
     if (worker->handed_over && worker->phase == WORKER_LEAVING)
-        begin_drain(worker); /* it was told to hurry */
+        begin_drain(worker); /* a halt was ordered */
     if (worker->phase != WORKER_SERVING)
         return;
     worker->backend.leaving = true;
@@ -95,19 +98,20 @@ void server_worker_leave(struct server_worker *worker)
     begin_lead(worker, lead_ms);
 }
 
-/* The service goes on, in another process: so /readyz does not say no. If both can serve, there
- * is no haste. A file is open in one process, and the next waits for it. */
+/* Another process continues the service, so /readyz does not fail. If both processes can serve,
+ * there is no haste. A file can be open in one process only, and the next process waits for it. */
 void server_worker_give_up_listeners(struct server_worker *worker)
 {
     worker->handed_over = true;
     api_http_hand_over(worker->http);
-    server_event_streams_stop(worker->event_streams); /* their clients follow the other one */
+    server_event_streams_stop(worker->event_streams); /* their clients follow events at the other
+                                                       * process */
     if (worker->phase == WORKER_SERVING)
         begin_lead(worker,
                    worker->config.addresses.store ? PASSED_LEAD_MS : worker->config.ends.drain_ms);
 }
 
-/* No client comes any more, and all that were there have gone. */
+/* Reports whether all clients have disconnected; no new client can connect. */
 static bool has_left(const struct server_worker *worker)
 {
     return !api_http_is_open(worker->http) && api_http_connections(worker->http) == 0;

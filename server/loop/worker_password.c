@@ -1,4 +1,4 @@
-/* A password of the masters that is changed while a worker serves. */
+/* Changes the password of the masters while a worker serves. */
 #include "server/loop/worker.h"
 #include "server/loop/worker_state.h"
 #include "server/system/log.h"

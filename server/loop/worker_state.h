@@ -32,10 +32,11 @@ struct server_worker {
     uv_loop_t loop;
     uv_async_t ordered;
     atomic_uint_least64_t turns;
-    atomic_bool ready;      /* a majority votes */
-    uint64_t holds_till_us; /* before, no client is let in unless it is ready; 0: all are let in */
-    uint64_t majority_from_us; /* when a majority voted first, where clients are held; 0: not yet */
-    atomic_uint orders;        /* that came since it looked last */
+    atomic_bool ready;         /* a majority votes */
+    uint64_t holds_till_us;    /* until then clients are accepted only if the worker is ready; 0:
+                                * all are accepted */
+    uint64_t majority_from_us; /* when a majority first voted, while clients are held; 0: not yet */
+    atomic_uint orders;        /* orders that the worker has not handled yet */
     enum worker_phase phase;
     bool handed_over; /* another process has its listeners */
     uv_timer_t phase_timer;
@@ -46,7 +47,7 @@ struct server_worker {
     struct server_audit_log audit_log;
     struct server_event_source event_source;
     struct server_event_streams *event_streams;
-    struct server_happened_listeners listeners; /* to what happens to locks */
+    struct server_happened_listeners listeners; /* the listeners to lock events */
     struct server_metrics *metrics;             /* its own */
     struct api_auth *auth;                      /* NULL: there are no keys */
     struct api_http *http;
@@ -64,14 +65,14 @@ void server_worker_init_backend(struct server_worker *worker);
 
 /* ---- worker_end.c: from serving to its end --------------------------------------------------- */
 
-/* It is told to stop; or another process has its listeners. */
+/* A stop was ordered; or another process has the listeners. */
 void server_worker_leave(struct server_worker *worker);
 void server_worker_give_up_listeners(struct server_worker *worker);
 
-/* In each turn, before the driver's own. */
+/* Does the end's part of each turn. Call it before the driver's turn. */
 void server_worker_end_turn(struct server_worker *worker);
 
-/* After that: no client is owed an answer any more. */
+/* Reports whether no client is owed an answer any more. Call it after the driver's turn. */
 bool server_worker_may_end(const struct server_worker *worker);
 
 #endif
