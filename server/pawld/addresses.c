@@ -1,4 +1,4 @@
-/* The places of the masters: the URLs that were given, or in a folder. */
+/* The addresses of the masters: the URLs in the options, or a file in the data folder. */
 #include "server/pawld/pawld.h"
 #include "server/system/options.h"
 #include "storage/sqlite/store.h"

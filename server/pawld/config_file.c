@@ -13,8 +13,8 @@
 enum {
     TAKEN = 1, /* the result of a handler of libinih */
     REFUSED = 0,
-    NAME_SHOWN_MAX = 64, /* bytes of an unknown name that are told */
-    LINES_MAX = 10000,   /* of a file. Parts of a longer line count, too: a device has no end */
+    NAME_SHOWN_MAX = 64, /* bytes of an unknown name that an error shows */
+    LINES_MAX = 10000,   /* lines of a file. Parts of a long line count, too: a device has no end */
 };
 
 #define TOO_MANY_LINES "this is not a settings file: the file has more than 10000 lines"
@@ -48,11 +48,11 @@ struct config_reader {
     enum pawld_command command;
     struct pawld_options *options;
     FILE *file;
-    int line;      /* the one that was read last; libinih tells handlers of no number */
-    int mistakes;  /* that were told */
-    bool too_long; /* the line before went on */
-    int reads;     /* of lines and parts of lines */
-    int error;     /* of the last one; 0: there was none */
+    int line;      /* the last line that was read; libinih gives handlers no line number */
+    int mistakes;  /* mistakes that were reported */
+    bool too_long; /* the previous read ended within a line */
+    int reads;     /* lines and parts of lines that were read */
+    int error;     /* error of the last read; 0: none */
 };
 
 static void print_place(const struct config_reader *reader, const char *name,
@@ -62,7 +62,7 @@ static void print_place(const struct config_reader *reader, const char *name,
                    name[0] ? ": " : "", NAME_SHOWN_MAX, name);
 }
 
-/* The first PAWLD_MISTAKES_MAX are told. */
+/* Counts a mistake. Reports whether to print it: only the first PAWLD_MISTAKES_MAX are printed. */
 static bool may_tell(struct config_reader *reader)
 {
     return reader->mistakes++ < PAWLD_MISTAKES_MAX;
@@ -111,7 +111,7 @@ static int take_line_of_config(void *context, const char *section, const char *n
     return TAKEN;
 }
 
-/* Reads a line for libinih, which would take the rest of a longer one for another line. */
+/* Reads a line for libinih, which would take the rest of a longer line for another line. */
 static char *read_line_of_config(char *line, int size, void *context)
 {
     struct config_reader *reader = context;
@@ -159,7 +159,7 @@ error_t pawld_settings_of_file(const char *path, enum pawld_command command,
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-/* In a list each word is an item. */
+/* Sets a variable. For a list, each word is an item. */
 static error_t take_variable(const struct pawld_setting *setting, struct pawld_options *options,
                              const char *variable, char *value)
 {

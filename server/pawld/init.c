@@ -1,4 +1,4 @@
-/* pawld init: make a fleet, or have one go on that lost its memory, and say what came of it. */
+/* pawld init: makes a fleet, or continues a fleet that lost its memory, and reports the result. */
 #include "server/loop/bootstrap.h"
 #include "server/pawld/pawld.h"
 #include "server/system/options.h"

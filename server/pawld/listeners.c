@@ -10,7 +10,7 @@
 /* FileDescriptorName= of systemd.socket(5). */
 static const char metrics_name[] = "metrics";
 
-/* The names of --listen are not listened on then, but are known as Host anyway. */
+/* Opens passed sockets. The names of --listen are then only valid as Host. */
 static int open_passed(const struct server_passed *passed, unsigned workers, struct api_tls *tls,
                        struct server_listeners *ret_listeners)
 {

@@ -1,5 +1,5 @@
-/* pawld: the lock service. Without a command it serves; "pawld init" makes a fleet, "pawld move"
- * moves one, and they exit. */
+/* pawld: the lock service. Without a command it serves. "pawld init" makes a fleet and exits;
+ * "pawld move" moves a fleet and exits. */
 #include "api/tls/keys.h"
 #include "fence/protocol/lock_id.h"
 #include "server/loop/http_tls.h"
@@ -24,7 +24,7 @@ static void print_routes(void)
     server_routes_print(routes, SERVER_ROUTES);
 }
 
-/* The files of keys and of TLS, and addresses: they are a part of what is in force. */
+/* Checks the files of keys and of TLS, and the addresses. */
 static int check_files(const struct pawld_options *options)
 {
     struct api_keyring *ring = NULL;
@@ -71,7 +71,8 @@ static int run_pawld(int argc, char **argv, struct pawld_options *ret_options)
     return pawld_serve(ret_options);
 }
 
-/* Clients choose lock ids: without the key they find none that count as one. */
+/* Sets the key for hashes of lock ids. Clients choose lock ids: without the key no client finds two
+ * lock ids with the same hash. */
 static void key_lock_ids(void)
 {
     uint64_t key[2];

@@ -1,5 +1,5 @@
-/* pawld move --from: have a fleet of Redis masters go on with others, or with another longest lease
- * (fence/bootstrap/closing.h). */
+/* pawld move --from: continues a fleet of Redis masters on other masters, or with another longest
+ * lease (fence/bootstrap/closing.h). */
 #include "server/loop/bootstrap.h"
 #include "server/pawld/pawld.h"
 #include "server/system/options.h"
@@ -13,8 +13,7 @@ struct fleet_move {
     struct fence_bootstrap from; /* the last state */
     struct fence_bootstrap to;
     bool waited;
-    char
-        follower[FENCE_ID_HEX_LEN + 1]; /* id of the fleet that they are to be; "": not known yet */
+    char follower[FENCE_ID_HEX_LEN + 1]; /* id of the fleet that follows; "": not known yet */
 };
 
 static int run_step(const struct server_bootstrap_config *config, const char *whose,
@@ -28,7 +27,7 @@ static int run_step(const struct server_bootstrap_config *config, const char *wh
     return SERVER_EXIT_FAILED;
 }
 
-/* One of the runs over the masters of the fleet that is moved. */
+/* Does a run over the masters of the fleet that is moved. */
 static int run_from(struct fleet_move *move, enum fence_bootstrap_until until)
 {
     const struct pawld_options *options = move->options;
@@ -53,7 +52,8 @@ static void print_move_wait(void *context, const struct fence_bootstrap *run, ui
     (void)fflush(stdout);
 }
 
-/* As before. A fleet that names no cap has the one of before it could be set. */
+/* Returns the cap, which stays as before. A fleet that names no cap has the fixed cap of older
+ * versions. */
 static uint32_t extensions_max(const struct pawld_options *options,
                                const struct fence_bootstrap *from)
 {
@@ -62,7 +62,7 @@ static uint32_t extensions_max(const struct pawld_options *options,
     return from->extensions_max != 0 ? from->extensions_max : FENCE_EXTENSIONS_MAX;
 }
 
-/* One of the runs over the masters that the fleet is to have. */
+/* Does a run over the masters of the fleet that follows. */
 static int run_to(struct fleet_move *move, enum fence_bootstrap_until until)
 {
     const struct pawld_options *options = move->options;

@@ -1,4 +1,4 @@
-/* pawld move --data: have a fleet that is a file go on as one of Redis masters. */
+/* pawld move --data: continues a fleet in a file as a fleet of Redis masters. */
 #include "server/loop/bootstrap.h"
 #include "server/pawld/pawld.h"
 #include "server/system/options.h"
@@ -18,8 +18,8 @@ struct move {
     bool closed;
 };
 
-/* All masters are claimed, and grant nothing yet. From here on no process serves from the file;
- * before, it was as it is. Leases that it granted end during the wait. */
+/* Closes the file. All masters are claimed, and grant nothing yet. From here on no process serves
+ * from the file; until here it was unchanged. Leases that it granted end during the wait. */
 static void close_file(void *context, const struct fence_bootstrap *run, uint64_t wait_ms)
 {
     struct move *move = context;
@@ -71,7 +71,8 @@ static int check_source(struct move *move)
     return SERVER_EXIT_FAILED;
 }
 
-/* As before. A fleet that names no cap has the one of before it could be set. */
+/* Returns the cap, which stays as before. A fleet that names no cap has the fixed cap of older
+ * versions. */
 static uint32_t file_extensions_max(const struct move *move)
 {
     if (move->options->extensions_max != 0)
@@ -95,7 +96,7 @@ static int make_target(struct move *move)
     };
     struct fence_bootstrap made;
     char why[SERVER_BOOTSTRAP_WHY_MAX];
-    /* One fleet follows: where an earlier run closed the file, these masters have to know of it. */
+    /* One fleet follows: if an earlier run closed the file, these masters must know of it. */
     config.params.was_closed = storage_file_follower(&move->file, config.params.fleet_id) == 0;
     printf("1. the highest token of %s is %" PRId64 "; claiming %u masters\n", move->file.path,
            move->highest, options->masters_count);
@@ -112,7 +113,7 @@ static int make_target(struct move *move)
         (void)server_options_error("move: %s", why[0] ? why : fence_strerror(error));
     if (error)
         return SERVER_EXIT_FAILED;
-    assert(move->closed); /* a bootstrap that goes on always waits */
+    assert(move->closed); /* a bootstrap that continues a fleet always waits */
     printf("3. fleet %s continues: %u masters, longest lease %" PRIu32 " ms, tokens above %" PRId64
            ". Start pawld with these masters\n",
            made.fleet_id, made.params.n, made.ttl_max_ms, made.floor);

@@ -1,8 +1,8 @@
-/* A pawld move that was done before: run again, it finds that, and has nothing to do.
+/* Detects a pawld move that an earlier run finished: then there is nothing to do.
  *
- * The masters that the fleet is to have tell: a majority of them is of one fleet G, and remembers
- * it. The masters of the fleet F that was moved tell which fleet followed F. Each of them votes in
- * G, is closed for G, or was wiped since; and one at least was not wiped. */
+ * A majority of the new masters is of one fleet G, and remembers it. The masters of the old fleet F
+ * name the fleet that followed F. Each of them votes in G, is closed for G, or was wiped since; and
+ * at least one was not wiped. */
 #include "fence/bootstrap/bootstrap.h"
 #include "server/loop/bootstrap.h"
 #include "server/pawld/pawld.h"
@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Looks at masters, and writes nothing. False: not all could be looked at. A fault of these is told
- * by the run that moves. */
+/* Looks at masters, and writes nothing. Returns false if it cannot look at all of them. The run
+ * that moves reports the fault. */
 static bool look_at(const struct server_bootstrap_config *config, struct fence_bootstrap *ret_seen)
 {
     char why[SERVER_BOOTSTRAP_WHY_MAX];
@@ -31,7 +31,7 @@ static bool has_terms(const struct pawld_options *options, const struct fence_bo
            (options->extensions_max == 0 || options->extensions_max == extensions);
 }
 
-/* Reports whether a majority of the masters that the fleet is to have are one already. */
+/* Reports whether a majority of the new masters already are one fleet. */
 static bool look_at_target(const struct pawld_options *options, struct fence_bootstrap *ret_made)
 {
     const struct server_bootstrap_config config = {
@@ -44,9 +44,8 @@ static bool look_at_target(const struct pawld_options *options, struct fence_boo
            has_terms(options, ret_made);
 }
 
-/* Reports whether masters of the fleet that is moved say that @made followed it, and none says
- * otherwise.
- * @closed: one that is closed has to be among them. */
+/* Reports whether masters of the old fleet name @made as its follower, and none contradicts.
+ * @closed: at least one of them must be closed. */
 static bool is_followed_by(const struct fence_bootstrap *from, const struct fence_bootstrap *made,
                            bool closed)
 {
@@ -55,7 +54,7 @@ static bool is_followed_by(const struct fence_bootstrap *from, const struct fenc
         const struct fence_facts *facts = &from->seen[i];
         const char *fleet_id = facts->marked ? facts->fleet_id : facts->closed_for;
         if (!facts->marked && !facts->closed && facts->malformed[0] == '\0')
-            continue; /* it was wiped since */
+            continue; /* the master was wiped since */
         if (strcmp(fleet_id, made->fleet_id) != 0)
             return false;
         witnesses += !closed || !facts->marked;
@@ -81,7 +80,7 @@ bool pawld_move_was_done(const struct pawld_options *options)
     };
     if (!look_at_target(options, &made) || !look_at(&config, &from))
         return false;
-    /* A move to the fleet's own masters that names no other terms is for a higher floor. */
+    /* A move to the fleet's own masters without other terms is meant to raise the floor. */
     const bool has_other_terms = options->ttl_max_ms != 0 || options->extensions_max != 0;
     const bool closed =
         from.params.n == made.params.n && (options->token_floor >= 0 || !has_other_terms);

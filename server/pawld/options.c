@@ -30,10 +30,10 @@ enum {
     HELP_MAX = 512,      /* bytes of the help of an option, terminated */
     ARGUMENTS_MAX = 256, /* options on a command line */
     LABEL_OPTION_MAX = 64,
-    CORES_A_WORKER = 2, /* the masters' connections and the kernel's part keep the other busy */
+    CORES_A_WORKER = 2, /* the masters' connections and the kernel's part use the other core */
 };
 
-/* The options of a command line, until weaker places were read. */
+/* The options of a command line, kept until the weaker sources were read. */
 struct command_line {
     enum pawld_command command;
     struct pawld_options *options;
@@ -42,10 +42,10 @@ struct command_line {
         char *text;
     } said[ARGUMENTS_MAX];
     unsigned count;
-    const char *stray; /* the first argument that is no option's; NULL: none */
+    const char *stray; /* the first argument that belongs to no option; NULL: none */
 };
 
-/* One for each two of the cores that this process may use. */
+/* Returns one worker for each two cores that this process may use. */
 static unsigned default_workers(void)
 {
     unsigned workers = uv_available_parallelism() / CORES_A_WORKER;
@@ -54,8 +54,8 @@ static unsigned default_workers(void)
     return workers > 0 ? workers : 1;
 }
 
-/* The folder that systemd gives a service (systemd.exec(5)); that of the system's own services; or
- * one where an ordinary user is. */
+/* Returns the data folder: the folder that systemd gives a service (systemd.exec(5)); the folder of
+ * the system's own services; or a folder of an ordinary user. */
 static const char *default_data(void)
 {
     const char *given = getenv("STATE_DIRECTORY");
@@ -173,7 +173,7 @@ static error_t apply_options(const struct command_line *line)
     return error;
 }
 
-/* All places, the weakest first. */
+/* Applies all sources, the weakest first. */
 static error_t apply_all(const struct command_line *line)
 {
     struct pawld_options *options = line->options;
@@ -229,7 +229,7 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
     return note_option(line, &pawld_settings[key - OPTION_SETTING], text);
 }
 
-/* With the default behind the help. */
+/* Returns the help with the default behind it. */
 static const char *help_of(const struct pawld_setting *setting, char text[static HELP_MAX])
 {
     int len = setting->usual
@@ -239,7 +239,7 @@ static const char *help_of(const struct pawld_setting *setting, char text[static
     return text;
 }
 
-/* The rows of the table that @command has, as argp wants them. */
+/* Returns the rows of the table for @command, as argp options. */
 static const struct argp_option *options_of(enum pawld_command command)
 {
     static struct argp_option list[OWN_OPTIONS + PAWLD_SETTINGS_MAX + 1];
@@ -292,7 +292,7 @@ static const struct argp_option *options_of(enum pawld_command command)
     return list;
 }
 
-/* 0, or the exit status. */
+/* Returns 0, or the exit status. */
 static int read_command(int argc, char **argv, const char *doc, enum pawld_command command,
                         struct pawld_options *options)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    LINE_MAX_BYTES = STORAGE_SECRET_MAX + sizeof("\r\n"), /* with what ends it */
+    LINE_MAX_BYTES = STORAGE_SECRET_MAX + sizeof("\r\n"), /* with the end of the line */
     WHY_MAX = 256,                                        /* bytes of a sentence */
 };
 
@@ -26,7 +26,8 @@ void pawld_password_hide(char *url)
         memset(colon + 1, '*', (size_t)(at - colon - 1));
 }
 
-/* Takes the password from @line, whatever ends it. False, and why, where it is none. */
+/* Takes the password from @line, without the end of the line. Returns false, and why, if there is
+ * none. */
 static bool take_line(char *line, char password[static STORAGE_SECRET_MAX + 1],
                       char why[static WHY_MAX])
 {
@@ -48,8 +49,8 @@ static bool is_cut_line(const char *line)
     return len > 0 && len < LINE_MAX_BYTES - 1 && line[len - 1] != '\n';
 }
 
-/* The same of the first line of the file @path. @flags 0, or O_NONBLOCK: a FIFO that no process
- * writes is not waited for. */
+/* Reads the password from the first line of the file @path. @flags is 0 or O_NONBLOCK: then a FIFO
+ * without a writer does not block. */
 static bool read_file(const char *path, int flags, char password[static STORAGE_SECRET_MAX + 1],
                       char why[static WHY_MAX])
 {

@@ -27,7 +27,7 @@ static void close_all(const struct server_fd_message *message)
         (void)close(message->fds[i]);
 }
 
-/* The place where the file of a socket is to be removed at the end. */
+/* Notes the file of a socket, to remove it at the end. */
 static void note_file(struct server_listener *listener, const char *name, uintmax_t device,
                       uintmax_t inode)
 {
@@ -40,8 +40,8 @@ static void note_file(struct server_listener *listener, const char *name, uintma
     (void)snprintf(listener->file.path, sizeof(listener->file.path), "%s", name + strlen(prefix));
 }
 
-/* Reads @word and @count numbers, each behind a space. Returns what follows; NULL: it is none of
- * that. */
+/* Reads @word and @count numbers, each behind a space. Returns the text behind them; NULL: the text
+ * has another form. */
 static const char *read_handover_numbers(const char *text, const char *word, uintmax_t *ret_numbers,
                                          unsigned count)
 {
@@ -60,7 +60,7 @@ static const char *read_handover_numbers(const char *text, const char *word, uin
     return text;
 }
 
-/* The numbers of a listener, in their order. */
+/* The numbers of a listener, in the order of the message. */
 enum {
     LISTENER_SPEAKS_TLS,
     LISTENER_METRICS_ONLY,
@@ -71,7 +71,7 @@ enum {
     LISTENER_NUMBERS,
 };
 
-/* One listener with its sockets. */
+/* Receives one listener with its sockets. */
 static int take_listener(int fd, struct server_listeners *listeners)
 {
     struct server_fd_message message;
@@ -163,7 +163,8 @@ int pawld_predecessor_find(const char *path, unsigned workers, struct api_tls *t
     }
     server_log(SERVER_LOG_ERROR, "cannot replace the pawld at %s: %s", path, words_of(error));
     for (unsigned i = 0; i < ret_listeners->count; i++)
-        ret_listeners->listener[i].is_file = false; /* it goes on, with its files */
+        ret_listeners->listener[i].is_file = false; /* the predecessor continues to serve, with
+                                                     * its files */
     server_listeners_close(ret_listeners);
     if (fd >= 0)
         (void)close(fd);

@@ -1,4 +1,5 @@
-/* pawld at work: what a process has only once: the address, the signals, the exit status. */
+/* pawld as a service: the parts that a process has only once: the address, the signals, the exit
+ * status. */
 #include "api/tls/keys.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/keys.h"
@@ -34,10 +35,10 @@ struct service {
     const struct pawld_options *options;
     struct server_addresses addresses;
     struct api_tls *tls;      /* NULL: none */
-    struct api_keyring *keys; /* NULL: everybody may call everything */
+    struct api_keyring *keys; /* NULL: every caller has all rights */
     struct server_passed passed;
     struct server_listeners listeners;
-    bool listeners_are_lent; /* lent by a predecessor that serves on, until it is told to leave */
+    bool listeners_are_lent; /* the sockets belong to a predecessor that still serves */
     struct pawld_workers workers;
     struct server_metrics *metrics; /* one for each worker */
     uv_signal_t signals[SIGNALS];
@@ -49,8 +50,9 @@ struct service {
     struct pawld_predecessor predecessor;
     struct pawld_sockets sockets; /* for a successor */
     struct pawld_successor successor;
-    uint64_t ready_till_us; /* or a predecessor is left alone */
-    int status;             /* the exit status, where all else is well */
+    uint64_t ready_till_us; /* by then this process must be ready, or it leaves the predecessor
+                             * alone */
+    int status;             /* the exit status, if nothing else fails */
     bool stopping;
 };
 
@@ -62,7 +64,7 @@ static void stop_workers(struct service *service)
     pawld_workers_each(&service->workers, server_worker_stop);
 }
 
-/* The first signal drains, a second one does not wait for that. */
+/* The first signal drains. A second signal ends the process without waiting. */
 static void on_stop_signal(struct service *service)
 {
     if (!service->stopping) {
@@ -77,15 +79,15 @@ static void on_stop_signal(struct service *service)
     pawld_workers_each(&service->workers, server_worker_halt);
 }
 
-/* The files of sockets are another process's to remove. */
+/* Another process will remove the files of sockets. */
 static void disown_files(struct server_listeners *listeners)
 {
     for (unsigned i = 0; i < listeners->count; i++)
         listeners->listener[i].is_file = false;
 }
 
-/* While two processes have the sockets, a file is removed by neither: one that is left over does no
- * harm (api/wire/socket_file.h). */
+/* Closes the listeners. While two processes have the sockets, neither removes a file: a file that
+ * remains does no harm (api/wire/socket_file.h). */
 static void close_listeners_of(struct service *service)
 {
     if (service->listeners_are_lent || service->successor.asked)
@@ -102,7 +104,7 @@ static void on_successor(void *context, int pid)
     pawld_workers_each(&service->workers, server_worker_hand_over);
 }
 
-/* From now on this process can be replaced. */
+/* From now on another process can replace this one. */
 static void await_successor(struct service *service)
 {
     assert(service->workers.made > 0 && service->options->hand_over);
@@ -119,8 +121,8 @@ static void await_successor(struct service *service)
     pawld_successor_await(&service->successor, &config);
 }
 
-/* A predecessor goes only when this process can do its work. If that takes too long, this one
- * goes. */
+/* Dismisses the predecessor when this process can do its work. If that takes too long, this process
+ * ends. */
 static bool on_serving_look(void *context, bool ready)
 {
     struct service *service = context;
@@ -140,7 +142,7 @@ static bool on_serving_look(void *context, bool ready)
     pawld_predecessor_close(&service->predecessor);
     service->status = SERVER_EXIT_FAILED;
     pawld_workers_each(&service->workers,
-                       server_worker_hand_over); /* the sockets are the other one's */
+                       server_worker_hand_over); /* another process has the sockets */
     pawld_workers_each(&service->workers, server_worker_stop);
     return true;
 }
@@ -168,7 +170,7 @@ static void on_signal(uv_signal_t *handle, int number)
         on_stop_signal(service);
 }
 
-/* Requests go on with the key that they came with, connections with the certificate. */
+/* Reloads the keys. A request under way keeps its key, and a connection keeps its certificate. */
 static bool load_keys(void *context)
 {
     const struct service *service = context;
@@ -279,7 +281,7 @@ static int make_workers(struct service *service)
     return pawld_workers_make(&service->workers, &config, options->workers);
 }
 
-/* All of them at once, until they are stopped. */
+/* Runs all workers until they are stopped. */
 static int run_workers(struct service *service)
 {
     const int status = pawld_workers_start(&service->workers);
@@ -291,13 +293,13 @@ static int run_workers(struct service *service)
     return status;
 }
 
-/* Terms from the start of a fleet cannot be another now. */
+/* Checks the terms of the fleet: they were set at its start and cannot change now. */
 static int check_terms(const struct pawld_options *options,
                        const struct storage_sqlite_store *store)
 {
     uint32_t has_ms = storage_sqlite_store_file(store)->ttl_max_ms;
     uint32_t has = storage_sqlite_store_file(store)->extensions_max;
-    if (has_ms == 0) /* it is of no fleet yet */
+    if (has_ms == 0) /* the file belongs to no fleet yet */
         return SERVER_EXIT_DONE;
     if (has == 0)
         has = FENCE_EXTENSIONS_MAX;
@@ -315,7 +317,8 @@ static int check_terms(const struct pawld_options *options,
     return SERVER_EXIT_USAGE;
 }
 
-/* A file that was never a fleet's becomes one: there is nothing that it could have forgotten. */
+/* Opens the masters. A file that never belonged to a fleet becomes one: it cannot have lost
+ * data. */
 static int open_addresses(struct service *service)
 {
     struct server_addresses *addresses = &service->addresses;
@@ -329,12 +332,12 @@ static int open_addresses(struct service *service)
     return check_terms(service->options, addresses->store);
 }
 
-/* The listeners, and copies of their sockets for a process that will take the place of this one. */
+/* Opens the listeners, and copies their sockets for a process that will replace this one. */
 static int prepare_listeners(struct service *service)
 {
     const struct pawld_options *options = service->options;
     int status = SERVER_EXIT_DONE;
-    if (service->listeners.count == 0) /* no predecessor gave its own */
+    if (service->listeners.count == 0) /* no predecessor gave its listeners */
         status = pawld_listeners_open(options, service->tls, &service->passed, &service->listeners);
     if (status == SERVER_EXIT_DONE)
         status = server_keys_check_listeners(&options->http, &service->listeners);
@@ -362,7 +365,8 @@ static int refuse_audit_log(const struct service *service, int error)
     return SERVER_EXIT_FAILED;
 }
 
-/* Before a predecessor goes or a folder is made: what cannot be written is told first. */
+/* Opens the audit log before a predecessor is dismissed or a folder is made: so an unwritable log
+ * is reported first. */
 static int open_audit_log(struct service *service)
 {
     const char *path = service->options->audit_log;
@@ -370,7 +374,8 @@ static int open_audit_log(struct service *service)
     return error ? refuse_audit_log(service, error) : SERVER_EXIT_DONE;
 }
 
-/* Once nothing else can refuse the start, which would leave an empty file. */
+/* Makes the file of the audit log once nothing else can refuse the start: a refused start leaves no
+ * empty file. */
 static int make_audit_log(struct service *service)
 {
     const int error = service->audit ? server_line_writer_make(service->audit) : 0;
@@ -413,7 +418,7 @@ static int serve_addresses(struct service *service)
     return status;
 }
 
-/* Asks a running pawld for its sockets. A file can be opened only once that one has ended. */
+/* Asks a running pawld for its sockets. With a file, waits until that pawld has ended. */
 static int find_predecessor(struct service *service)
 {
     const struct pawld_options *options = service->options;
@@ -444,8 +449,7 @@ int pawld_serve(const struct pawld_options *options)
         .successor = {.listen_fd = -1, .fd = -1},
     };
     server_log_configure(options->log_form, options->log_level);
-    (void)signal(SIGHUP,
-                 SIG_IGN); /* until signals are watched; what is read before is new anyway */
+    (void)signal(SIGHUP, SIG_IGN); /* until signals are watched; all files are read fresh anyway */
     if (server_passed_sockets(&service.passed) != 0 ||
         server_descriptors_check(options->workers, options->connections_max) != 0)
         return SERVER_EXIT_FAILED;
@@ -471,7 +475,7 @@ int pawld_serve(const struct pawld_options *options)
     storage_sqlite_store_close(service.addresses.store);
     api_keyring_free(service.keys);
     pawld_predecessor_close(&service.predecessor);
-    pawld_successor_close(&service.successor); /* it tells that the file is closed */
+    pawld_successor_close(&service.successor); /* its end shows that the file is closed */
     server_line_writer_free(service.audit);    /* its reader may be stuck */
     server_event_ring_free(service.events);
     pawld_supervisor_close(&service.supervisor);

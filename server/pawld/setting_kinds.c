@@ -114,7 +114,7 @@ static error_t set_word(const struct pawld_setting *setting, int *member, const 
     return server_options_error("%s takes %s, not '%s'", label, words, text);
 }
 
-/* @text is NULL for an option, which takes no argument. */
+/* Sets a flag. @text is NULL for an option, which has no argument. */
 static error_t set_flag(bool *member, const char *label, const char *text)
 {
     if (text && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
@@ -148,7 +148,7 @@ static error_t add_item(const struct pawld_setting *setting, struct pawld_option
     return 0;
 }
 
-/* The password is wiped also where the URL is wrong: it may hold one anyway. */
+/* Adds a URL. The password is wiped even if the URL is not valid: it may contain one. */
 static error_t add_url(const struct pawld_setting *setting, struct pawld_options *options,
                        const char *label, char *text)
 {
@@ -159,7 +159,7 @@ static error_t add_url(const struct pawld_setting *setting, struct pawld_options
         return server_options_error("a fleet has at most %" PRId64 " masters", setting->max);
     int error = storage_redis_url_parse(text, &urls[*count], &why);
     pawld_password_hide(text);
-    if (error) /* not the text: it may hold a password */
+    if (error) /* the text is not printed: it may contain a password */
         return server_options_error("%s: %s", label, why);
     (*count)++;
     return 0;
@@ -266,7 +266,7 @@ static void show_setting(const struct pawld_setting *setting, const struct pawld
         return;
     }
     if (setting->kind == PAWLD_NUMBER && *(const uint32_t *)member < setting->min)
-        shown = NULL; /* it was not given, and what it is depends on more */
+        shown = NULL; /* the setting was not given, and its value depends on other facts */
     else if (setting->kind == PAWLD_NUMBER)
         (void)snprintf(text, sizeof(text), "%" PRIu32, *(const uint32_t *)member);
     else if (setting->kind == PAWLD_BIG)

@@ -443,7 +443,7 @@ const struct pawld_setting *pawld_setting_find(const char *name, enum pawld_comm
     return NULL;
 }
 
-/* Tests a character of the name of a setting. */
+/* Returns a character of the name of a setting, as it is in the variable. */
 static char of_variable(char character)
 {
     static const char of_setting[] = "abcdefghijklmnopqrstuvwxyz-";

@@ -1,5 +1,5 @@
 /* pawld's settings: one table for its options, its environment, its configuration file, --help,
- * --check and the sample of the file. A later place replaces what an earlier one says:
+ * --check and the sample of the file. A later source replaces the value of an earlier source:
  *
  *     the default < the file (max-waiters = 100) < PAWL_MAX_WAITERS=100 < --max-waiters 100
  *
@@ -37,11 +37,11 @@ enum pawld_command {
 struct pawld_setting {
     const char *name;     /* "max-waiters" */
     const char *argument; /* as --help shows it; NULL for a flag */
-    const char *help;     /* sentences; the default is told behind them */
-    const char *usual;    /* the default, as people write it; NULL: the help tells */
+    const char *help;     /* sentences; --help adds the default */
+    const char *usual;    /* the default, as people write it; NULL: the help has it */
     enum pawld_kind kind;
     unsigned commands; /* bits of enum pawld_command */
-    bool only_option;  /* it is for one run: neither in the file nor in the environment */
+    bool only_option;  /* an option for one run: not in the file or the environment */
     int64_t min, max;
     size_t at, count_at;      /* offsets in struct pawld_options */
     const char *const *words; /* PAWLD_WORD: NULL at the end */
@@ -54,7 +54,7 @@ enum {
     PAWLD_VARIABLE_MAX = 64,                  /* bytes of the name of a variable, terminated */
     PAWLD_KEPT_MAX = 64 * 1024,  /* bytes of the texts that a file and the environment give */
     PAWLD_LABEL_MAX = 64 + 4096, /* bytes of where a setting is, terminated */
-    PAWLD_MISTAKES_MAX = 20,     /* mistakes in a file that are told */
+    PAWLD_MISTAKES_MAX = 20,     /* mistakes in a file that are reported */
 };
 
 /* The sources of settings, the weakest first. */
@@ -69,32 +69,33 @@ enum pawld_layer {
 extern const struct pawld_setting pawld_settings[];
 extern const size_t pawld_settings_count;
 
-/* The row of @name for @command; NULL: there is none. */
+/* Returns the row of @name for @command; NULL: there is none. */
 const struct pawld_setting *pawld_setting_find(const char *name, enum pawld_command command);
 
 /* "PAWL_MAX_WAITERS". */
 void pawld_setting_variable(const struct pawld_setting *setting,
                             char ret_variable[static PAWLD_VARIABLE_MAX]);
 
-/* Sets @setting to @text, as @layer says it at @label ("--max-waiters", "pawld.conf:7:
- * max-waiters"). The borrowed parts of @text must stay. 0, or an error after one sentence on
- * stderr; nothing is set then. A URL's password is wiped from @text either way. */
+/* Sets @setting to @text. The text comes from @layer, at @label ("--max-waiters", "pawld.conf:7:
+ * max-waiters"). The borrowed parts of @text must stay. Returns 0, or an error after one sentence
+ * on stderr; then nothing is set. A URL's password is wiped from @text in both cases. */
 error_t pawld_setting_set(const struct pawld_setting *setting, struct pawld_options *options,
                           enum pawld_layer layer, const char *label, char *text);
 
-/* Sets all that the file at @path, or the environment, says for @command. The same errors. Reports
- * each mistake in a file, at most PAWLD_MISTAKES_MAX. */
+/* Sets all settings of the file at @path, or of the environment, for @command. Returns the same
+ * errors. Reports each mistake in a file, up to PAWLD_MISTAKES_MAX. */
 error_t pawld_settings_of_file(const char *path, enum pawld_command command,
                                struct pawld_options *options);
 error_t pawld_settings_of_environment(enum pawld_command command, struct pawld_options *options);
 
-/* A copy of @text for the life of the process; NULL: PAWLD_KEPT_MAX is used up, and it was told. */
+/* Returns a copy of @text for the life of the process; NULL: PAWLD_KEPT_MAX is used up, and that
+ * was reported. */
 char *pawld_keep_text(const char *text);
 
-/* Drops all texts that were kept: no options may have one of them any more. */
+/* Frees all kept texts: no options may point to one of them any more. */
 void pawld_drop_texts(void);
 
-/* Prints what is in force for serving, as a file would say it, without passwords. */
+/* Prints the settings in force for serving, in the form of a file, without passwords. */
 void pawld_settings_show(const struct pawld_options *options);
 
 /* Prints a file with all settings for serving, each commented out. */

@@ -83,7 +83,7 @@ static void on_speaks_closed(uv_handle_t *handle)
     successor->speaking = false;
 }
 
-/* It goes away without our place. */
+/* The successor leaves without replacing this process. */
 static void forget_successor(struct pawld_successor *successor, const char *why)
 {
     server_log(SERVER_LOG_WARNING,
@@ -99,7 +99,8 @@ static void begin_to_leave(struct pawld_successor *successor)
 {
     assert(successor->asked && !successor->leaving);
     successor->leaving = true;
-    uv_poll_stop(&successor->speaks); /* the connection stays, and says that this one is there */
+    uv_poll_stop(&successor->speaks); /* the connection stays open: it shows that this process
+                                       * has not ended */
     successor->config.leave(successor->config.context, successor->pid);
 }
 
@@ -113,7 +114,7 @@ static void on_speaks(uv_poll_t *poll, int status, int events)
     if (error == FENCE_EIO && errno == EAGAIN)
         return;
     for (unsigned i = 0; !error && i < message.count; i++)
-        (void)close(message.fds[i]); /* there are none to be sent this way */
+        (void)close(message.fds[i]); /* no descriptors are expected in this direction */
     if (error)
         forget_successor(successor, error == FENCE_ENOENT ? "it ended" : strerror(errno));
     else if (!successor->asked && strcmp(message.text, PAWLD_HANDOVER_TAKE) == 0) {
@@ -125,7 +126,7 @@ static void on_speaks(uv_poll_t *poll, int status, int events)
         forget_successor(successor, "its version of the hand-over differs");
 }
 
-/* One at a time: another one is sent away. */
+/* Accepts a successor. Only one at a time: another one is closed at once. */
 static void on_knocks(uv_poll_t *poll, int status, int events)
 {
     struct pawld_successor *successor = poll->data;

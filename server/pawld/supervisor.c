@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 enum {
-    LOOKS = 2, /* in the time after which the manager stops waiting */
+    LOOKS = 2, /* looks within the time after which the manager stops waiting */
 };
 
-/* True if each loop has turned since the last look. Loops that rest are woken for the next one. */
+/* Reports whether each loop has turned since the last look. Wakes idle loops for the next look. */
 static bool all_turned(struct pawld_supervisor *supervisor)
 {
     bool all = true;
@@ -44,7 +44,7 @@ static bool all_ready(const struct pawld_supervisor *supervisor)
     return ready;
 }
 
-/* The first looks come quickly one after the other. */
+/* Makes the looks slower: the first looks follow quickly. */
 static void slow_down(struct pawld_supervisor *supervisor)
 {
     if (supervisor->serving || !supervisor->ready)

@@ -1,9 +1,8 @@
-/* The messages of pawld to a service manager (server/system/notify.h): that it serves, reads
- * settings again, or ends. And the watchdog: the manager is told that pawld lives only while the
- * loop of every worker turns. If one is stuck the manager hears nothing more, and restarts the
- * service.
+/* The messages of pawld to a service manager (server/system/notify.h): that it serves, reloads its
+ * settings, or ends. Also the watchdog: pawld reports that it is alive only while the loop of every
+ * worker turns. If one loop is stuck, the manager hears nothing more, and restarts the service.
  *
- * Its timer belongs to the loop of the first worker, and so do all of these functions. */
+ * The timer and all these functions belong to the loop of the first worker. */
 #ifndef SERVER_PAWLD_SUPERVISOR_H
 #define SERVER_PAWLD_SUPERVISOR_H
 
@@ -26,28 +25,29 @@ struct pawld_supervisor {
     unsigned count;
     uint64_t turns[SERVER_WORKERS_MAX]; /* turns of each at the last look */
     uint64_t watchdog_ms;               /* between two looks; 0: no receiver */
-    bool turned;                        /* all loops have, once */
-    bool ready;                         /* and that was told */
-    bool took_place;                    /* of another process: the manager is told our id, once a
-                                         * majority votes. Until then that one may go on */
-    /* Each look tells whether a majority of masters votes, as every worker sees it, until the
-     * function returns true. NULL: no receiver. */
+    bool turned;                        /* all loops have turned once */
+    bool ready;                         /* the manager was told so */
+    bool took_place;                    /* this process replaces another: the manager learns our
+                                         * process id once a majority votes. Until then the other
+                                         * process may continue */
+    /* Each look calls this function with whether a majority of masters votes, as every worker sees
+     * it, until the function returns true. NULL: no receiver. */
     bool (*serving)(void *context, bool ready);
     void *context;
     bool stopping;
 };
 
-/* Finds out whom to tell. First of all: it changes the environment. */
+/* Finds the manager. Call it before anything else: it changes the environment. */
 void pawld_supervisor_open(struct pawld_supervisor *supervisor);
 void pawld_supervisor_close(struct pawld_supervisor *supervisor);
 
-/* Starts to watch @count @workers, which are about to run, and says READY=1 once they all do. The
+/* Starts to watch @count @workers, which are about to run, and sends READY=1 once they all run. The
  * caller's memory, until the end and until the loop has run once more after it. */
 void pawld_supervise(struct pawld_supervisor *supervisor, struct server_worker *const workers[],
                      unsigned count);
 void pawld_supervise_end(struct pawld_supervisor *supervisor);
 
-/* Before and after a reload. */
+/* Call them before and after a reload. */
 void pawld_supervise_reloading(struct pawld_supervisor *supervisor);
 void pawld_supervise_reloaded(struct pawld_supervisor *supervisor);
 

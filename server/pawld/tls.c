@@ -21,7 +21,7 @@ static void give_tls(struct storage_redis_url urls[], unsigned count, const stru
         urls[i].tls = urls[i].is_tls ? tls : NULL;
 }
 
-/* OpenSSL takes what it can read of a file that was cut. */
+/* Checks a file: OpenSSL accepts the readable part of a truncated file. */
 static error_t check_master_file(const char *option, const char *path)
 {
     char why[API_TLS_WHY_MAX];

@@ -6,7 +6,7 @@
 
 #include <argp.h>
 
-/* Reads the files that @options name, and gives what comes of them to the masters that need it. 0,
+/* Reads the files that @options name, and gives the result to the masters that need it. Returns 0,
  * or an error after one sentence on stderr. */
 error_t pawld_tls_give(struct pawld_options *options);
 

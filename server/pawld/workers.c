@@ -33,7 +33,7 @@ static void *run_other(void *context)
 {
     const struct pawld_worker_thread *own = context;
     struct pawld_workers *workers = own->workers;
-    char name[16]; /* as long as the system lets it be */
+    char name[16]; /* as long as the system allows */
     (void)snprintf(name, sizeof(name), "worker %u", own->index + 1);
     (void)pthread_setname_np(pthread_self(), name);
     server_worker_run(workers->worker[own->index]);
@@ -69,7 +69,7 @@ int pawld_workers_start(struct pawld_workers *workers)
     return SERVER_EXIT_DONE;
 }
 
-/* A worker that is stuck would hold up the end for ever. */
+/* Joins another worker. A worker that is stuck would delay the end for ever. */
 static void join_other(struct pawld_workers *workers, unsigned i)
 {
     struct timespec until = {.tv_sec = 0};
