@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Microseconds of CLOCK_BOOTTIME: never set by anybody, and it counts while the machine sleeps. A
- * lease that ran out during a suspend has run out. */
+/* Returns microseconds of CLOCK_BOOTTIME: no one can set this clock, and it counts while the
+ * machine sleeps. A lease whose time passed during a suspend has expired. */
 uint64_t server_clock_us(void);
 
 #endif

@@ -16,7 +16,7 @@ enum {
     FD_MODE = 0600,
 };
 
-/* Closes @fd, and keeps errno. */
+/* Closes @fd, and preserves errno. */
 static int drop_fd(int fd, int error)
 {
     const int why = errno;
@@ -42,7 +42,7 @@ static int open_fd_socket(int flags)
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 }
 
-/* There is nothing, or a socket. */
+/* Reports whether @path is free, or a socket. */
 static bool is_replaceable(const char *path)
 {
     struct stat file;
@@ -52,7 +52,8 @@ static bool is_replaceable(const char *path)
     return S_ISSOCK(file.st_mode);
 }
 
-/* Bound beside it first: rename(2) then replaces the old one in one step. */
+/* Binds the socket under a second name first: rename(2) then replaces the old socket in one
+ * step. */
 int server_fd_listen(const char *path, int *ret_fd)
 {
     struct sockaddr_un address;
@@ -75,7 +76,8 @@ int server_fd_listen(const char *path, int *ret_fd)
     return 0;
 }
 
-/* A process that may replace us could end us as well: the same user, and root. */
+/* Reports whether the peer may replace this process: the same user or root, which could end this
+ * process as well. */
 static bool is_trusted(int fd, pid_t *ret_pid)
 {
     struct ucred peer = {.pid = 0};

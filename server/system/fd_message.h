@@ -1,5 +1,5 @@
-/* Messages with descriptors between two processes of this machine: a text and open files, over a
- * socket of the Unix domain that keeps the bounds of messages (SOCK_SEQPACKET, SCM_RIGHTS). */
+/* Messages with descriptors between two processes on this machine: a text and open files, over a
+ * socket of the Unix domain that preserves message boundaries (SOCK_SEQPACKET, SCM_RIGHTS). */
 #ifndef SERVER_SYSTEM_FD_MESSAGE_H
 #define SERVER_SYSTEM_FD_MESSAGE_H
 
@@ -21,20 +21,20 @@ struct server_fd_message {
     unsigned count;
 };
 
-/* Listens at @path, for this user alone, in the place of whatever socket was there: it is replaced
- * at once, so that a listener is there at all times. Non-blocking. FENCE_EINVAL: the path is
- * empty or longer than SERVER_FD_PATH_MAX. FENCE_EIO: errno says why. */
+/* Listens at @path, for this user alone. Replaces any socket there in one step, so that there is a
+ * listener at all times. Non-blocking. FENCE_EINVAL: the path is empty or longer than
+ * SERVER_FD_PATH_MAX. FENCE_EIO: errno says why. */
 FENCE_CHECKED int server_fd_listen(const char *path, int *ret_fd);
 
-/* Connects to @path; each send and each receive then takes at most @timeout_ms. FENCE_ENOENT:
- * no process listens there. FENCE_EINVAL, FENCE_EIO: as above; EPERM, where the other process is
- * another user's, and not root's. */
+/* Connects to @path; each send and each receive then takes at most @timeout_ms. FENCE_ENOENT: no
+ * process listens there. FENCE_EINVAL, FENCE_EIO: as above; EPERM: the other process belongs to
+ * another user, who is not root. */
 FENCE_CHECKED int server_fd_connect(const char *path, unsigned timeout_ms, int *ret_fd);
 
-/* Lets in who connected to @listen_fd. FENCE_EIO: errno says why; EPERM as above. */
+/* Accepts a connection at @listen_fd. FENCE_EIO: errno says why; EPERM as above. */
 FENCE_CHECKED int server_fd_accept(int listen_fd, pid_t *ret_pid, int *ret_fd);
 
-/* FENCE_EIO: the message did not go; errno says why. */
+/* FENCE_EIO: the message was not sent; errno says why. */
 FENCE_CHECKED int server_fd_send(int fd, const struct server_fd_message *message);
 
 /* The caller closes the descriptors of *@ret_message. FENCE_ENOENT: the other side has ended.

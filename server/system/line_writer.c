@@ -26,17 +26,17 @@ struct server_line_writer {
     pthread_t thread;
     pthread_mutex_t lock; /* guards all members that follow */
     pthread_cond_t more;
-    char *adding; /* SERVER_LINES_MAX bytes, that lines are added to ... */
+    char *adding; /* SERVER_LINES_MAX bytes: lines are added here */
     size_t len;
-    char *writing; /* ... while the thread writes these */
+    char *writing; /* the thread writes these bytes */
     uint64_t dropped;
-    int next_fd; /* to go on with; -1: none */
+    int next_fd; /* the descriptor to use next; -1: none */
     bool ends;
 };
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Returns how many bytes were written; fewer than @len after a failure, which errno tells. */
+/* Returns how many bytes were written; fewer than @len after a failure, which is in errno. */
 static size_t write_bytes(int fd, const char *bytes, size_t len)
 {
     size_t done = 0;
@@ -75,8 +75,8 @@ static size_t write_note(char note[static NOTE_MAX], uint64_t dropped)
     return len > 0 && len < NOTE_MAX ? (size_t)len : 0;
 }
 
-/* Lost lines are counted, and told before the next lines. A torn line gets its end first.
- * Returns the lines that were lost, and whether the last one is torn. */
+/* Writes lines. Lost lines are counted, and a note about them comes before the next lines. A torn
+ * line is ended first. Returns the number of lost lines, and whether the last line is torn. */
 static uint64_t write_lines(struct server_line_writer *writer, size_t len, uint64_t dropped,
                             bool *torn)
 {
@@ -144,7 +144,7 @@ static void *run_line_writer(void *context)
 
 /* ---- the others' side ------------------------------------------------------------------------ */
 
-/* @make is O_CREAT, or 0. A FIFO without a reader would have open(2) wait for one. */
+/* @make is O_CREAT, or 0. A FIFO without a reader must not block open(2). */
 static int open_path(const char *path, int make)
 {
     if (strcmp(path, "-") == 0)
@@ -157,8 +157,8 @@ static int open_path(const char *path, int make)
     return fd;
 }
 
-/* Reports whether the folder of @path, which is not there, lets it be made; or errno says why not.
- */
+/* Reports whether @path, which does not exist, can be created in its folder; if not, errno says
+ * why. */
 static bool may_make(const char *path)
 {
     char folder[PATH_MAX] = ".";
@@ -168,7 +168,7 @@ static bool may_make(const char *path)
     return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-/* The signals are the main thread's. */
+/* Starts the thread with all signals blocked: the main thread gets them. */
 static int start_writer(struct server_line_writer *writer)
 {
     sigset_t all;
@@ -236,7 +236,8 @@ int server_line_writer_make(struct server_line_writer *writer)
     return 0;
 }
 
-/* False: the thread is stuck in a write. It keeps what it uses, and the process ends without it. */
+/* Waits for the end of the thread. Returns false if the thread is stuck in a write: it keeps its
+ * memory, and the process ends without it. */
 static bool await_end(const struct server_line_writer *writer)
 {
     struct timespec until = {.tv_sec = 0};
@@ -273,7 +274,7 @@ void server_line_writer_add(struct server_line_writer *writer, const char *line,
     } else {
         memcpy(writer->adding + writer->len, line, len);
         writer->len += len;
-        if (writer->len == len) /* it sleeps, or is about to */
+        if (writer->len == len) /* the thread sleeps, or is about to */
             (void)pthread_cond_signal(&writer->more);
     }
     (void)pthread_mutex_unlock(&writer->lock);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    ABOUT_MAX = 80, /* bytes of a line by which its kind is told */
+    ABOUT_MAX = 80, /* bytes at the start of a line that identify its kind */
     WINDOW_MS = 1000,
     FLUSH_MS = 250, /* between two walks over all kinds */
 };
@@ -36,8 +36,8 @@ static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t lost_lines; /* since the last one that was written */
 static bool line_is_torn;   /* its end could not be written */
 
-/* Writes @len bytes, unless that would wait: for the reader of a pipe, or for a terminal that was
- * stopped. One that can be written to takes PIPE_BUF bytes (pipe(7)). Returns how many it took. */
+/* Writes @len bytes, unless that would block: on the reader of a pipe, or on a stopped terminal. A
+ * writable pipe or terminal takes PIPE_BUF bytes (pipe(7)). Returns how many bytes it took. */
 static size_t write_now(const char *bytes, size_t len)
 {
     size_t done = 0;
@@ -76,7 +76,7 @@ static bool tell_lost_lines(void)
     return try_to_write(SERVER_LOG_WARNING, text);
 }
 
-/* The service goes on where its log does not. */
+/* Writes a line. The service continues if its log fails. */
 static void write_line(enum server_log_level level, const char *text)
 {
     (void)pthread_mutex_lock(&line_lock);
@@ -91,7 +91,7 @@ void server_log(enum server_log_level level, const char *format, ...)
 {
     if (level < log_least)
         return;
-    int saved_errno = errno; /* logging a failure must not change what the caller reads of it */
+    int saved_errno = errno; /* logging a failure must not change the caller's errno */
     char text[SERVER_LOG_LINE_MAX];
     va_list args;
     va_start(args, format);
@@ -107,13 +107,14 @@ struct kind {
     const char *format; /* NULL: none */
     unsigned key;
     enum server_log_level level;
-    uint64_t since_ms; /* when its second began */
+    uint64_t since_ms; /* when its current second began */
     unsigned lines;    /* in that second */
-    unsigned more;     /* that were not written */
+    unsigned more;     /* lines that were not written */
     char about[ABOUT_MAX];
 };
 
-/* One place for each kind, found by hash. A kind that finds its place taken has it from then on. */
+/* One place for each kind, found by hash. If another kind has the place, the new kind takes it
+ * over. */
 static struct kind kinds[SERVER_LOG_KINDS];
 static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint unsaid; /* kinds of which there are more */
@@ -132,7 +133,7 @@ static struct kind *place_of(const char *format, unsigned key)
     return &kinds[(mixed >> 32) % SERVER_LOG_KINDS];
 }
 
-/* Says how many more there were, and restarts. */
+/* Logs how many more lines there were, and starts again. */
 static void close_window(struct kind *kind)
 {
     char text[ABOUT_MAX + 64];
@@ -145,7 +146,7 @@ static void close_window(struct kind *kind)
     kind->more = 0;
 }
 
-/* Counts a line; true if it is to be written. */
+/* Counts a line; returns true if it is to be written. */
 static bool count_line(enum server_log_level level, unsigned key, const char *format,
                        const char *text)
 {

@@ -8,28 +8,28 @@
 
 enum {
     SERVER_LOG_FEW = 5,      /* lines of a kind in a second */
-    SERVER_LOG_KINDS = 1024, /* that are counted at a time */
+    SERVER_LOG_KINDS = 1024, /* kinds that are counted at a time */
 };
 
-/* From now on lines have @form, and those below @least are not written. The default is plain, from
+/* Sets the form of the lines, and the lowest level that is written. The default is plain, from
  * SERVER_LOG_INFO on. Call it before other threads run. */
 void server_log_configure(enum server_log_form form, enum server_log_level least);
 
-/* Writes one line: lines of several threads do not mix. If stderr takes none, as the reader of a
- * pipe stands still, it is lost. The next line that is written says how many were. Text from
- * outside must neither forge lines nor move a terminal's cursor: see server/system/printable.h. Any
- * thread. */
+/* Writes one line: lines of several threads do not mix. If stderr is blocked, because the reader of
+ * a pipe has stopped, the line is lost. The next written line reports the number of lost lines.
+ * Text from outside must neither forge lines nor move a terminal's cursor: see
+ * server/system/printable.h. Any thread. */
 void server_log(enum server_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same for what clients or masters can cause as often as they like. It writes SERVER_LOG_FEW
- * lines of a kind in a second, and then one that says how many more there were. A kind is a @format
+/* Writes a line that clients or masters can cause as often as they like. Writes SERVER_LOG_FEW
+ * lines of a kind in a second, and then one line with the number of the others. A kind is a @format
  * (a string literal) with a @key of the caller's choice. */
 void server_log_few(enum server_log_level level, unsigned key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Writes how many more there were of the kinds whose second is over. To be called now and then:
- * costs nothing where there is nothing to say. Any thread. */
+/* Writes the number of suppressed lines of kinds whose second is over. Call it now and then: it
+ * costs nothing if there is nothing to write. Any thread. */
 void server_log_flush(void);
 
 #endif

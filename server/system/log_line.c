@@ -33,7 +33,7 @@ static size_t plain_line(enum server_log_level level, const char *time, const ch
     return len + 1;
 }
 
-/* The number behind @word at the beginning of @text, if @end follows; 0: there is none. */
+/* Returns the number behind @word at the beginning of @text, if @end follows; 0: there is none. */
 static long leading_number(const char *text, const char *word, const char *end,
                            const char **ret_rest)
 {

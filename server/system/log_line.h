@@ -15,10 +15,10 @@
 
 enum server_log_level {
     SERVER_LOG_TRACE, /* each decision of the core; see fence/state/trace.h */
-    SERVER_LOG_DEBUG, /* each step of something; for who looks for a fault */
+    SERVER_LOG_DEBUG, /* each step of an operation, to search for a fault */
     SERVER_LOG_INFO,
-    SERVER_LOG_WARNING, /* it goes on, but an operator should look */
-    SERVER_LOG_ERROR,   /* something was not done that should have been */
+    SERVER_LOG_WARNING, /* the service continues, but an operator should look */
+    SERVER_LOG_ERROR,   /* an operation failed */
 };
 
 enum server_log_form {

@@ -1,5 +1,5 @@
-/* Tells a service manager how the process is: the protocol of sd_notify(3), which is datagrams of
- * lines to a socket of the Unix domain.
+/* Reports the state of the process to a service manager: the protocol of sd_notify(3), which is
+ * datagrams of lines to a socket of the Unix domain.
  *
  *     struct server_notify notify;
  *     server_notify_open(&notify);
@@ -13,7 +13,7 @@
 #include <sys/un.h>
 
 enum {
-    SERVER_NOTIFY_MAX = 1024,    /* bytes of a message; more is cut */
+    SERVER_NOTIFY_MAX = 1024,    /* bytes of a message; a longer one is cut */
     SERVER_NOTIFY_WAIT_MS = 200, /* for a manager that does not read; then the message is lost */
 };
 
@@ -23,9 +23,9 @@ struct server_notify {
     socklen_t to_len;
 };
 
-/* Opens a socket to $NOTIFY_SOCKET: a path, or "@" and an abstract name. The variable is removed,
- * so that no child tells in our name. If it is not set, nothing is told; where it is no such
- * address, that is logged as well. Before other threads run. */
+/* Opens a socket to $NOTIFY_SOCKET: a path, or "@" and an abstract name. Removes the variable, so
+ * that no child reports in our name. If the variable is not set, nothing is reported; if it is no
+ * such address, that is logged as well. Call it before other threads run. */
 void server_notify_open(struct server_notify *notify);
 
 /* Sends lines, without the last newline. A message that cannot be sent is logged, and lost. One
@@ -35,8 +35,8 @@ void server_notify_send(const struct server_notify *notify, const char *format, 
 
 void server_notify_close(struct server_notify *notify);
 
-/* How often the manager wants to hear WATCHDOG=1 at the least, in microseconds: $WATCHDOG_USEC,
- * where $WATCHDOG_PID is this process or not set (sd_watchdog_enabled(3)). 0: never. */
+/* Returns the longest time between two WATCHDOG=1, in microseconds: $WATCHDOG_USEC, if
+ * $WATCHDOG_PID is this process or not set (sd_watchdog_enabled(3)). 0: no watchdog. */
 uint64_t server_notify_watchdog_us(void);
 
 #endif

@@ -16,14 +16,14 @@
 
 enum {
     SENTENCE_MAX = 3072,    /* bytes of an error; longer ones are cut */
-    STANDS_STILL_MS = 1000, /* after that, the reader of an error is taken to have stopped */
+    STANDS_STILL_MS = 1000, /* after this time the reader of an error counts as stopped */
 };
 
 void server_options_streams(void)
 {
     int fd = 0;
     while (fd >= 0 && fd <= STDERR_FILENO)
-        fd = open("/dev/null", O_RDWR); /* takes the lowest that is free */
+        fd = open("/dev/null", O_RDWR); /* takes the lowest free descriptor */
     if (fd >= 0)
         (void)close(fd);
 }
@@ -63,8 +63,8 @@ error_t server_options_parse(const struct argp *parser, int argc, char **argv, u
     return error;
 }
 
-/* A lock may be held meanwhile, so the line is lost if its reader stands still. A pipe that can be
- * written to takes PIPE_BUF bytes (pipe(7)). */
+/* A lock may be held meanwhile, so the line is lost if its reader has stopped. A writable pipe
+ * takes PIPE_BUF bytes (pipe(7)). */
 static void print_unless_stuck(const char *line)
 {
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -37,20 +37,20 @@ enum server_exit {
     SERVER_EXIT_USAGE = 2,
 };
 
-/* First thing in main(): opens /dev/null where a standard descriptor is closed. Otherwise the next
- * socket would take its number, and get what is written to stderr. */
+/* Opens /dev/null for each closed standard descriptor. Call it first in main(): otherwise the next
+ * socket would get such a number, and the text that is written to stderr. */
 void server_options_streams(void);
 
-/* In main() of a service, before threads: unblocks the signals that the parent blocked, as SIGTERM
- * must stop the program. Ignores SIGPIPE and SIGXFSZ: a peer that went away and a file at its size
- * limit (ulimit -f) are errors of a write. */
+/* Prepares the signals of a service; call it in main(), before threads. Unblocks the signals that
+ * the parent blocked, as SIGTERM must stop the program. Ignores SIGPIPE and SIGXFSZ: a peer that
+ * disconnected and a file at its size limit (ulimit -f) are errors of a write. */
 void server_options_signals(void);
 
 /* Silences argp's hints. getopt prints its sentence as before. */
 void server_options_init(struct argp_state *state);
 
-/* Reads a whole decimal number from @min to @max. False otherwise, and *@ret_number is untouched.
- */
+/* Reads a whole decimal number from @min to @max. Returns false for any other text; *@ret_number is
+ * then untouched. */
 bool server_options_number(const char *text, int64_t min, int64_t max, int64_t *ret_number);
 
 /* The error that ends argp_parse() after a sentence on stderr. argp returns EINVAL for a mistake of

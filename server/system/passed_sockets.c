@@ -22,7 +22,7 @@ static bool read_passed_number(const char *name, uint64_t max, uint64_t *ret_num
     return text && fence_decimal_read(text, strlen(text), max, ret_number);
 }
 
-/* How many are for this process. */
+/* Returns how many sockets are for this process. */
 static uint64_t count_passed(void)
 {
     uint64_t pid = 0;

@@ -15,16 +15,16 @@ enum {
 
 struct server_passed {
     unsigned count;                                       /* 0: none were passed */
-    char name[SERVER_PASSED_MAX][SERVER_PASSED_NAME_MAX]; /* "": the manager told none */
+    char name[SERVER_PASSED_MAX][SERVER_PASSED_NAME_MAX]; /* "": the manager gave none */
 };
 
 /* Reads $LISTEN_PID, $LISTEN_FDS and $LISTEN_FDNAMES, and removes them: they are not for children.
- * The descriptors are the caller's, closed at exec(2). Before other threads run, and before the
- * process opens anything. FENCE_EINVAL after a line on stderr: they are too many, or one is no
- * listening stream socket. */
+ * The caller owns the descriptors, which are close-on-exec. Call it before other threads run, and
+ * before the process opens anything. FENCE_EINVAL after a line on stderr: there are too many, or
+ * one is no listening stream socket. */
 FENCE_CHECKED int server_passed_sockets(struct server_passed *ret_passed);
 
-/* The address of the listening socket @fd: "127.0.0.1:7380", "[::1]:7380", "unix:/path",
+/* Writes the address of the listening socket @fd: "127.0.0.1:7380", "[::1]:7380", "unix:/path",
  * "unix:@name". Text that does not fit is cut. */
 void server_socket_name(int fd, char *ret_name, size_t size);
 

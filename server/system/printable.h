@@ -1,13 +1,13 @@
-/* Text from outside, made fit for a terminal and for lines of a log. */
+/* Text from outside, made safe for a terminal and for lines of a log. */
 #ifndef SERVER_SYSTEM_PRINTABLE_H
 #define SERVER_SYSTEM_PRINTABLE_H
 
 #include <stddef.h>
 
-/* Writes @text to @ret_text (@size bytes, at least 1, terminated; what does not fit is cut). A byte
- * that may not be shown becomes \xNN. That is each byte of a control character (also of 0x80 to
- * 0x9f, and of a change of the direction of writing), and each byte outside well-formed UTF-8.
- * Returns the length. */
+/* Writes @text to @ret_text (@size bytes, at least 1, terminated; longer text is cut). A byte that
+ * must not be shown becomes \xNN. That is each byte of a control character (also of 0x80 to 0x9f,
+ * and of a change of the direction of writing), and each byte outside well-formed UTF-8. Returns
+ * the length. */
 size_t server_printable(const char *text, char *ret_text, size_t size);
 
 #endif

@@ -1,7 +1,5 @@
-/* Random bytes in small pieces. A page at a time comes from ChaCha20, under a key that the
- * operating system gives for each page. A system call for each piece would cost more than the rest
- * of a step.
- */
+/* Random bytes in small pieces. ChaCha20 makes a page at a time, with a key from the operating
+ * system for each page. A system call for each piece would cost more than the rest of a step. */
 #ifndef SERVER_SYSTEM_RANDOM_H
 #define SERVER_SYSTEM_RANDOM_H
 
@@ -12,7 +10,7 @@
 
 enum {
     SERVER_RANDOM_POOL = 4096, /* bytes */
-    SERVER_LOCK_ID_BYTES = 20, /* 160 bits: no attacker guesses another's lock id */
+    SERVER_LOCK_ID_BYTES = 20, /* 160 bits: no attacker guesses the lock id of another client */
 };
 
 /* Zeroed, it is empty and ready. */

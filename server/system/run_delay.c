@@ -8,7 +8,7 @@ enum {
     TEXT_MAX = 96, /* three numbers */
 };
 
-/* False: the kernel does not tell. */
+/* Returns false if the kernel does not report it. */
 static bool read_delay(const struct server_run_delay *delay, uint64_t *ret_us)
 {
     char text[TEXT_MAX + 1];
