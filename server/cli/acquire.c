@@ -73,7 +73,7 @@ static error_t parse_acquire(int key, char *text, struct argp_state *state)
     }
 }
 
-/* Prints what came of it. Returns an exit code. */
+/* Prints the grant. Returns an exit code. */
 static int show_grant(const struct acquire_options *options, pawl_client *client, pawl_lock *lock,
                       int error)
 {

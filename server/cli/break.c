@@ -1,4 +1,4 @@
-/* `pawl break`: an operator gives a lock free that somebody else holds. */
+/* `pawl break`: an operator releases a lock for its holder. */
 #include "server/cli/common.h"
 #include "server/cli/table.h"
 #include "server/system/options.h"
@@ -20,7 +20,7 @@ enum {
 struct break_options {
     struct cli_globals *globals;
     const char *name;
-    int64_t token; /* 0: of the present holder */
+    int64_t token; /* 0: the token of the current holder */
     bool yes;
 };
 
@@ -59,7 +59,7 @@ static error_t parse_break(int key, char *text, struct argp_state *state)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* To standard error, so that an output of JSON stays one. */
+/* Prints to standard error, so that JSON output stays valid. */
 static void show_holder(const struct break_options *options, const json_t *lock)
 {
     assert(options->name != NULL && options->token >= 1);
@@ -73,7 +73,7 @@ static void show_holder(const struct break_options *options, const json_t *lock)
                           "Until then, only a guard rejects its writes.\n");
 }
 
-/* True where the person at the terminal types yes. */
+/* Returns true if the person at the terminal types yes. */
 static bool person_agrees(void)
 {
     char reply[REPLY_MAX];
@@ -85,7 +85,7 @@ static bool person_agrees(void)
     return strcmp(reply, "yes") == 0;
 }
 
-/* Reports whether to go on: an exit code other than CLI_EXIT_DONE says why not. */
+/* Asks whether to go on: an exit code other than CLI_EXIT_DONE tells why not. */
 static int ask_person(const struct break_options *options, const json_t *lock)
 {
     if (options->yes)
@@ -98,7 +98,7 @@ static int ask_person(const struct break_options *options, const json_t *lock)
 
 /* ---- breaking -------------------------------------------------------------------------------- */
 
-/* The current holder; a token that was named has to be that one's. */
+/* Chooses the current holder. If a token was named, it must be the holder's. */
 static int choose_grant(struct break_options *options, const json_t *lock)
 {
     assert(options->name != NULL && options->token >= 0);

@@ -159,7 +159,7 @@ static const struct argp_option json_hidden[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-/* A key that others of this machine can read is theirs, too. */
+/* If other users of this machine can read the key file, they have the key. */
 static error_t read_key_file(struct cli_globals *globals, const char *path)
 {
     struct stat stat;
@@ -293,7 +293,7 @@ void cli_print_json(json_t *json)
     json_decref(json);
 }
 
-/* JSON of others is exact up to here, and so are tokens. */
+/* Other programs read JSON numbers exactly up to here; tokens are below it. */
 #define NUMBER_MOST ((1LL << 53) - 1)
 
 void cli_json_number(const json_t *json, const char *name, char *ret_text, size_t size)
@@ -342,7 +342,7 @@ pawl_client *cli_client(const struct cli_globals *globals)
     return error < 0 ? NULL : client;
 }
 
-/* The source of the key that is sent. NULL: none is sent. */
+/* Returns where the key is from. NULL: no key is sent. */
 static const char *key_source(const struct cli_globals *globals)
 {
     const char *variable = getenv("PAWL_KEY");

@@ -9,13 +9,13 @@
 
 #include <jansson.h>
 
-/* As timeout(1), env(1) and nohup(1) count, and two of our own. A command's own code goes through;
- * 128 + n where signal n ended it. */
+/* Exit codes: those of timeout(1), env(1) and nohup(1), and two of Pawl. The code of a command is
+ * passed on; it is 128 + n if signal n ended the command. */
 enum cli_exit {
     CLI_EXIT_DONE = 0,
     CLI_EXIT_NOT_READY = 1,      /* pawl fleet, pawl top: no lock can be granted */
     CLI_EXIT_LOST = 123,         /* the lock was lost while the command ran */
-    CLI_EXIT_NOT_ACQUIRED = 124, /* another one holds it */
+    CLI_EXIT_NOT_ACQUIRED = 124, /* another caller holds the lock */
     CLI_EXIT_ERROR = 125,        /* the reason is on stderr */
     CLI_EXIT_NOT_EXECUTABLE = 126,
     CLI_EXIT_NOT_FOUND = 127,
@@ -40,10 +40,10 @@ extern const struct argp_child cli_text_children[];
 /* Call it for ARGP_KEY_INIT, in a parser with either. */
 void cli_init_verb(struct argp_state *state, struct cli_globals *globals);
 
-/* The value of an option that is such a time, @least_ms at the least. */
+/* Reads the value of an option that is a time of at least @least_ms. */
 error_t cli_take_time(const char *text, const char *option, int64_t least_ms, int64_t *ret_ms);
 
-/* Adds @text to the names of a lock, of which there are PAWL_NAMES_MAX at the most. */
+/* Adds @text to the names of a lock; there may be PAWL_NAMES_MAX. */
 error_t cli_take_name(char *text, const char **names, size_t *count);
 
 /* Parses the keys of argp that are not options, for a verb with one lock. *@name is NULL at first,
@@ -51,7 +51,7 @@ error_t cli_take_name(char *text, const char **names, size_t *count);
 error_t cli_parse_one_name(int key, char *text, struct argp_state *state,
                            struct cli_globals *globals, const char *one_only, const char **name);
 
-/* Reports whether pawld takes @text as a name; @what says it in the sentence. */
+/* Reports whether pawld accepts @text as a name; @what names it in the sentence. */
 error_t cli_check_name(const char *text, const char *what);
 
 /* Checks the prefix of a listing. pawld checks the rest. */
@@ -60,13 +60,13 @@ error_t cli_check_prefix(const char *text);
 /* The value of --why. */
 error_t cli_take_label(char *text, const char **ret_label);
 
-/* True where @word is an option of all verbs, or one of @described, or how one begins. */
+/* Returns true if @word is an option of all verbs, or of @described, or the beginning of one. */
 bool cli_is_option(const struct argp_option *described, const char *word);
 
 /* Rejects --json for a verb without JSON output. Returns CLI_EXIT_ERROR. */
 int cli_refuse_json(const char *why);
 
-/* @wait_ms as pawl_acquire() takes it; -1: without end. */
+/* Returns @wait_ms in the form for pawl_acquire(); -1: forever. */
 int64_t cli_wait_ms(int64_t wait_ms);
 
 /* Prints "pawl: <sentence>" to stderr. Returns CLI_EXIT_ERROR. */
@@ -82,33 +82,33 @@ pawl_client *cli_client(const struct cli_globals *globals);
 void cli_reason(const struct cli_globals *globals, const pawl_client *client,
                 char ret_reason[static CLI_REASON_MAX]);
 
-/* Prints it. The exit code for @error. */
+/* Prints the reason. Returns the exit code for @error. */
 int cli_failed(const struct cli_globals *globals, const pawl_client *client, int error);
 
-/* Asks for @path with @name behind it (NULL: none); what went wrong was printed. Returns an exit
+/* GETs @path with @name behind it (NULL: none); prints the reason of a failure. Returns an exit
  * code. json_decref() *@ret_json, which may be NULL. */
 int cli_get(const struct cli_globals *globals, const char *path, const char *name,
             json_t **ret_json);
 
-/* Reports whether all that was printed left this process; what went wrong was printed. */
+/* Reports whether all output was written; prints the reason of a failure. */
 bool cli_printed(void);
 
-/* Prints @json on a line, and gives it up. NULL: memory is short. */
+/* Prints @json on a line, and frees it. NULL: there was no memory. */
 void cli_print_json(json_t *json);
 
 /* Writes the integer member @name of @json as text; nothing where it is null. */
 void cli_json_number(const json_t *json, const char *name, char *ret_text, size_t size);
 
-/* Writes the holder of @lock, an inspection: its label, or @unlabelled. If the name is kept closed,
- * the text says why. */
+/* Writes the holder of @lock, an inspection: its label, or @unlabelled. If the name is closed
+ * without a holder, the text says why. */
 void cli_holder_text(const json_t *lock, const char *unlabelled,
                      char ret_text[static CLI_HOLDER_MAX]);
 
 /* Writes the default label of a lock: user@host. */
 void cli_label(char ret_label[static PAWL_OWNER_MAX + 1]);
 
-/* Sets PAWL_SERVER, the files of https://, and PAWL_KEY where --key-file said it, for the command.
- */
+/* Sets PAWL_SERVER, the files of https://, and PAWL_KEY (if --key-file was used) for the
+ * command. */
 void cli_set_servers(const struct cli_globals *globals);
 
 /* The verbs. argv[0] is "pawl VERB". Each returns an exit code. */

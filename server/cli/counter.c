@@ -1,4 +1,4 @@
-/* `pawl counter`: numbers that no two callers share. */
+/* `pawl counter`: unique numbers. */
 #include "server/cli/common.h"
 #include "server/cli/list.h"
 #include "server/system/options.h"

@@ -37,7 +37,7 @@ static size_t add_children_of_task(pid_t parent, const char *task, pid_t *list, 
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)parent, task);
     FILE *file = fopen(path, "re");
     if (file == NULL)
-        return count; /* it ended */
+        return count; /* the task ended */
     char word[WORD_MAX];
     while (count < CLI_DESCENDANTS_MAX && fscanf(file, "%15s", word) == 1)
         list[count++] = (pid_t)strtol(word, NULL, 10);
@@ -45,7 +45,7 @@ static size_t add_children_of_task(pid_t parent, const char *task, pid_t *list, 
     return count;
 }
 
-/* A child stands under the thread that forked it. */
+/* In /proc, a child is listed under the thread that forked it. */
 static size_t add_children(pid_t parent, pid_t *list, size_t count)
 {
     assert(parent > 0 && count <= CLI_DESCENDANTS_MAX);
@@ -72,7 +72,8 @@ void cli_descendants_signal(int signal, pid_t spared)
             count = add_children(list[i], list, count);
     for (size_t i = 0; i < count; i++)
         if (list[i] != spared)
-            (void)kill(list[i], signal); /* fails where it ended, or belongs to another user */
+            (void)kill(list[i], signal); /* fails if the process ended, or belongs to another
+                                          * user */
 }
 
 bool cli_descendants_reap(pid_t kept)

@@ -81,7 +81,8 @@ static bool has_finding(const json_t *master, const json_t *finding)
     return has && strcmp(member_of(master, "state"), "active") == 0;
 }
 
-/* Tells @finding of master @i, with all masters that have it; nothing if an earlier one has it. */
+/* Reports @finding of master @i once, with all masters that have it: does nothing if an earlier
+ * master has it. */
 static void tell_shared(const struct listener *listener, const json_t *masters, size_t i,
                         const json_t *finding)
 {

@@ -1,4 +1,4 @@
-/* How the fleet is, in words and as a table: of GET /v1/fleet. */
+/* The state of the fleet, in words and as a table: from GET /v1/fleet. */
 #ifndef SERVER_CLI_FLEET_WORDS_H
 #define SERVER_CLI_FLEET_WORDS_H
 
@@ -21,8 +21,8 @@ void cli_fleet_votes(const json_t *fleet, char ret_sentence[static CLI_FLEET_SEN
 /* "grants locks", or "grants no lock". Static. */
 const char *cli_fleet_verdict(const json_t *fleet);
 
-/* Calls @line with each sentence about what is wrong, and what to do: first of masters that do not
- * vote, then of those that do, once for all masters that have the same. */
+/* Calls @line with each sentence about a problem and its solution: first about masters that do not
+ * vote, then about masters that vote. Masters with the same problem share one sentence. */
 void cli_fleet_troubles(const json_t *fleet, void (*line)(void *context, const char *sentence),
                         void *context);
 

@@ -35,8 +35,8 @@ char *cli_grant_tokens(const pawl_lock *lock)
     return text;
 }
 
-/* A name has no character that a shell would read otherwise within single quotes. Variables of an
- * earlier grant are removed from the environment. */
+/* Prints lines for a shell. A name has no character that is special to a shell within single
+ * quotes. Variables of an earlier grant are removed from the environment. */
 static void print_shell(const pawl_lock *lock)
 {
     char *text = cli_grant_tokens(lock);
@@ -91,8 +91,8 @@ void cli_grant_print(const pawl_lock *lock, bool json, bool shell)
 
 /* ---- naming it again ------------------------------------------------------------------------- */
 
-/* Reports whether the lock id of the environment is that of @name, as far as the environment tells.
- */
+/* Reports whether the lock id in the environment belongs to @name, as far as the environment
+ * shows. */
 static bool environment_is_of(const char *name)
 {
     const char *resource = getenv("PAWL_RESOURCE");
@@ -106,7 +106,7 @@ static bool environment_is_of(const char *name)
     return is;
 }
 
-/* Another lock id would be answered as "not held", of a lock that is. */
+/* With another lock id the answer would be "not held", about a lock that is held. */
 static bool fits_environment(const struct cli_grant *grant)
 {
     if (grant->lock_id != NULL)

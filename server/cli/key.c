@@ -1,5 +1,5 @@
-/* `pawl key`: makes keys for callers. It asks no service: the line that it makes goes into the key
- * file of each. */
+/* `pawl key`: makes keys for callers. It calls no service: the user adds the printed line to the
+ * key file of each service. */
 #include "api/auth/keys.h"
 #include "fence/protocol/owner.h"
 #include "server/cli/common.h"
@@ -99,7 +99,7 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
-/* A word of the line; false if it does not fit or has a blank, which would end it. */
+/* Adds a word to the line. Returns false if it does not fit, or has a blank, which would end it. */
 static bool add_word(char line[static API_KEY_LINE_MAX], const char *name, const char *value)
 {
     const size_t len = strlen(line);
@@ -111,7 +111,8 @@ static bool add_word(char line[static API_KEY_LINE_MAX], const char *name, const
            (size_t)added < API_KEY_LINE_MAX - len;
 }
 
-/* Writes the line, and reads it as a service would: what that refuses is refused here. */
+/* Writes the line, and parses it like a service: a line that a service would reject is an error
+ * here. */
 static int make_line(const struct key_options *options, const struct api_key_text *key,
                      char ret_line[static API_KEY_LINE_MAX])
 {
@@ -168,7 +169,7 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* Reports whether the last line of the file lacks its end: another program writes it just now. */
+/* Reports whether the last line of the file lacks its end: another program is writing it now. */
 static bool is_cut(int fd)
 {
     char last = '\n';
@@ -176,8 +177,8 @@ static bool is_cut(int fd)
     return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/* Copies what is in @from, -1 for a file that is new, and adds @line. A cut line gets no end: it
- * would look whole. */
+/* Copies @from (-1: a new file), and adds @line. A cut line is not completed: it would look
+ * whole. */
 static int fill_copy(int to, int from, const char *line)
 {
     assert(to >= 0);
@@ -195,7 +196,7 @@ static int fill_copy(int to, int from, const char *line)
     return write_all(to, line, strlen(line)) == 0 && write_all(to, "\n", 1) == 0 ? 0 : -1;
 }
 
-/* Gives the copy the owner and the mode of the file, and has it on the disk. */
+/* Gives the copy the owner and the mode of the file, and syncs it to the disk. */
 static int finish_copy(int to, int from)
 {
     assert(to >= 0);
@@ -234,9 +235,9 @@ static int replace_file(const char *path, const char *copy, int to, const char *
     return done ? CLI_EXIT_DONE : cli_say("cannot add to %s: %s", path, strerror(why));
 }
 
-/* The file with one more line is written under another name, and takes the place of the first one.
- * A service that reads it meanwhile sees the one or the other. While that name is taken, another
- * command adds nothing. */
+/* Writes the file with one more line under a second name, and renames it over the file. A service
+ * that reads the file meanwhile sees the old or the new version. While the second name exists,
+ * another command adds nothing. */
 static int add_to_file(const char *path, const char *id, const char *line)
 {
     char copy[4096];

@@ -1,5 +1,5 @@
-/* `pawl lock`, `pawl semaphore` and `pawl rwlock`: a command under a lock, under a seat of a
- * semaphore, or as one of the readers or the writer of a name. */
+/* `pawl lock`, `pawl semaphore` and `pawl rwlock`: run a command under a lock, under a seat of a
+ * semaphore, or as a reader or the writer of a name. */
 #include "fence/protocol/limits.h"
 #include "fence/protocol/name.h"
 #include "server/cli/common.h"
@@ -23,7 +23,7 @@
 
 enum {
     TTL_DEFAULT_MS = 30000,
-    ON_ITS_WAY_MS = 1000, /* at most, between the masters' grant and its arrival here */
+    ON_ITS_WAY_MS = 1000, /* longest time from the masters' grant to its arrival here */
     KILL_AFTER_DEFAULT_MS = 5000,
     EXIT_CODE_MOST = 255,
 
@@ -122,7 +122,7 @@ static int signal_of(const char *text)
 }
 
 /* Reports whether the words between NAME and a later "--" could be names and options of `pawl`:
- * what pawl took them for, before several names needed --all. */
+ * before --all existed, pawl took them for that. */
 static bool may_be_names(char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -134,8 +134,8 @@ static bool may_be_names(char *const *words, size_t count)
     return true;
 }
 
-/* The command begins here, and the rest of the words is its own. A command line that could mean
- * another command is refused: which one was meant is not known. */
+/* The command begins here, and all later words belong to it. An ambiguous command line is
+ * refused. */
 static error_t take_command(struct options *options, struct argp_state *state)
 {
     assert(options->command == NULL && options->name_count >= 1);
@@ -302,7 +302,7 @@ static void set_environment(const struct cli_globals *globals, const pawl_lock *
 
 /* ---- the lock and the command ---------------------------------------------------------------- */
 
-/* A release keeps a name closed at most until the lease would have ended. */
+/* Returns the lease, which bounds how long a release keeps a name closed. */
 static int64_t lease_ms(const struct options *options)
 {
     const int64_t slot_ms = options->at_least_ms > 0 ? options->at_least_ms + ON_ITS_WAY_MS : 0;
@@ -347,7 +347,8 @@ static void tell_lock_lost(const struct cli_globals *globals, const pawl_client 
                       : "it could not be extended in time");
 }
 
-/* Under one grant: again under its new tokens, unless it is to run once. */
+/* Runs the command under one grant. After a new grant, runs it again under the new tokens, unless
+ * it is to run once. */
 static enum cli_run_end run_under(const struct cli_globals *globals, const struct options *options,
                                   pawl_client *client, pawl_lock *lock, int *ret_code)
 {
@@ -377,8 +378,8 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
     return end;
 }
 
-/* Others stay out for the rest of the slot, unless the command is to go on under another grant.
- * If no server answers, the lease ends by itself. */
+/* Keeps other callers out for the rest of the slot, unless the command is to continue under another
+ * grant. If no server answers, the lease ends by itself. */
 static void release_for_slot(const struct options *options, pawl_client *client, pawl_lock *lock,
                              int64_t acquired_ms, bool goes_on)
 {
@@ -402,7 +403,7 @@ static int lock_and_run(const struct cli_globals *globals, struct options *optio
         if (end != CLI_RUN_LOST || pawl_lock_deadline_ms(lock) > pawl_now_ms())
             release_for_slot(options, client, lock, acquired_ms, goes_on);
         pawl_lock_free(lock);
-        options->wait_ms = -1; /* a command that was under way is to go on */
+        options->wait_ms = -1; /* a command that has started must continue */
     } while (goes_on);
     return code;
 }

@@ -120,8 +120,8 @@ static int help(struct input *input, char *word)
     return cli_parse(&parser, 2, (char *[]){program, option, NULL}, input);
 }
 
-/* Prints to a closed standard output fail: a grant that is not printed is released. The command of
- * `pawl lock` has /dev/null there. */
+/* Makes output to a closed standard output fail: a grant that is not printed is released. The
+ * command of `pawl lock` then has /dev/null as its standard output. */
 static void open_streams(void)
 {
     const bool is_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The environment outlives the lock, so a server is asked. */
+/* Asks a server: the environment may be older than the lock's end. */
 static bool is_held_under(pawl_client *client, const char *name, json_int_t token)
 {
     char *text = NULL;
@@ -18,7 +18,7 @@ static bool is_held_under(pawl_client *client, const char *name, json_int_t toke
     return is;
 }
 
-/* False: this program asks another fleet, say. */
+/* Reports whether this program calls the same servers. It may call another fleet. */
 static bool asks_same_servers(const struct cli_globals *globals)
 {
     const char *servers = getenv("PAWL_SERVER");

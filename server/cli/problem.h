@@ -1,5 +1,5 @@
-/* Why a call failed, in the words of the command line. A server speaks of headers, paths and
- * members of JSON; a user of `pawl` knows options and verbs. */
+/* Explains why a call failed, in the words of the command line. A server speaks of headers, paths
+ * and members of JSON; a user of `pawl` knows options and verbs. */
 #ifndef SERVER_CLI_PROBLEM_H
 #define SERVER_CLI_PROBLEM_H
 
@@ -10,9 +10,9 @@ enum {
     CLI_REASON_MAX = 1024, /* bytes of a sentence, terminated; longer ones are cut */
 };
 
-/* Writes the sentence for the last call of @client, which failed: of `pawl` for the problems that
- * it knows by their type, and else of the server. "": there is none. @key_source says where the key
- * that was sent is from, "in PAWL_KEY" say; NULL: none was sent. */
+/* Writes the sentence for the last call of @client, which failed. If `pawl` knows the type of the
+ * problem, the words are pawl's; otherwise the server's. "": there is none. @key_source tells where
+ * the key is from, for instance "in PAWL_KEY"; NULL: none was sent. */
 void cli_problem_reason(const pawl_client *client, const char *key_source,
                         char ret_reason[static CLI_REASON_MAX]);
 

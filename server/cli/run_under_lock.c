@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 enum {
-    KILL_SHARE = 4, /* kill_after is at most this part of the lease: there is time to extend, too */
-    MARGIN_SHARE = 20, /* and the margin this part */
+    KILL_SHARE = 4,    /* kill_after is at most this part of the lease: extensions need time, too */
+    MARGIN_SHARE = 20, /* the margin is this part of the lease */
     MARGIN_MOST_MS = 200,
     EVENTS = 3,
     ORPHANS_AGAIN_US = 20000,
@@ -71,12 +71,13 @@ static void take_no_start(struct runner *runner, int error)
     finish(runner, CLI_RUN_FAILED, code);
 }
 
-/* Ctrl-Z: the shell gets the terminal back, and sees this process stopped as well. A command that
- * asks for the terminal gets it, if this process has it. SIGSTOP is no word of the terminal.
+/* Handles a stopped command (Ctrl-Z): the shell gets the terminal back, and sees this process
+ * stopped as well. A command that wants the terminal gets it, if this process has it. SIGSTOP does
+ * not come from the terminal.
  *
- * A shell that has `pawl lock` go on may wake the command twice: this process does, and it passes
- * on the shell's SIGCONT. So the command may ask twice, and have the terminal before the second
- * word of it comes here. */
+ * A shell that continues `pawl lock` may wake the command twice: this process wakes it, and also
+ * passes on the shell's SIGCONT. So the command may ask twice, and may have the terminal before its
+ * second request arrives here. */
 static void take_stop(struct runner *runner, int signal)
 {
     const bool asks_for_it = signal == SIGTTIN || signal == SIGTTOU;
@@ -152,8 +153,8 @@ static bool is_typed(const struct signalfd_siginfo *info)
            (signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGWINCH);
 }
 
-/* True where @info is about this process' own use of the terminal, or of its whole group's: a shell
- * in the background, as the command, stops its group so. */
+/* Reports whether @info is about the use of the terminal by this process or its whole group: a
+ * shell in the background, run as the command, stops its group so. */
 static bool is_of_terminal(const struct runner *runner, const struct signalfd_siginfo *info)
 {
     if (info->ssi_signo != SIGTTIN && info->ssi_signo != SIGTTOU)
@@ -162,8 +163,8 @@ static bool is_of_terminal(const struct runner *runner, const struct signalfd_si
            (runner->run->foreground && getpgid((pid_t)info->ssi_pid) == getpgrp());
 }
 
-/* Passes on what came, whatever it is. An alarm that was set before this process was `pawl`, say,
- * is the command's too. */
+/* Passes on any signal. Even an alarm that was set before this process became `pawl` is for the
+ * command. */
 static void take_signal(struct runner *runner)
 {
     struct signalfd_siginfo info;

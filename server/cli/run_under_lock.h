@@ -29,8 +29,8 @@ enum cli_run_end {
     CLI_RUN_NEW_GRANT, /* it was ended: the lock has new tokens */
 };
 
-/* Runs the command, and extends the lock all the time. Returns when nothing of the command is left.
- * *@ret_code is an exit code, by the end: the command's, one of cli_exit, or CLI_EXIT_LOST. */
+/* Runs the command, and extends the lock meanwhile. Returns when no process of the command is left.
+ * *@ret_code is the exit code for this end: the command's, one of cli_exit, or CLI_EXIT_LOST. */
 enum cli_run_end cli_run(const struct cli_run *run, int *ret_code);
 
 #endif

@@ -7,11 +7,11 @@
 
 enum {
     WORD_MAX = 16,  /* a longer word is not compared */
-    SHORT_WORD = 4, /* up to here one slip is the most */
+    SHORT_WORD = 4, /* words up to this length may have one slip */
     SLIPS_MOST = 2,
 };
 
-/* As others call it. */
+/* The names that other programs use for a verb. */
 static const struct {
     const char *word;
     const char *meant; /* behind "pawl " */
@@ -32,7 +32,7 @@ static const struct {
     {"steal", "break"},
 };
 
-/* How many characters are missing, too many, wrong, or swapped with the next one. */
+/* Returns the number of characters that are missing, too many, wrong, or swapped. */
 static size_t slips(const char *a, const char *b)
 {
     size_t distance[WORD_MAX + 1][WORD_MAX + 1];

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* The word after "pawl "; if @word is another program's name for, or the one of @verbs that
- * it is but for a slip of the keys. NULL: neither. */
+/* Returns the text behind "pawl " for @word: the verb for another program's name, or the verb in
+ * @verbs that differs from @word by a typing error. NULL: neither. */
 const char *cli_guess(const char *word, const char *const *verbs, size_t count);
 
 #endif

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 enum {
-    DRAW_MOST_MS = 1000, /* the remaining times of leases change */
-    DRAW_LEAST_MS = 100, /* between two, however much happens */
+    DRAW_MOST_MS = 1000, /* between two drawings without a change: remaining times change */
+    DRAW_LEAST_MS = 100, /* between two drawings, however many changes there are */
     QUITS = -1,
 };
 
@@ -92,8 +92,8 @@ static int obey_keys(struct cli_top_view *view)
     return result;
 }
 
-/* Stopped by Ctrl-Z: the shell gets its terminal, and `fg` opens the screen again. QUITS: it cannot
- * be opened. */
+/* Handles Ctrl-Z: the shell gets its terminal, and `fg` opens the screen again. Returns QUITS if
+ * the screen cannot be opened. */
 static int stop(int signal)
 {
     cli_top_screen_close();
@@ -127,7 +127,7 @@ static void draw(struct cli_top_view *view, struct cli_top_model *model)
     cli_top_show(view, model);
 }
 
-/* Until something is to be done. Changes alone do not hurry. */
+/* Waits until there is work. A change alone waits for the next drawing. */
 static void wait_for_work(const struct cli_signals *signals, const struct cli_top_model *model,
                           int64_t drawn_ms)
 {
@@ -144,7 +144,7 @@ static void wait_for_work(const struct cli_signals *signals, const struct cli_to
     (void)poll(ready, 3, left_ms > 0 ? (int)left_ms : 0);
 }
 
-/* Until a key or a signal ends it: that signal, or QUITS. */
+/* Runs until a key or a signal ends it. Returns that signal, or QUITS. */
 static int run_screen(struct cli_top_view *view, struct cli_top_model *model,
                       const struct cli_signals *signals)
 {
@@ -159,8 +159,8 @@ static int run_screen(struct cli_top_view *view, struct cli_top_model *model,
     return result;
 }
 
-/* Returns only where nothing was shown. The threads of the feed are at work until the process ends:
- * exit() would take from under them what libraries tidy away. */
+/* Returns only if nothing was shown. The threads of the feed work until the process ends: exit()
+ * would free memory of libraries that the threads still use. */
 static int run_live(struct cli_top_feed *feed)
 {
     struct cli_top_view view = {
@@ -181,7 +181,7 @@ static int run_live(struct cli_top_feed *feed)
     _exit(cli_printed() ? CLI_EXIT_DONE : CLI_EXIT_ERROR);
 }
 
-/* For a pipe or a file: how all is now. */
+/* For a pipe or a file: prints the current state once. */
 static int show_once(const struct cli_top_feed *feed)
 {
     struct cli_top_view view = {.screen = false};

@@ -40,7 +40,7 @@ static int ask_fleet(struct cli_top_feed *feed)
     return error;
 }
 
-/* The next page. Its cursor is written to @cursor; "": it is the last page. */
+/* Gets the next page. Writes its cursor to @cursor; "": this is the last page. */
 static int ask_page(struct cli_top_feed *feed, char cursor[static CURSOR_BYTES], size_t *ret_count)
 {
     char path[CURSOR_BYTES + 64];
@@ -60,8 +60,8 @@ static int ask_page(struct cli_top_feed *feed, char cursor[static CURSOR_BYTES],
     return 0;
 }
 
-/* Walks the listing until as many locks were found as are shown. Returns an error;
- * *@ret_pages: how many it took. */
+/* Walks the listing until enough locks for the screen were found. Returns an error; *@ret_pages is
+ * the number of pages. */
 static int ask_locks(struct cli_top_feed *feed, unsigned *ret_pages)
 {
     char cursor[CURSOR_BYTES] = "";

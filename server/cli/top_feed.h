@@ -1,5 +1,5 @@
-/* The two threads that ask the server for `pawl top`: one for the fleet and the locks, which asks
- * again and again, and one that follows events. Both write to the model, until the process ends. */
+/* The two threads that call the server for `pawl top`: one asks for the fleet and the locks again
+ * and again, and one follows events. Both write to the model until the process ends. */
 #ifndef SERVER_CLI_TOP_FEED_H
 #define SERVER_CLI_TOP_FEED_H
 
@@ -8,7 +8,7 @@
 
 enum {
     CLI_TOP_FLEET_MS = 2000,
-    CLI_TOP_LOCKS_MS = 5000, /* longer where a listing took many pages */
+    CLI_TOP_LOCKS_MS = 5000, /* longer if a listing took many pages */
 };
 
 struct cli_top_feed {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    REPLAY_MOST_MS = 60 * 1000, /* a server keeps events so long for a reader that comes again */
+    REPLAY_MOST_MS = 60 * 1000, /* a server keeps events so long for a reader that returns */
 };
 
 int cli_top_model_init(struct cli_top_model *model)
@@ -126,8 +126,8 @@ static void drop_lock(struct cli_top_model *model, struct cli_top_lock *lock)
         *lock = model->locks[model->count];
 }
 
-/* The lock @name under @token. Its grant begins now, unless it is known already. NULL: as many
- * locks are known as may be. */
+/* Returns the lock @name under @token. A new grant begins now. NULL: there is no room for more
+ * locks. */
 static struct cli_top_lock *put_lock(struct cli_top_model *model, const char *name, int64_t token)
 {
     struct cli_top_lock *lock = find_lock(model, name);
@@ -202,7 +202,7 @@ static void grant_lock(struct cli_top_model *model, const char *name, const json
     const int64_t ago_ms = wall_ms() - read_at(string_of(members, "at"));
     lock->since_ms = pawl_now_ms() - (ago_ms > 0 && ago_ms < REPLAY_MOST_MS ? ago_ms : 0);
     lock->exact = true;
-    lock->listed = true; /* a listing that is under way may have passed its name */
+    lock->listed = true; /* a listing that is under way may already have passed this name */
     lock->ends_ms = pawl_now_ms() + number_of(members, "validity_ms");
     copy_whole(lock->owner, sizeof(lock->owner), string_of(members, "owner"));
 }

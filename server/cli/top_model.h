@@ -1,5 +1,5 @@
-/* The facts that `pawl top` knows: how the fleet is, the locks that are held, and what happened.
- * Threads that ask the server write it, and the thread that draws reads it: under @mutex. */
+/* The data of `pawl top`: the state of the fleet, the locks that are held, and the last events.
+ * Threads that call the server write it, and the thread that draws reads it: under @mutex. */
 #ifndef SERVER_CLI_TOP_MODEL_H
 #define SERVER_CLI_TOP_MODEL_H
 
@@ -27,7 +27,7 @@ struct cli_top_lock {
     char owner[PAWL_HOLDER_MAX + 1]; /* "": no label */
     int64_t token;                   /* 0: the masters differ */
     int64_t since_ms;                /* when the grant was made, or first seen */
-    bool exact;                      /* it was made then */
+    bool exact;                      /* @since_ms is when the grant was made */
     int64_t ends_ms;
     int64_t waiters;
     bool listed; /* the last listing has it */
@@ -59,7 +59,7 @@ struct cli_top_model {
 
     struct cli_top_lock locks[CLI_TOP_LOCKS_MAX];
     size_t count;
-    bool complete;                 /* no other lock is held */
+    bool complete;                 /* all held locks are listed */
     char unlisted[CLI_REASON_MAX]; /* why locks cannot be listed; "": they can */
 
     struct cli_top_events all;
@@ -77,7 +77,7 @@ void cli_top_set_fleet(struct cli_top_model *model, json_t *fleet, const char *r
 /* Events are coming, or no longer. */
 void cli_top_set_live(struct cli_top_model *model, bool live);
 
-/* A listing begins; its pages; and its end. Locks that it does not have are dropped. */
+/* Begin a listing; add its pages; end it. Locks that it does not have are dropped. */
 void cli_top_begin_listing(struct cli_top_model *model);
 void cli_top_add_page(struct cli_top_model *model, const json_t *locks);
 void cli_top_end_listing(struct cli_top_model *model, bool complete, const char *reason);

@@ -10,7 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* The other screen, no cursor, no wrapping of lines; and back. */
+/* Opens the alternate screen, without a cursor and without line wrapping; and closes it. */
 #define OPENS  "\033[?1049h\033[?25l\033[?7l"
 #define CLOSES "\033[?7h\033[?25h\033[?1049l"
 
@@ -58,7 +58,7 @@ static void on_crash(int signal)
     (void)raise(signal);
 }
 
-/* Signals that this process brings about itself, by a mistake. A blocked one would end the process
+/* Catches signals that a mistake of this process causes. A blocked one would end the process
  * without its handler. */
 static void catch_crashes(void)
 {
@@ -131,7 +131,7 @@ static const struct {
     {"e", CLI_TOP_KEY_EVENTS},
 };
 
-/* The length of a key that means nothing: of a sequence, up to its last letter. */
+/* Returns the length of an unknown key: of a sequence, up to its last letter. */
 static size_t length_of_other(const char *text)
 {
     if (text[0] != '\033' || (text[1] != '[' && text[1] != 'O'))

@@ -1,6 +1,7 @@
-/* The terminal as a full screen: what was on it comes back on every way out that a process has.
+/* The terminal as a full screen: its earlier content returns on every way that the process can end.
  *
- * Lines are not wrapped while the screen is open, so that no text of a server can move others. */
+ * Lines are not wrapped while the screen is open, so that text of a server cannot move other
+ * text. */
 #ifndef SERVER_CLI_TOP_SCREEN_H
 #define SERVER_CLI_TOP_SCREEN_H
 

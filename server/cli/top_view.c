@@ -18,10 +18,11 @@
 enum {
     TROUBLE_SHOWN = 6,
     ROWS_FOR_EVENTS = 12, /* with fewer than these, locks alone are shown */
-    COLUMNS_FIXED = 44,   /* columns of a row of locks, without its name and its owner */
+    COLUMNS_FIXED = 44,   /* columns of a row of locks, without the name and the owner */
     CELL_LEAST = 12,      /* characters of a name */
     LOCK_ROWS = 3,        /* above the locks: an empty one, the title and the heading */
-    LOCKS_LEAST = 6,      /* rows that masters leave to locks, with those above them */
+    LOCKS_LEAST = 6,      /* rows for locks, with the rows above them, that the list of masters
+                           * leaves */
     EVENT_ROWS = 2,       /* above the events, the same */
     TIME_BYTES = 32,      /* bytes of a time, terminated */
 };
@@ -42,7 +43,7 @@ static void end_row(struct printer *printer)
     (void)fputs(printer->view->screen ? "\033[K\n" : "\n", stdout);
 }
 
-/* A line, but for the part that no longer fits. @style "": none. */
+/* Prints a line, cut to the screen. @style "": none. */
 static void print_styled(struct printer *printer, const char *style, const char *text)
 {
     const bool styled = printer->view->colours && style[0] != '\0';
@@ -186,7 +187,7 @@ static const struct {
     [CLI_TOP_BY_END] = {"next to expire first", by_end},
 };
 
-/* A lock that was held when it was first seen is held for longer. */
+/* If a lock was already held when it was first seen, its hold is longer. */
 static void held_text(const struct cli_top_lock *lock, int64_t now_ms,
                       char ret_text[static TIME_BYTES])
 {
@@ -280,7 +281,7 @@ static const struct cli_top_events *shown_events(const struct cli_top_view *view
     return view->all_events ? &model->all : &model->trouble;
 }
 
-/* How many events there is room for in so many rows. Locks get what they leave. */
+/* Returns the number of events that fit. Locks get the rows that events leave. */
 static size_t rows_of_events(const struct cli_top_view *view, const struct cli_top_model *model,
                              size_t rows)
 {

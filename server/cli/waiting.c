@@ -1,6 +1,6 @@
-/* A thread reads the signals while the first one waits in a call. To end that call, the thread
- * cancels it and interrupts its system call: libcurl looks at the cancellation then. SIGURG does
- * that, since a process that is sent one for another reason takes no harm. */
+/* A thread reads the signals while the first thread waits in a call. To end that call, the thread
+ * cancels it and interrupts its system call: libcurl then checks the cancellation. It interrupts
+ * with SIGURG, since SIGURG from another source does no harm. */
 #include "server/cli/waiting.h"
 
 #include "server/cli/descendants.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    INTERRUPT_AGAIN_MS = 20, /* the call may have been between a look and its next wait */
+    INTERRUPT_AGAIN_MS = 20, /* the call may have been between a check and its next wait */
 };
 
 struct watch {
@@ -47,7 +47,7 @@ static void *keep_reading(void *user)
     struct pollfd fds[] = {{.fd = watch->stop_fd, .events = POLLIN},
                            {.fd = watch->signals->fd, .events = POLLIN}};
     (void)cli_descendants_reap(
-        0); /* a child that ended before this process was `pawl` sends nothing */
+        0); /* no signal comes for a child that ended before this process became `pawl` */
     for (;;) {
         const bool over = watch->ended_by != 0;
         (void)poll(fds, over ? 1 : 2, over ? INTERRUPT_AGAIN_MS : -1);
@@ -66,7 +66,7 @@ static void interrupt(int signal)
     (void)signal;
 }
 
-/* SIGURG is open in this thread alone, and only during the call. */
+/* SIGURG is unblocked in this thread alone, and only during the call. */
 static int acquire_open(pawl_client *client, const struct pawl_request *request,
                         pawl_lock **ret_lock)
 {

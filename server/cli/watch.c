@@ -1,4 +1,4 @@
-/* `pawl watch`: a line for each change of a lock that it does not take. */
+/* `pawl watch`: prints a line for each change of a lock, without taking it. */
 #include "server/cli/common.h"
 #include "server/system/options.h"
 
@@ -81,7 +81,7 @@ static bool ends_watch(enum until until, const struct pawl_state *state)
     return until == (state->held ? UNTIL_HELD : UNTIL_FREE);
 }
 
-/* Ends by itself only where --until says so, or where retrying does not help. */
+/* Ends only at the state of --until, or if retrying does not help. */
 static int print_changes(const struct watch_options *options, pawl_client *client)
 {
     struct pawl_state state = {.known = false};
