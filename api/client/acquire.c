@@ -9,20 +9,21 @@
 
 enum {
     LOCK_ID_BYTES = 21,        /* random bytes; 28 characters 28 characters without padding */
-    CANCEL_PATIENCE_MS = 2000, /* for the release of what a cancelled acquisition left behind */
+    CANCEL_PATIENCE_MS = 2000, /* for the release of locks that a cancelled acquisition left
+                                * behind */
     RELEASE_AGAIN_MS = 50,
     READERS_MAX = 63,     /* seats that a fleet may have for a name */
-    WAIT_STEP_MS = 60000, /* the longest wait of a request: a stopped server is noticed then */
+    WAIT_STEP_MS = 60000, /* the longest wait of one request: so a stopped server is noticed */
 };
 
-/* The state that stays the same over the attempts. */
+/* The state that stays the same during all attempts. */
 struct acquisition {
     const struct pawl_request *request;
     char lock_id[PAWL_LOCK_ID_MAX + 1];
     char path[CLIENT_PATH_MAX];
     int64_t began_ms; /* the first attempt with this lock id */
     struct client_wait wait;
-    bool told;     /* the next attempt waits: who holds the lock was said, or is not wanted */
+    bool told;     /* the next attempt waits: the holder was reported, or no report is wanted */
     bool in_doubt; /* an attempt may have left the lock behind */
 };
 
@@ -72,7 +73,7 @@ static json_t *body_of(const struct acquisition *acquisition, int64_t wait_ms)
 
 /* ---- a grant --------------------------------------------------------------------------------- */
 
-/* The token of @name in a grant; 0: it says none. */
+/* Returns the token of @name in a grant; 0: there is none. */
 static int64_t token_of(const json_t *json, const char *name, size_t count)
 {
     assert(count >= 1);
@@ -88,7 +89,7 @@ static int64_t token_of(const json_t *json, const char *name, size_t count)
     return 0;
 }
 
-/* How many seats a name may have; 0: the lock is the name's alone. */
+/* Returns how many seats a name may have; 0: the name has no seats. */
 static int64_t seats_max(const struct pawl_request *request)
 {
     return request->mode != PAWL_EXCLUSIVE ? READERS_MAX : request->permits;
@@ -187,8 +188,8 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
 
 /* ---- attempts -------------------------------------------------------------------------------- */
 
-/* The first attempt waits for nothing where somebody wants to hear who is in the way, and where
- * there are several servers: it finds out soon which of them answers. */
+/* Returns how long an attempt waits. The first attempt does not wait if the caller wants to hear of
+ * the holder, or if there are several servers: so it finds out quickly which server answers. */
 static int64_t wait_of(const struct acquisition *acquisition)
 {
     return acquisition->told ? client_wait_left_ms(&acquisition->wait, WAIT_STEP_MS) : 0;
@@ -253,7 +254,7 @@ static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lo
     return error;
 }
 
-/* One attempt after the other. Somebody else's lock is waited for as a server that answered. */
+/* Makes one attempt after the other. A server that answered "held" is waited for. */
 static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_lock **ret_lock)
 {
     client_wait_restart(client, &acquisition->wait);
@@ -268,7 +269,7 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
             if (pawl_now_ms() >= acquisition->wait.until_ms)
                 return error;
             if (!told && acquisition->told)
-                continue; /* it did not wait: the next one does */
+                continue; /* this attempt did not wait: the next one does */
             acquisition->wait.patience.pause_ms = CLIENT_PAUSE_LEAST_MS;
         } else if (!client_may_repeat(error)) {
             return error;
@@ -278,8 +279,8 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
     }
 }
 
-/* The server may see this release before it sees that the waiting call is gone, and grant in
- * between. So a lock that was not held yet is released once more, a moment later. */
+/* The server may see this release before it sees that the waiting call has disconnected, and may
+ * grant in between. So if no lock was held, the lock is released once more, a moment later. */
 static void release_twice(pawl_client *client, pawl_lock *lock)
 {
     bool held = false;
@@ -291,8 +292,8 @@ static void release_twice(pawl_client *client, pawl_lock *lock)
     (void)pawl_release(client, lock, NULL);
 }
 
-/* All that an attempt may have left: of a semaphore and of a reader, any of the seats. A writer may
- * have left the gate, too. */
+/* Returns all locks that an attempt may have left: for a semaphore and a reader, any of the seats.
+ * A writer may have left the gate, too. */
 static pawl_lock *left_behind(pawl_client *client, const struct acquisition *acquisition)
 {
     const struct pawl_request *request = acquisition->request;
@@ -311,8 +312,8 @@ static pawl_lock *left_behind(pawl_client *client, const struct acquisition *acq
     return client_lock_new(client, names, count, acquisition->lock_id, 0);
 }
 
-/* No other caller knows the lock id: what an attempt may have left behind would stay until its
- * lease ends. */
+/* Releases the locks that an attempt may have left. No other caller knows the lock id: the locks
+ * would stay until their lease ends. */
 static void clean_up(pawl_client *client, const struct acquisition *acquisition)
 {
     assert(acquisition->lock_id[0] != '\0');
@@ -367,7 +368,8 @@ static int check_request(pawl_client *client, const struct pawl_request *request
     return 0;
 }
 
-/* A client serves one thread at a time: while it waits, no caller can release its own lock. */
+/* Refuses an unlimited wait for a lock of this client. A client serves one thread at a time: while
+ * the client waits, no caller can release its lock. */
 static int check_own(pawl_client *client, const struct pawl_request *request)
 {
     for (size_t i = 0; i < request->name_count && request->wait_ms != PAWL_NO_WAIT; i++) {
@@ -382,7 +384,7 @@ static int check_own(pawl_client *client, const struct pawl_request *request)
     return 0;
 }
 
-/* Again only where an answer came after its own validity had ended. */
+/* Acquires again only if an answer arrived after its validity had ended. */
 static int acquire_valid(pawl_client *client, struct acquisition *acquisition, pawl_lock **ret_lock)
 {
     pawl_lock *lock = NULL;

@@ -1,6 +1,6 @@
-/* An answer is read as far as it makes sense. No grant is an answer with a token that no pawld
- * gives, or with a validity that lasts longer than the lease that was asked for. All clients in
- * api/client refuse the same answers. */
+/* Reads answers and refuses senseless ones. A token that no pawld gives is no grant, nor is a
+ * validity that is longer than the lease in the request. All clients in api/client refuse the same
+ * answers. */
 #include "api/client/client.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static bool make_items_plain(json_t *json)
     return true;
 }
 
-/* Deep answers are refused by jansson before (JSON_PARSER_MAX_DEPTH). */
+/* jansson has already refused deep answers (JSON_PARSER_MAX_DEPTH). */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static bool make_plain(json_t *json)
 {

@@ -31,8 +31,8 @@ int client_ask_until(pawl_client *client, struct client_request *request, int64_
 
 /* ---- extend ---------------------------------------------------------------------------------- */
 
-/* PAWL_ELOST: the validity of @lock has ended. No answer about it can bring it back: its holder was
- * told that it ended. A lock that was resumed has no deadline until it is extended. */
+/* PAWL_ELOST: the validity of @lock has ended. No answer can restore it: the holder was told that
+ * it ended. A resumed lock has no deadline until it is extended. */
 static int check_validity(pawl_client *client, const pawl_lock *lock)
 {
     const int64_t deadline_ms = pawl_lock_deadline_ms(lock);
@@ -93,7 +93,7 @@ static int extend_name(pawl_client *client, pawl_lock *lock, size_t index, int64
     return error;
 }
 
-/* Name @index, of which @group may have the answer. */
+/* Extends name @index, for which @group may already have the answer. */
 static int extend_one(pawl_client *client, pawl_lock *lock, size_t index, int64_t ttl_ms,
                       int64_t until_ms, const struct client_group *group)
 {
@@ -183,7 +183,7 @@ static int release_name(pawl_client *client, pawl_lock *lock, size_t index, int6
     return 0;
 }
 
-/* There is nothing to wait for once the lease is over. */
+/* Returns when a release may stop retrying: after the lease it is not needed. */
 static int64_t end_of_release(const pawl_client *client, const pawl_lock *lock, int64_t now_ms)
 {
     const int64_t until_ms = now_ms + client->call_timeout_ms;

@@ -1,7 +1,6 @@
-/* Checks the signers of the certificate of a server. libcurl believes each certificate that may
- * sign, also that of a program: CA:TRUE is what openssl req -x509 gives by default. So an authority
- * between has to say that it is one: with keyCertSign in its key usage (RFC 5280, section 4.2.1.3).
- */
+/* Checks the signers of a server's certificate. libcurl trusts each certificate that may sign, even
+ * a program's own: openssl req -x509 sets CA:TRUE by default. So an intermediate CA must state that
+ * it is one: with keyCertSign in its key usage (RFC 5280, section 4.2.1.3). */
 #include "api/client/client.h"
 
 #include <string.h>
@@ -18,7 +17,7 @@ static const char *value_of(const struct curl_slist *entries, const char *name)
     return NULL;
 }
 
-/* An authority that signed itself is believed only where the CA file has it. */
+/* Reports whether this is a CA. A self-signed CA is trusted only if the CA file has it. */
 static bool is_authority_of_some_kind(const struct curl_slist *entries)
 {
     const char *subject = value_of(entries, "Subject");
@@ -28,8 +27,8 @@ static bool is_authority_of_some_kind(const struct curl_slist *entries)
            (subject != NULL && issuer != NULL && strcmp(subject, issuer) == 0);
 }
 
-/* libcurl calls this when a connection stands, and before a byte of the request leaves. A
- * connection that is used again has no certificates to show: they were looked at.
+/* libcurl calls this when it has connected, before the first byte of the request. A reused
+ * connection shows no certificates: they were checked before.
  * NOLINTNEXTLINE(readability-non-const-parameter): libcurl's type */
 static int look_at_chain(void *user, char *primary_ip, char *local_ip, int primary_port,
                          int local_port)
@@ -44,7 +43,7 @@ static int look_at_chain(void *user, char *primary_ip, char *local_ip, int prima
     return client->bad_chain ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-/* Only OpenSSL tells extensions. */
+/* Reports whether the TLS library reports extensions: only OpenSSL does. */
 static bool tells_extensions(void)
 {
     const char *library = curl_version_info(CURLVERSION_NOW)->ssl_version;

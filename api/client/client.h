@@ -16,7 +16,7 @@
 enum {
     CLIENT_URL_MAX = 256, /* bytes of a server's URL, terminated */
     CLIENT_REASON_MAX = 1024,
-    CLIENT_PROBLEM_MAX = 4096, /* bytes of a problem, terminated; a longer one is no pawld's */
+    CLIENT_PROBLEM_MAX = 4096, /* bytes of a problem, terminated; pawld sends no longer one */
     CLIENT_FILE_MAX = 4096,    /* bytes of a file's path, terminated */
     CLIENT_PATH_MAX = 4096,
     CLIENT_KEEP_MAX_MS = 24 * 3600 * 1000, /* as long as any lease */
@@ -24,8 +24,8 @@ enum {
     CLIENT_ANSWER_MAX = 4 * 1 << 20,       /* bytes of a body; a page of a listing is below 1 MB */
     CLIENT_PAUSE_LEAST_MS = 50,            /* between two attempts, doubled each time */
     CLIENT_PAUSE_MOST_MS = 1000,
-    CLIENT_CUT_LEAST_MS = 500, /* a request that waited so long was one to a pawld, or a gateway */
-    CLIENT_LATE_MS = 500,      /* to release a lock whose validity has ended */
+    CLIENT_CUT_LEAST_MS = 500, /* a request that waited so long reached a pawld, or a gateway */
+    CLIENT_LATE_MS = 500,      /* timeout to release a lock whose validity has ended */
     CLIENT_TTL_MOST_MS = 24 * 3600 * 1000, /* no fleet allows a longer lease */
 };
 
@@ -49,17 +49,16 @@ struct pawl_client {
     size_t current; /* the one to ask next */
     bool reached;   /* the last request may have reached a server */
     bool cut;       /* the last request was sent, and the connection closed without an answer */
-    bool
-        bad_chain; /* no request was sent: a certificate that is no authority signed the server's */
+    bool bad_chain; /* no request was sent: the signer of the server's certificate is no CA */
     int64_t call_timeout_ms;
     char key[PAWL_KEY_MAX + 1]; /* "": none */
-    _Atomic int64_t give_up_ms; /* a call that is under way then is ended; INT64_MAX: none */
-    _Atomic bool cancelled;     /* the attempts of the wait that is under way are */
+    _Atomic int64_t give_up_ms; /* when a call under way is ended; INT64_MAX: none */
+    _Atomic bool cancelled;     /* the current wait was cancelled */
     bool asks_one_by_one;       /* a server did not know a request about several names */
     bool attempting;            /* an attempt of a wait is under way */
     char reason[CLIENT_REASON_MAX];
     bool is_named;                     /* @reason has the name of the lock */
-    char problem[CLIENT_PROBLEM_MAX];  /* that @reason is of, as JSON; "": of none */
+    char problem[CLIENT_PROBLEM_MAX];  /* the problem behind @reason, as JSON; "": none */
     char curl_reason[CURL_ERROR_SIZE]; /* reason of the last failure; "": libcurl gave none */
 };
 
@@ -73,7 +72,7 @@ PAWL_CHECKED int client_check_lock(pawl_client *client, const pawl_lock *lock);
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
-/* Takes a stream of events as it comes; any other answer is taken whole. */
+/* Takes the bytes of an event stream as they arrive. Any other answer is read whole. */
 struct client_sink {
     void (*begun)(void *user);                               /* the stream begins */
     bool (*take)(void *user, const char *bytes, size_t len); /* false: the stream ends here */
@@ -100,9 +99,9 @@ struct client_answer {
     char type[CLIENT_TYPE_MAX]; /* type of a problem, such as "held"; empty: no problem */
 };
 
-/* Asks the current server once. PAWL_EUNAVAILABLE: no answer came; @client->reached says whether
- * the request may have, and the next call asks the next server. PAWL_ENOMEM, PAWL_EPROTOCOL. On
- * success client_answer_free() is the caller's duty. */
+/* Sends a request to the current server once. PAWL_EUNAVAILABLE: there was no answer;
+ * @client->reached tells whether the request may have arrived, and the next call goes to the next
+ * server. PAWL_ENOMEM, PAWL_EPROTOCOL. On success the caller must call client_answer_free(). */
 PAWL_CHECKED int client_ask(pawl_client *client, const struct client_request *request,
                             struct client_answer *ret_answer);
 void client_answer_free(struct client_answer *answer);
@@ -110,24 +109,26 @@ void client_answer_free(struct client_answer *answer);
 #define CLIENT_BAD_CHAIN                                                                           \
     "is not trusted: a certificate that is not a CA signed its certificate (server/TLS.md)"
 
-/* Has requests of @client refuse a server whose certificate was signed by one that is no authority.
- * Nothing is sent to it then, and @client->bad_chain is set. */
+/* Has requests of @client refuse a server whose certificate was not signed by a CA. Then nothing is
+ * sent to the server, and @client->bad_chain is set. */
 void client_watch_chain(pawl_client *client);
 
-/* Copies a problem to the client, and its sentence to the reason. Says which error it is. */
+/* Copies a problem to the client, and its sentence to the reason. Returns the error for the
+ * problem. */
 int client_problem(pawl_client *client, const struct client_answer *answer);
 
-/* Reports whether @answer is none of a pawld: a gateway before it says that it waited too long, or
- * a server of something else answers. */
+/* Reports whether @answer is not from a pawld: a gateway timed out, or another kind of server
+ * answers. */
 bool client_is_foreign(const struct client_answer *answer);
 
-/* True for an error or an answer that another attempt, or another server, may mend. */
+/* Reports whether a retry, or another server, may help against the error or the answer. */
 bool client_may_repeat(int error);
 
-/* A reason, of which the client keeps no problem. */
+/* Sets a reason without a problem. */
 void client_say(pawl_client *client, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts before the reason what could not be done with the first of @count names: "acquire", say. */
+/* Prefixes the reason with the operation that failed, such as "acquire", and the first of @count
+ * names. */
 void client_about(pawl_client *client, const char *verb, const char *name, size_t count);
 
 /* The reason why the options of a client are wrong. @source begins the sentence: "", or a variable
@@ -139,11 +140,11 @@ int client_wrong(pawl_client *client, const char *source, const char *format, ..
  * URL is wrong. PAWL_ENOMEM. */
 PAWL_CHECKED int client_take_servers(pawl_client *client, const struct pawl_options *options);
 
-/* The path of the socket where @server is "unix:/PATH". NULL: the server has a URL. */
+/* Returns the path of the socket if @server is "unix:/PATH". NULL: the server has a URL. */
 const char *client_socket(const char *server);
 
-/* The body of an answer, whose strings are plain. NULL: it is no JSON, or members have names that
- * are not plain, or memory is short. */
+/* Parses the body of an answer; its strings become plain. NULL: it is no JSON, or names of members
+ * are not plain, or there is no memory. */
 json_t *client_parse(const char *text, size_t len);
 
 /* A member of an answer. -1 or NULL where it is missing. */
@@ -153,12 +154,12 @@ const char *client_text(const json_t *json, const char *name);
 /* A token, or a value of a counter, that a pawld may give; 0: it is none. */
 int64_t client_token(const json_t *json, const char *name);
 
-/* The lease of a grant for which @asked_ms were asked (0: the fleet's default); 0: it makes no
- * sense. */
+/* Returns the lease of a grant for which @asked_ms were requested (0: the fleet's default); 0: the
+ * lease makes no sense. */
 int64_t client_ttl(const json_t *json, int64_t asked_ms);
 
-/* Reports whether @answer names neither another lock id than @lock_id nor another lock than @name:
- * a gateway can mix up its callers. */
+/* Reports whether @answer is about @lock_id and the lock @name, as far as it names them: a gateway
+ * can mix up its callers. */
 bool client_is_about(const struct client_answer *answer, const char *lock_id, const char *name);
 
 /* Reports whether @member of @json, a name, is missing, or @name. */
@@ -188,8 +189,8 @@ struct client_patience {
 
 struct client_patience client_patience(int64_t until_ms);
 
-/* client_ask(), repeated until @until_ms while no answer comes, or one that another server or a
- * later attempt may mend. An answer that is a problem is an error. */
+/* Calls client_ask() until @until_ms, while there is no answer, or one against which a retry or
+ * another server may help. Returns an error for an answer that is a problem. */
 PAWL_CHECKED int client_ask_until(pawl_client *client, struct client_request *request,
                                   int64_t until_ms, struct client_answer *ret_answer);
 
@@ -206,27 +207,27 @@ struct client_group {
     json_t *responses; /* borrowed from the answer; NULL: there is none */
 };
 
-/* Asks once to extend @lock for @time_ms (0: the fleet's default), or to release it and keep its
- * names closed for @time_ms. A lock of one name is not asked for. client_group_free() is the
- * caller's duty, whatever came. */
+/* Sends one request to extend @lock for @time_ms (0: the fleet's default), or to release it and
+ * keep its names closed for @time_ms. Does nothing for a lock of one name. The caller must call
+ * client_group_free() in any case. */
 struct client_group client_group_ask(pawl_client *client, const pawl_lock *lock, bool extends,
                                      int64_t time_ms, int64_t until_ms);
 
-/* The answer about name @index, borrowed from @group. False: the name did not succeed, and is to be
- * asked for by itself. */
+/* Finds the answer about name @index, borrowed from @group. Returns false if the name did not
+ * succeed: the caller sends a separate request for it. */
 bool client_group_answer(const struct client_group *group, size_t index,
                          struct client_answer *ret_answer);
 void client_group_free(struct client_group *group);
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* A call that waits at a pawld: attempts, until one ends it or its time is over. A server that
- * answered before is waited for until the end of the wait. No answer from the start on: only for a
- * call's timeout. */
+/* A call that waits at a pawld: attempts, until one ends it or its time is over. If a server has
+ * answered before, the call keeps trying until the end of the wait. If no server has ever answered,
+ * it only tries for the call timeout. */
 struct client_wait {
     int64_t until_ms; /* the end of the wait; INT64_MAX: none */
-    int64_t first_ms; /* the end of it where no server answers */
-    bool answered;    /* a pawld or its gateway did: then it is worth to wait for it */
+    int64_t first_ms; /* the end of the wait if no server answers */
+    bool answered;    /* a pawld or its gateway answered: so it is worth waiting for */
     int64_t asked_ms; /* when the last attempt began */
     int64_t step_ms;  /* that it was to wait */
     struct client_patience patience;
@@ -235,7 +236,7 @@ struct client_wait {
 /* @wait_ms: PAWL_WAIT, PAWL_NO_WAIT or milliseconds. */
 struct client_wait client_wait(const pawl_client *client, int64_t wait_ms);
 
-/* The last attempt was of another wait: gives the servers a call's timeout to answer. */
+/* Prepares for another wait: the servers get a call timeout to answer. */
 void client_wait_restart(const pawl_client *client, struct client_wait *wait);
 
 /* PAWL_EINVAL: @wait_ms is no wait. */
@@ -249,13 +250,13 @@ PAWL_CHECKED int client_wait_ask(pawl_client *client, struct client_wait *wait,
                                  struct client_request *request, int64_t step_ms,
                                  struct client_answer *ret_answer);
 
-/* client_problem() of the answer to an attempt. PAWL_EUNAVAILABLE, too, where a gateway answered in
- * place of a pawld. */
+/* client_problem() of the answer to an attempt. Also returns PAWL_EUNAVAILABLE if a gateway
+ * answered instead of a pawld. */
 PAWL_CHECKED int client_wait_problem(pawl_client *client, struct client_wait *wait,
                                      const struct client_answer *answer);
 
-/* Pauses before the next attempt. False: there is none. A wait that a gateway cut at its very end
- * is followed by one more attempt, which says how the lock is. */
+/* Pauses before the next attempt. Returns false if there is none. If a gateway cuts a wait at its
+ * very end, one more attempt follows, to learn the state of the lock. */
 bool client_wait_goes_on(struct client_wait *wait);
 
 /* ---- the lock -------------------------------------------------------------------------------- */
@@ -273,14 +274,15 @@ struct pawl_lock {
     int64_t ttl_ms;
     bool is_over;             /* released, broken or lost, whatever its deadline says */
     bool is_released;         /* a release was tried */
-    bool is_lost;             /* an extension found it lost: nothing is left of its validity */
+    bool is_lost;             /* an extension found that the lock is lost: it has no validity
+                               * left */
     struct client_held *held; /* NULL: none has the lock */
     pawl_lock *next_held;
-    bool new_grant; /* an extension made a new grant of one name and failed for another: not
-                       reported yet */
+    bool new_grant; /* an extension got a new grant for one name and failed for another: not
+                     * reported yet */
     size_t count;
-    char written[PAWL_NAME_MAX + 1]; /* a writer's name, whose seats and gate are @names; "": it is
-                                      * no writer */
+    char written[PAWL_NAME_MAX + 1]; /* name of a writer, whose seats and gate are @names; "":
+                                      * not a writer */
     struct client_name names[];
 };
 
@@ -305,13 +307,13 @@ void client_lock_lose(pawl_lock *lock);
 /* NULL: memory is short. client_held_leave() is the duty of the client. */
 struct client_held *client_held_new(void);
 
-/* @lock is one of the locks that the client of @held got, until it is freed. */
+/* Adds @lock to the locks of the client of @held, until @lock is freed. */
 void client_held_add(struct client_held *held, pawl_lock *lock);
 
-/* @lock is freed, or the client (NULL). @held NULL is allowed. */
+/* Removes @lock, which is freed, or the client (NULL). @held NULL is allowed. */
 void client_held_leave(struct client_held *held, const pawl_lock *lock);
 
-/* The locks with @lock_id, and those with @name, are not held any more. Each may be NULL. */
+/* The locks with @lock_id, and those with @name, are no longer held. Each may be NULL. */
 void client_held_forget(struct client_held *held, const char *lock_id, const char *name);
 
 /* Reports whether the client holds the lock @name at @now_ms. */

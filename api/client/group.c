@@ -1,6 +1,6 @@
-/* A lock of several names: one request extends or releases all names. A name whose answer is no
- * success is asked for by itself then, as is every name where a server does not know the request.
- */
+/* A lock of several names: one request extends or releases all names. If the answer for a name is
+ * no success, a separate request for that name follows. If a server does not know the request, each
+ * name gets a separate request. */
 #include "api/client/client.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static json_t *group_body(const pawl_lock *lock, int64_t time_ms, bool extends)
     return body;
 }
 
-/* An extension names each token. One may be unknown, of a lock that was resumed. */
+/* An extension needs the token of each name. A resumed lock may lack one. */
 static bool may_ask_at_once(const pawl_client *client, const pawl_lock *lock, bool extends)
 {
     bool may = lock->count > 1 && !client->asks_one_by_one;

@@ -1,11 +1,11 @@
-/* The locks that a client got. A client that waits for one of them would wait for itself. */
+/* The locks that a client holds. A client that waits for one of them would wait for itself. */
 #include "api/client/client.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The client and each of its locks keep it: a lock may be freed after its client. */
+/* The client and each of its locks share it: a lock may be freed after its client. */
 struct client_held {
     pthread_mutex_t mutex; /* guards the rest, and the links of the locks */
     size_t users;

@@ -82,8 +82,8 @@ void client_lock_lose(pawl_lock *lock)
 
 /* ---- questions of any thread ----------------------------------------------------------------- */
 
-/* The mutex is no part of what a lock says. In a child of a fork a thread that is not there may
- * have it, and nothing changes any more. */
+/* Locks the mutex. In a child of a fork, a thread that does not exist there may hold it. But
+ * nothing changes there any more, so the child skips it. */
 static void enter(const pawl_lock *lock)
 {
     if (client_owner_is_here(&lock->owner))
@@ -96,7 +96,7 @@ static void leave(const pawl_lock *lock)
         (void)pthread_mutex_unlock(&((pawl_lock *)(uintptr_t)lock)->mutex);
 }
 
-/* A writer has the greatest token of its seats for all of them. */
+/* All names of a writer have the greatest token of its seats. */
 int64_t pawl_lock_token(const pawl_lock *lock, size_t index)
 {
     if (index >= lock->count)

@@ -28,16 +28,16 @@ void client_close(int fd)
         (void)close(fd);
 }
 
-/* Reads from there end at once, and writes go nowhere. The number stays taken:
- * libcurl may be in the middle of a message to it. */
+/* Reads from the descriptor end at once, and writes go nowhere. The number stays in use: libcurl
+ * may be in the middle of a message to it. */
 static void cut_off(int fd, int null_fd)
 {
     if (null_fd < 0 || dup3(null_fd, fd, O_CLOEXEC) < 0)
         (void)close(fd);
 }
 
-/* In a child, before its first step: without locks, and with system calls only. The peer of a
- * connection notices the end of the parent when no child has the connection. */
+/* Runs in a child before its first step: without locks, and with system calls only. The peer of a
+ * connection notices the end of the parent if no child has the connection. */
 static void after_fork(void)
 {
     int null_fd = -1;
@@ -65,8 +65,8 @@ struct client_owner client_owner_here(void)
     return (struct client_owner){.pid = getpid(), .forks = atomic_load(&forks)};
 }
 
-/* The pid alone does not tell a child: in its own PID namespace it may have that of its
- * parent. A fork that is a bare system call is not counted. */
+/* The pid alone does not identify a child: in a new PID namespace it may equal its parent's. A fork
+ * by a bare system call is not counted. */
 bool client_owner_is_here(const struct client_owner *owner)
 {
     return owner->pid == getpid() && owner->forks == atomic_load(&forks);

@@ -1,6 +1,6 @@
-/* Forks. Clients, locks and renewers belong to the process that made them. In a child nothing is
- * held: its threads are gone, and its descriptors are those of the parent. A message or an event of
- * the child would be the parent's. */
+/* Forks. Clients, locks and renewers belong to the process that made them. In a child no lock is
+ * held: the threads do not exist there, and the descriptors belong to the parent. A message or an
+ * event from the child would count as the parent's. */
 #ifndef API_CLIENT_OWNER_H
 #define API_CLIENT_OWNER_H
 
@@ -15,7 +15,7 @@ struct client_owner {
 
 struct client_owner client_owner_here(void);
 
-/* False in a child of a fork. Takes no lock. */
+/* Returns false in a child of a fork. Takes no lock. */
 bool client_owner_is_here(const struct client_owner *owner);
 
 /* Has each child of a fork lose @fd before its first step, until client_close(). */

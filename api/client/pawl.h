@@ -256,7 +256,7 @@ PAWL_PUBLIC int pawl_lock_seat(const pawl_lock *lock); /* the index; -1: no seat
 struct pawl_state {
     bool known;
     bool held;
-    int64_t token;                   /* token of the grant that holds the lock; 0: no grant does */
+    int64_t token;                   /* token of the grant that holds the lock; 0: none */
     char owner[PAWL_HOLDER_MAX + 1]; /* the holder's label; "": none */
 };
 

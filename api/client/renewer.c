@@ -1,4 +1,4 @@
-/* The renewer: a thread that extends a lock until it is told to stop, or cannot. */
+/* The renewer: a thread that extends a lock until the holder stops it, or until it fails. */
 #include "api/client/client.h"
 
 #include <assert.h>
@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 enum {
-    CALL_SHARE = 3,          /* share of the time that is left, where another server may answer */
+    CALL_SHARE = 3,          /* a call takes this share of the remaining time, if another server
+                              * may answer */
     STOP_PATIENCE_MS = 1000, /* for a call that is under way */
     JOIN_STEP_NS = 250000000,
 };
@@ -56,7 +57,8 @@ static int64_t after_a_third(const pawl_lock *lock)
     return pawl_lock_deadline_ms(lock) - lock->ttl_ms * 2 / 3;
 }
 
-/* When a call that begins now times out. One server that is slow gets all the time that is left. */
+/* Returns when a call that begins now times out. A single slow server gets all the remaining
+ * time. */
 static int64_t end_of_call(const struct pawl_renewer *renewer, int64_t deadline_ms)
 {
     assert(renewer->client->server_count >= 1);
@@ -85,7 +87,7 @@ static void *renew(void *user)
                                   end_of_call(renewer, deadline_ms));
         if (state == PAWL_EUNAVAILABLE && renewer->lock->new_grant)
             state =
-                PAWL_NEW_GRANT; /* for one name; the holder is not to work on under its old token */
+                PAWL_NEW_GRANT; /* of one name; the holder must not work on under its old token */
         if (state == 0) {
             pause_ms = CLIENT_PAUSE_LEAST_MS;
             next_ms = after_a_third(renewer->lock);
@@ -164,7 +166,8 @@ int pawl_renewer_look(pawl_renewer *renewer)
     return atomic_load(&renewer->state);
 }
 
-/* Looks again after each step: in a child, of a handler of a signal say, the thread never ends. */
+/* Joins the thread. Checks again after each step: in a child of a fork, for instance in a signal
+ * handler, the thread does not exist and never ends. */
 static void join_thread(struct pawl_renewer *renewer)
 {
     struct timespec until;

@@ -122,7 +122,7 @@ static int add_servers_of_text(pawl_client *client, const char *text)
     return 0;
 }
 
-/* Users that may write to the file of a socket may connect to it. */
+/* A user who may write to the file of a socket may connect to it. */
 const char *pawl_default_server(void)
 {
     static const char socket[] = PAWL_SOCKET_DEFAULT;

@@ -9,7 +9,7 @@
 
 enum {
     CONNECT_TIMEOUT_MS = 4000, /* half of it is for the first of several addresses */
-    KEEPALIVE_IDLE_S = 10, /* a server's machine that is gone ends a long wait after about 25 s */
+    KEEPALIVE_IDLE_S = 10,     /* ends a long wait about 25 s after the server's machine is down */
     KEEPALIVE_EACH_S = 5,
     SILENCE_S = 40, /* a stream has a heartbeat each 15 s */
 };
@@ -116,7 +116,7 @@ static bool make_headers(const pawl_client *client, const struct client_request 
     return true;
 }
 
-/* A program that the holder starts, and a child of a fork, get no connection of the client. */
+/* Makes a socket that no program started by the holder, and no child of a fork, inherits. */
 static curl_socket_t make_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
 {
     const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
@@ -192,10 +192,10 @@ static void set_options(pawl_client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_DNS_CACHE_TIMEOUT, 0L); /* a server may move */
 #if LIBCURL_VERSION_NUM >= 0x075700
-    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a slow resolver is not waited for */
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a slow resolver must not delay the end */
 #endif
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
-    /* No proxy of the environment: it would be given the key, and cut waits. */
+    /* Uses no proxy of the environment: a proxy would see the key, and cut waits. */
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH,
                      client_socket(client->server[client->current]));
@@ -228,8 +228,8 @@ static void read_answer(CURL *curl, const struct body *body, struct client_answe
         (void)snprintf(ret_answer->type, sizeof(ret_answer->type), "%s", type + prefix_len);
 }
 
-/* Another attempt fails in the same way. libcurl says of an answer, too, that its protocol is not
- * supported: once it has connected, it is the server that is wrong. */
+/* Reports whether a retry would fail in the same way. libcurl also reports an unsupported protocol
+ * for a bad answer: once it has connected, the server is wrong and not the setting. */
 static bool is_wrong_setting(CURL *curl, CURLcode code)
 {
     long connects = 0;
@@ -247,15 +247,15 @@ static bool may_have_reached(CURL *curl, CURLcode code)
            !is_wrong_setting(curl, code);
 }
 
-/* A peer that took the request closed the connection. After a timeout the client itself closed it.
- */
+/* Reports whether a peer that took the request closed the connection. After a timeout the client
+ * itself closed it. */
 static bool was_cut(CURLcode code)
 {
     return code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
            code == CURLE_PARTIAL_FILE;
 }
 
-/* libcurl says of a socket that it could not connect to localhost. */
+/* For a socket libcurl only says that it could not connect to localhost. */
 static const char *why_no_answer(pawl_client *client, CURLcode code)
 {
     long system = 0;

@@ -39,8 +39,8 @@ int64_t client_wait_left_ms(const struct client_wait *wait, int64_t most_ms)
     return left_ms < most_ms ? left_ms : most_ms;
 }
 
-/* Reports whether the last attempt waited at a pawld. Such a wait ends early if a gateway cuts it.
- */
+/* Reports whether the last attempt waited at a pawld. If a gateway cuts such a wait, it ends
+ * early. */
 static bool did_wait(const struct client_wait *wait)
 {
     return wait->step_ms > 0 && pawl_now_ms() - wait->asked_ms >= CLIENT_CUT_LEAST_MS;
@@ -75,7 +75,8 @@ bool client_wait_goes_on(struct client_wait *wait)
 {
     const bool did = did_wait(wait);
     if (did)
-        wait->patience.pause_ms = 0; /* it was no hot loop, and its place is kept for a moment */
+        wait->patience.pause_ms = 0; /* the attempt did wait, and the place in the queue is kept
+                                      * for a moment */
     if (wait->answered && wait->until_ms > wait->first_ms)
         wait->patience.until_ms = wait->until_ms;
     return client_pause(&wait->patience) || (did && wait->answered);

@@ -1,5 +1,5 @@
-/* A watch: looks at a lock that wait at a pawld, until one finds another state than the caller's.
- */
+/* A watch: looks at a lock. Each look waits at a pawld, until one finds a state other than the
+ * caller's. */
 #include "api/client/client.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct watching {
     const char *name;
     const char *path;
     struct client_wait wait;
-    bool told; /* the next look waits: which server answers is known */
+    bool told; /* the next look waits: it is known which server answers */
 };
 
 static int write_path(pawl_client *client, const struct watching *watching,
@@ -35,8 +35,8 @@ static int write_path(pawl_client *client, const struct watching *watching,
     return 0;
 }
 
-/* The lock @name as @json tells it. Not known where the masters differ on the holder's token: a
- * grant is on its way, or ended halfway. PAWL_EPROTOCOL. */
+/* Reads the lock @name from @json. The state is unknown if the masters differ on the holder's
+ * token: a grant is under way, or ended halfway. PAWL_EPROTOCOL. */
 static int read_state(pawl_client *client, const char *name, const json_t *json,
                       struct pawl_state *ret_state)
 {
@@ -90,8 +90,8 @@ static int look_once(pawl_client *client, struct watching *watching, struct pawl
     return 0;
 }
 
-/* A server that answers sooner than it was asked to, and with nothing new, is asked again after a
- * pause, as one that fails. */
+/* If a server answers sooner than it should, and without a change, the next look follows after a
+ * pause, as after a failure. */
 static int looks(pawl_client *client, struct watching *watching, struct pawl_state *state)
 {
     for (;;) {
@@ -106,7 +106,7 @@ static int looks(pawl_client *client, struct watching *watching, struct pawl_sta
         if (error == PAWL_UNCHANGED && pawl_now_ms() >= watching->wait.until_ms)
             return error;
         if (error == PAWL_UNCHANGED && state->known && !told)
-            continue; /* it did not wait: the next one does */
+            continue; /* this look did not wait: the next one does */
         if (!client_wait_goes_on(&watching->wait))
             return error;
     }
