@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A page loads from its own server only, runs no script that stands in the document, and can be
- * put into no frame. A page that runs WebAssembly may compile that, too. */
+/* A page loads only from its own server, runs no script inside the document, and cannot be framed.
+ * If a page runs WebAssembly, it may also compile it. */
 #define POLICY_FOR(scripts)                                                                        \
     "default-src 'none'; script-src " scripts "; style-src 'self'; img-src 'self'; "               \
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -77,16 +77,16 @@ static const char *type_of(const char *path)
     return "application/octet-stream";
 }
 
-/* A tag has its double quotes, so none is found within another one (RFC 9110, section 13.1.2). */
+/* A tag includes its double quotes, so no tag is part of another one (RFC 9110, section 13.1.2). */
 static bool has_it_already(const struct api_request *request, const struct api_page_file *file)
 {
     const char *known = api_request_header(request, API_HEADER_IF_NONE_MATCH);
     return known != NULL && strstr(known, file->etag) != NULL;
 }
 
-/* A browser keeps a file, and asks each time whether it changed. After an upgrade of the program a
- * page is never made of files of two versions. The text is not copied: callers without a key may
- * ask for it. */
+/* A browser keeps a file, and asks each time whether it changed. So after an upgrade a page never
+ * mixes files of two versions. The text is not copied, since callers without a key may request
+ * it. */
 static void answer_file(struct api_request *request, const struct api_page_file *file,
                         const char *policy)
 {
@@ -129,6 +129,6 @@ struct api_routes api_page_routes(const struct api_page *page)
         {API_GET, "/page/{file...}", show_file, API_TAKES_NOTHING, API_RIGHT_NONE, "page_file",
          API_CHEAP},
     };
-    /* The handlers only read it; the context of other tables is not const. */
+    /* The handlers only read the context, which is not const for other tables. */
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), (void *)(uintptr_t)page};
 }

@@ -2,9 +2,10 @@
  * there is no folder to install, and a page always fits the program that serves it.
  *
  *     GET /               the document
- *     GET /page/{file}    what the document loads
+ *     GET /page/{file}    the files that the document loads
  *
- * Neither needs a key, as the files hold nothing of this server. The calls that a page makes do. */
+ * Neither needs a key, as the files contain no data of this server. The calls of a page need
+ * one. */
 #ifndef API_PAGE_PAGE_H
 #define API_PAGE_PAGE_H
 

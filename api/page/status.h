@@ -1,4 +1,5 @@
-/* The page of pawld: can it grant, which masters vote, who holds what, and what happened. */
+/* The page of pawld: whether it can grant, which masters vote, who holds which lock, and the last
+ * events. */
 #ifndef API_PAGE_STATUS_H
 #define API_PAGE_STATUS_H
 
