@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 enum {
-    LOCK_ID_BYTES = 21,        /* random bytes; 28 characters 28 characters without padding */
+    LOCK_ID_BYTES = 21,        /* random bytes; 28 characters without padding */
     CANCEL_PATIENCE_MS = 2000, /* for the release of locks that a cancelled acquisition left
                                 * behind */
     RELEASE_AGAIN_MS = 50,
