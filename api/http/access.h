@@ -1,5 +1,5 @@
-/* The rights of callers. A server does not know it by itself: the program says so through these
- * callbacks (api/auth/auth.h has them for keys). A server without them serves everybody. */
+/* The rights of callers. The server itself knows no rights: the program provides these callbacks
+ * (api/auth/auth.h has them for keys). A server without them serves every caller. */
 #ifndef API_HTTP_ACCESS_H
 #define API_HTTP_ACCESS_H
 
@@ -17,15 +17,16 @@ struct api_caller {
 struct api_access {
     void *context;
 
-    /* Called once for each request, before anything is told about its path, method or body. @route
-     * is what would serve it; NULL: nothing does. @value is that of the Authorization header, NULL
-     * if there is none. A request with two of them was refused before. Fills @ret_caller, and
-     * returns true, if the request may go on. Otherwise it has answered it. */
+    /* Called once for each request, before the answer tells anything about its path, method or
+     * body. @route would serve the request; NULL: none would. @value is the value of the
+     * Authorization header; NULL: there is none. A request with two such headers was refused
+     * before. If the request may go on, fills @ret_caller and returns true. Otherwise it has
+     * answered the request. */
     bool (*authorize)(void *context, struct api_request *request, const struct api_route *route,
                       const char *value, struct api_caller *ret_caller);
 
-    /* Reports whether the caller of @request has @right on @name, a resource or the beginning of
-     * some. Otherwise it has answered it. */
+    /* Reports whether the caller of @request has @right on @name, a resource or a prefix of names.
+     * If not, it has answered the request. */
     bool (*permits)(void *context, struct api_request *request, enum api_right right,
                     const char *name);
 };

@@ -1,4 +1,4 @@
-/* Answers: as a handler gives one, and as it goes to the transport. */
+/* Answers: as a handler gives them, and as the transport gets them. */
 #ifndef API_HTTP_ANSWER_H
 #define API_HTTP_ANSWER_H
 
@@ -24,17 +24,17 @@ struct api_answer {
     enum api_outcome outcome;  /* 0: done */
     const char *body;
     size_t len;
-    bool is_lasting; /* @body is there as long as the program: it is sent without a copy */
+    bool is_lasting; /* @body lasts as long as the program: it is sent without a copy */
     struct api_field fields[API_FIELDS_MAX]; /* up to the first without a name */
 };
 
-/* An answer with all its header fields, but for those of the connection itself. */
+/* An answer with all its header fields, except the fields of the connection itself. */
 struct api_response {
     unsigned status;
     const char *body;
     size_t len;
     bool is_lasting;
-    bool closes; /* the connection ends with it */
+    bool closes; /* the connection ends with this answer */
     struct api_field fields[API_RESPONSE_FIELDS_MAX];
     unsigned fields_count;
 };

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The answer of a call whose own answer found no memory. The outcome of the call is unknown. */
+/* The answer of a call whose own answer failed for lack of memory. The outcome of the call is
+ * unknown. */
 #define NO_ANSWER                                                                                  \
     "{\"status\":503,\"body\":{\"type\":\"urn:pawl:no-memory\",\"title\":\"Out of "                \
     "memory\",\"status\":503}}"
@@ -24,15 +25,16 @@ struct call {
     bool covers;                  /* the same: a part of a writer */
     unsigned status;              /* status, if @answer is the body */
     char retry[API_DIGITS_MAX];   /* and its Retry-After; "": it has none */
-    char *answer;                 /* as it stands in the body; NULL: none yet, or memory is out */
+    char *answer;                 /* its text in the body of the batch; NULL: none yet, or no
+                                   * memory */
 };
 
 struct api_batch {
     struct api_request *request;
     struct api_costly line; /* for calls, which are not costly and never stand in it */
     unsigned count;
-    unsigned unanswered;        /* calls; and 1 while they begin */
-    api_batch_finisher *finish; /* NULL: the answer is the list of all */
+    unsigned unanswered;        /* calls without an answer; plus 1 while calls begin */
+    api_batch_finisher *finish; /* NULL: the answer is the list of all answers */
     const void *context;        /* its */
     struct call calls[API_BATCH_MAX];
 };
@@ -176,7 +178,7 @@ static void visit_call_query(const struct api_request *request,
         (void)visit(context, "force", "true");
 }
 
-/* The body of a call comes at once, and never waits for its next piece. */
+/* The body of a call is complete at once, and never waits for its next piece. */
 static void never(struct api_request *request)
 {
     (void)request;
@@ -277,8 +279,8 @@ int api_batch_add(struct api_batch *batch, const struct api_batch_call *call)
     return 0;
 }
 
-/* @left: the client left before the batch began. A release runs nevertheless, as a single
- * release does: perhaps only this client knows the lock. */
+/* Begins one call. @left: the client left before the batch began. A release runs nevertheless, as a
+ * single release does: perhaps only this client knows the lock. */
 static void begin_one(struct api_request *request, bool left)
 {
     if (!left || request->method == API_DELETE) {

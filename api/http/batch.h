@@ -1,6 +1,6 @@
 /* A batch: one request with several calls. Each call becomes a separate request, and passes the
- * same checks as a single call: key, limits, metrics, audit log. The batch is answered
- * when its last call is.
+ * same checks as a single call: key, limits, metrics, audit log. The batch is answered when its
+ * last call is answered.
  *
  * A call of a batch has the key, the certificate, the request id and the trace of the batch. The
  * calls begin in order. No call waits for the answer of another call.
@@ -46,11 +46,12 @@ struct api_batch_answer {
     const char *retry_after; /* the header; NULL: it has none */
 };
 
-/* Answers the request of a batch, or has another batch answer it. The answers are borrowed. */
+/* Answers the request of a batch, or starts another batch that answers it. The answers are
+ * borrowed. */
 typedef void api_batch_finisher(struct api_request *request, const void *context,
                                 const struct api_batch_answer answers[], unsigned count);
 
-/* Has @finish answer the request once all calls are answered, in place of a list of the answers.
+/* Has @finish answer the request once all calls are answered, instead of a list of the answers.
  * @context is borrowed until then. */
 void api_batch_finish(struct api_batch *batch, api_batch_finisher *finish, const void *context);
 

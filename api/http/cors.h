@@ -1,5 +1,5 @@
-/* Which pages of other sites a browser may let call this service: cross-origin resource sharing
- * (Fetch standard, section "HTTP extensions"). Without a list none may. No credentials are
+/* The pages of other sites that may call this service: cross-origin resource sharing (Fetch
+ * standard, section "HTTP extensions"). Without a list no such page may call. No credentials are
  * allowed: such a page brings its own key. Pure. */
 #ifndef API_HTTP_CORS_H
 #define API_HTTP_CORS_H
@@ -17,15 +17,15 @@ struct api_origins {
     unsigned count;
 };
 
-/* True for an origin as a browser writes it: a scheme, a host in lower case, and a port only where
- * it is not the scheme's own (RFC 6454, section 6.2). */
+/* Reports whether @text is an origin as a browser writes it: a scheme, a host in lower case, and a
+ * port unless it is the scheme's default (RFC 6454, section 6.2). */
 bool api_cors_is_origin(const char *text);
 
 /* Reports whether @origin, the value of an Origin header or NULL, is one of @origins, byte for
  * byte. */
 bool api_cors_is_listed(const char *origin, const struct api_origins *origins);
 
-/* The rights of a page: to send, and read. */
+/* The methods that a listed page may use. */
 #define API_CORS_METHODS "GET, HEAD, POST, PUT, PATCH, DELETE"
 #define API_CORS_SENT                                                                              \
     "Authorization, Content-Type, Fencing-Token, If-Match, Last-Event-ID, Lock-Id, Waited-Ms"

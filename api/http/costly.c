@@ -41,7 +41,7 @@ static bool is_free(const struct api_costly *costly, uint64_t now_us)
     return costly->served < API_COSTLY_SERVED && now_us >= costly->rests_until_us;
 }
 
-/* If no other caller asks for anything, it need not rest. */
+/* Sets the pause after a costly request. Without other callers there is no pause. */
 static void rest(struct api_costly *costly, uint64_t now_us, uint64_t worked_us)
 {
     if (worked_us > API_COSTLY_REST_MAX_US)

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The door for metrics has nothing for pages. A header that comes twice is refused later. */
+/* Notes the Origin. The door for metrics has nothing for pages. A repeated header is refused
+ * later. */
 static void note_origin(const struct api_served *served, struct api_request *request)
 {
     const char *origin = request->headers.value[API_HEADER_ORIGIN];
@@ -41,7 +42,7 @@ static bool check_host(const struct api_served *served, struct api_request *requ
     return false;
 }
 
-/* The question of a browser whether a page may ask (a preflight). It comes without a key. */
+/* Answers a preflight: a browser asks whether a page may call. A preflight has no key. */
 static bool check_preflight(struct api_request *request)
 {
     static const struct api_answer yes = {
@@ -86,7 +87,8 @@ static void find_way(const struct api_served *served, struct api_request *reques
                                         request->path, &request->match, ret_way->allow);
 }
 
-/* As an unknown path: what else there is, is none of this door's business. */
+/* Refuses a path that this door does not serve, like an unknown path: the answer does not tell what
+ * other doors serve. */
 static bool check_door(struct api_request *request)
 {
     static const char *const open[] = {"/metrics", "/livez", "/readyz"};
@@ -107,8 +109,8 @@ static bool check_once(struct api_request *request, enum api_header header)
     return false;
 }
 
-/* Before the way is told: without a key all paths look alike, and with two as well. A door for
- * figures alone asks for no key, and who comes there is unknown. */
+/* Checks the caller before the path is examined: without a key, or with two, all paths get the same
+ * answer. A door for metrics alone asks for no key, and its callers are unknown. */
 static bool check_caller(const struct api_served *served, struct api_request *request,
                          const struct way *way)
 {
@@ -166,7 +168,7 @@ static bool check_query(struct api_request *request)
     return request->state == API_REQUEST_HANDLING;
 }
 
-/* An absent Content-Type is taken for JSON: nothing else is spoken here. */
+/* An absent Content-Type counts as JSON, the only type here. */
 static bool check_type(struct api_request *request)
 {
     static const char json[] = "application/json";
@@ -191,7 +193,7 @@ static void run_handler(struct api_request *request)
     assert(request->state == API_REQUEST_HANDLING && match->route != NULL);
     if (match->route->cost == API_CHEAP)
         api_costly_saw_other(request->line);
-    else if (request->batched) { /* a batch gives no turns */
+    else if (request->batched) { /* a batch has no turns */
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
                                   "This call is not allowed in a batch. Send this call "
                                   "separately.");

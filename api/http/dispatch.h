@@ -1,4 +1,4 @@
-/* From a complete request to its handler. Refuses requests without knowing the call: those ("Bad
+/* Takes a complete request to its handler. Refuses requests that are wrong for any call ("Bad
  * input" in the contract). Private to requests.c. */
 #ifndef API_HTTP_DISPATCH_H
 #define API_HTTP_DISPATCH_H
@@ -13,18 +13,18 @@
 
 struct api_request;
 
-/* The routes of a server, and by which names it is known. */
+/* The routes of a server, and the names under which it is known. */
 struct api_served {
     const struct api_routes *routes;
     size_t routes_count;
     struct api_hosts hosts;
     struct api_origins origins;
-    const struct api_access *access; /* NULL: everybody may call everything */
+    const struct api_access *access; /* NULL: every caller has all rights */
     bool leaving;                    /* each connection ends with its next answer */
     bool stopping;                   /* nothing is served any more */
 };
 
-/* Answers the request, or runs its handler, or has it wait for its turn (api/http/costly.h). */
+/* Answers the request, or runs its handler, or queues it as costly (api/http/costly.h). */
 void api_dispatch(const struct api_served *served, struct api_request *request);
 
 #endif

@@ -31,7 +31,7 @@ const char *api_header_name(enum api_header header)
 }
 
 /* Removes the white space at the end, which is not part of a value (RFC 9110, section 5.5). White
- * space in front is gone already. */
+ * space at the beginning was removed before. */
 static size_t trimmed_length(const char *value)
 {
     size_t len = strlen(value);

@@ -1,6 +1,6 @@
-/* The headers of a request that matter, and whether they contradict each other. Two readings of
- * where a message ends let one request be smuggled inside another (RFC 9112, section 11.2). Pure.
- */
+/* The relevant headers of a request, and whether they contradict each other. If two readers
+ * disagree on where a message ends, one request can be smuggled inside another (RFC 9112, section
+ * 11.2). Pure. */
 #ifndef API_HTTP_HEADERS_H
 #define API_HTTP_HEADERS_H
 
@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each may come at most once: a request that repeats one is refused with 400 before its handler
- * runs. */
+/* Each may occur once: a request that repeats one is refused with 400 before its handler runs. */
 enum api_header {
     API_HEADER_HOST,
     API_HEADER_CONTENT_LENGTH,
@@ -25,8 +24,8 @@ enum api_header {
     API_HEADER_AUTHORIZATION,
     API_HEADER_LAST_EVENT_ID,
     API_HEADER_REQUEST_METHOD, /* Access-Control-Request-Method */
-    API_HEADER_REQUEST_ID, /* of this and those behind it, a request that repeats one is served as
-                            * if it had none */
+    API_HEADER_REQUEST_ID,     /* if a request repeats this header or a later one, it counts as
+                                * absent */
     API_HEADER_TRACEPARENT,
     API_HEADER_IF_NONE_MATCH,
     API_HEADERS, /* how many there are */
@@ -36,24 +35,23 @@ enum api_header {
 const char *api_header_name(enum api_header header);
 
 struct api_headers {
-    const char *value[API_HEADERS]; /* the first of the name; NULL: not there */
+    const char *value[API_HEADERS]; /* the first value of each name; NULL: absent */
     size_t len[API_HEADERS];        /* length of it, without the white space at its end */
     bool repeated[API_HEADERS];
-    bool bad_name; /* some line has a name that no header can have */
+    bool bad_name; /* some line has an invalid name */
 };
 
-/* Notes a header line, if it is one that matters. @value is borrowed until api_headers_own(). */
+/* Notes a header line, if it is relevant. @value is borrowed until api_headers_own(). */
 void api_headers_add(struct api_headers *headers, const char *name, const char *value);
 
 /* How many bytes api_headers_own() needs. */
 size_t api_headers_size(const struct api_headers *headers);
 
-/* Copies the values into @storage, trimmed and terminated. Only then may they be read. */
+/* Copies the values into @storage, trimmed and terminated. Read them only after this. */
 void api_headers_own(struct api_headers *headers, char *storage);
 
-/* Returns why the headers of a request in @version ("HTTP/1.1") do not say where its body ends, as
- * a static sentence; NULL if they do. A connection with such a request cannot be used any further.
- */
+/* Returns why the headers of a request in @version ("HTTP/1.1") do not tell where its body ends, as
+ * a static sentence; NULL if they do. A connection with such a request must end. */
 const char *api_headers_fault(const struct api_headers *headers, const char *version);
 
 /* The announced length of the body; 0 if there is none or if it is chunked. */

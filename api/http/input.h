@@ -1,5 +1,5 @@
-/* Readers of a request for handlers. Each function either succeeds or has already answered the
- * request with 400 that names what is wrong; the handler then just returns. */
+/* Readers of a request for handlers. Each function succeeds, or has answered the request with 400
+ * and the reason; the handler then just returns. */
 #ifndef API_HTTP_INPUT_H
 #define API_HTTP_INPUT_H
 
@@ -16,18 +16,18 @@ FENCE_CHECKED int api_input_query(struct api_request *request, const struct api_
                                   size_t count);
 
 /* Reads the Fencing-Token header: 1 to 2^53 - 1 in plain decimal digits. FENCE_EINVAL: malformed,
- * answered. FENCE_ENOENT: there is none; *not* answered, as calls differ in what that means. */
+ * answered. FENCE_ENOENT: there is none; *not* answered, since some calls need no token. */
 FENCE_CHECKED int api_input_token(struct api_request *request, int64_t *ret_token);
 
 /* Reads one token from the If-Match header, in double quotes. The same errors. */
 FENCE_CHECKED int api_input_if_match(struct api_request *request, int64_t *ret_token);
 
-/* The same for a call that breaks a grant, which needs one. FENCE_EINVAL: malformed, or there is
- * none; answered. */
+/* Reads the same header for a call that breaks a grant, which requires it. FENCE_EINVAL: malformed
+ * or absent; answered. */
 FENCE_CHECKED int api_input_break_token(struct api_request *request, int64_t *ret_token);
 
 /* Reads the Waited-Ms header: how long the client has waited before this call; 0: there is none. A
- * longer time than FENCE_WAITED_MAX_MS counts as that. FENCE_EINVAL: malformed, answered. */
+ * longer time counts as FENCE_WAITED_MAX_MS. FENCE_EINVAL: malformed, answered. */
 FENCE_CHECKED int api_input_waited(struct api_request *request, uint32_t *ret_waited_ms);
 
 /* Reads the Lock-Id header. FENCE_EINVAL: missing or malformed, answered. */
@@ -37,8 +37,8 @@ FENCE_CHECKED int api_input_lock_id(struct api_request *request, const char **re
 #define API_RESOURCE_RULE                                                                          \
     "1 to %d bytes of A-Z a-z 0-9 . _ ~ : @ / - with no empty, \".\" or \"..\" segment."
 
-/* Reads a resource name from parameter @i of the path. FENCE_EINVAL: not a name, or the caller has
- * not the route's right on it; answered. */
+/* Reads a resource name from parameter @i of the path. FENCE_EINVAL: the name is not valid, or the
+ * caller does not have the route's right on it; answered. */
 FENCE_CHECKED int api_input_resource(struct api_request *request, unsigned i,
                                      const char **ret_resource);
 

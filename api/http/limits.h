@@ -4,8 +4,8 @@
 
 enum {
     API_BODY_MAX = 64 * 1024,         /* bytes of a request body; more is 413 */
-    API_HTTP_DRAIN_MAX = 1024 * 1024, /* for a body that is too large, so much is read and dropped,
-                                       * so that the client gets to see its 413 */
+    API_HTTP_DRAIN_MAX = 1024 * 1024, /* bytes of a too large body that are read and dropped, so
+                                       * that the client can read the 413 */
 };
 
 #endif

@@ -8,21 +8,21 @@
 
 #include <stdint.h>
 
-/* All of it lives for the call. */
+/* All pointers are borrowed for the call. */
 struct api_observed {
     const struct api_route *route; /* NULL: the request reached no route */
     enum api_method method;        /* API_METHOD_OTHER if the head was not understood */
     unsigned status;
     enum api_outcome outcome;
-    uint64_t took_us;   /* from the end of its head to its answer; 0: the head did not end */
-    const char *caller; /* the id of the key that it came with; "": none */
-    const struct api_request *request; /* NULL: refused before it came whole. A request that reached
-                                        * no route has no parameters */
+    uint64_t took_us;   /* from the end of the head to the answer; 0: the head did not end */
+    const char *caller; /* the id of the key in the request; "": none */
+    const struct api_request *request; /* NULL: refused before it was complete. A request that
+                                        * reached no route has no parameters */
 };
 
 struct api_observer {
-    /* Called before the answer is sent, so that a client with its answer finds it counted. Must not
-     * answer a request. NULL: not called. */
+    /* Called before the answer is sent: when a client has its answer, the request is counted. Must
+     * not answer a request. May be NULL. */
     void (*answered)(void *context, const struct api_observed *observed);
     void *context;
 };

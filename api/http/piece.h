@@ -1,4 +1,4 @@
-/* The pieces of a streamed answer (api/http/stream.h), and who has the stream. */
+/* The pieces of a streamed answer (api/http/stream.h), and the owner of the stream. */
 #ifndef API_HTTP_PIECE_H
 #define API_HTTP_PIECE_H
 
@@ -10,14 +10,14 @@ enum {
 
 /* The fate of a piece. */
 enum api_sent {
-    API_SENT_WHOLE, /* the kernel has it, and all that was sent before */
-    API_SENT_KEPT,  /* it is taken, and a part of it is kept */
-    API_SENT_NONE,  /* the piece is not taken, and the kernel took nothing that was kept */
+    API_SENT_WHOLE, /* the kernel has this piece, and everything sent before */
+    API_SENT_KEPT,  /* the piece is accepted, and a part of it is kept */
+    API_SENT_NONE,  /* the piece is not accepted, and the kernel took nothing of the kept part */
 };
 
 /* The owner of a stream. The owner must end the stream. */
 struct api_stream_owner {
-    /* The client has gone. The owner calls api_stream_end() from within. */
+    /* The client has disconnected. The owner must call api_stream_end() within this function. */
     void (*left)(void *context, struct api_request *request);
     void *context;
 };

@@ -1,5 +1,5 @@
-/* Problems: what an HTTP client is told when a call fails (RFC 9457, application/problem+json). One
- * table turns errors into problems. Nothing here knows a request: see api/http/problem_answer.h.
+/* Problems: the answer to an HTTP client when a call fails (RFC 9457, application/problem+json).
+ * One table turns errors into problems. This file knows no requests: see api/http/problem_answer.h.
  *
  *     {"type":"urn:pawl:held","title":"...","status":409,"detail":"...", ...}
  *
@@ -10,7 +10,7 @@
 #include "api/json/writer.h"
 #include "fence/protocol/error.h"
 
-/* The table. @error 0: no error of the protocol leads here, only the HTTP layer.
+/* The table. @error 0: only the HTTP layer reports this problem, and no error of the protocol.
  *
  *     problem                   error               status  name  title  detail */
 #define API_PROBLEMS(X)                                                                            \
@@ -136,14 +136,14 @@ enum {
     API_PROBLEM_BODY_MAX = 4096, /* bytes of a whole problem, with its extra members */
 };
 
-/* The problem that a FENCE_E... @error stands for; API_PROBLEM_INTERNAL for one without a row. */
+/* Returns the problem for a FENCE_E... @error; API_PROBLEM_INTERNAL if the table has none. */
 enum api_problem api_problem_of(int error);
 
 unsigned api_problem_status(enum api_problem problem);
 const char *api_problem_name(enum api_problem problem);
 
-/* Begins the body of a problem. A caller that wants extra members writes them with
- * api/json/writer.h, and ends the object. @detail NULL: the table's. */
+/* Begins the body of a problem. The caller may add members with api/json/writer.h, and ends the
+ * object. @detail NULL: the detail in the table. */
 void api_problem_begin(struct api_writer *writer, char body[static API_PROBLEM_BODY_MAX],
                        enum api_problem problem, const char *detail);
 

@@ -8,11 +8,11 @@
 /* Answers @request with @problem and its detail from the table. */
 void api_problem_answer(struct api_request *request, enum api_problem problem);
 
-/* The same with its own detail. Text from the client may be in it: it is cut and cleaned. */
+/* Answers with another detail. It may contain text from the client: it is cut and cleaned. */
 void api_problem_answer_detail(struct api_request *request, enum api_problem problem,
                                const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* 405, with the methods that would do in its Allow header. */
+/* Answers 405, with the allowed methods in the Allow header. */
 void api_problem_answer_method(struct api_request *request, const char *allow);
 
 /* For problems with extra members: begin, write the members with api/json/writer.h, answer.

@@ -1,8 +1,8 @@
 /* Strict reading of a query ("?prefix=orders&limit=10"), parameter by parameter. Pure.
  *
- * Refuses unknown or repeated parameters, parameters without a value, bad percent-encoding,
- * numbers and lengths out of bounds. The sentence names the parameter and the bound. A name is
- * taken as it is written; only values are decoded. */
+ * Refuses unknown or repeated parameters, parameters without a value, bad percent-encoding, numbers
+ * and lengths out of bounds. The sentence names the parameter and the bound. Names are not decoded;
+ * values are. */
 #ifndef API_HTTP_QUERY_H
 #define API_HTTP_QUERY_H
 
@@ -21,8 +21,8 @@ enum api_query_type {
     API_QUERY_TEXT,
 };
 
-/* A parameter that the query may have. One that is absent leaves its target as it is, so set the
- * default before. */
+/* A parameter that the query may have. If it is absent, its target stays unchanged: set the default
+ * before. */
 struct api_query_param {
     const char *name;
     enum api_query_type type;
@@ -35,11 +35,11 @@ struct api_query_param {
 struct api_query {
     const struct api_query_param *params; /* borrowed */
     size_t count;                         /* up to API_QUERY_PARAMS_MAX */
-    unsigned seen;                        /* bit i: params[i] came; starts as 0 */
+    unsigned seen;                        /* bit i: params[i] was seen; starts as 0 */
 };
 
-/* Takes one parameter as it came, not decoded; @value is NULL where it has no "=". FENCE_EINVAL:
- * refused, with the reason in @ret_error; its target may have been written nevertheless. */
+/* Takes one parameter, not decoded; @value is NULL if it has no "=". FENCE_EINVAL: refused, with
+ * the reason in @ret_error; its target may have been written nevertheless. */
 FENCE_CHECKED int api_query_take(struct api_query *query, const char *name, const char *value,
                                  char ret_error[static API_QUERY_ERROR_MAX]);
 

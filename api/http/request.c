@@ -162,7 +162,7 @@ static void add_field(struct api_response *response, const char *name, const cha
     response->fields[response->fields_count++] = (struct api_field){name, value};
 }
 
-/* api/http/cors.h. A page reads the answer only where its browser finds this. */
+/* For api/http/cors.h: a page can read the answer only if its browser finds this header. */
 static void add_sharing(const struct api_request *request, struct api_response *response)
 {
     if (request->varies)

@@ -20,44 +20,44 @@
 
 #include <stdint.h>
 
-/* All that follows is valid until the request is answered. */
+/* The results of these functions are valid until the request is answered. */
 
 /* Parameter @i of the route's pattern: decoded, UTF-8, terminated, no NUL inside. */
 const char *api_request_param(const struct api_request *request, unsigned i);
 
-/* The value, without the white space around it; NULL if the client did not send it. */
+/* Returns the value, without the white space around it; NULL if the client did not send it. */
 const char *api_request_header(const struct api_request *request, enum api_header header);
 
-/* The common name of the certificate that the client showed and that was verified; "" without. */
+/* Returns the common name of the client's verified certificate; "" without one. */
 const char *api_request_subject(const struct api_request *request);
 
 /* The body, not terminated; never NULL. */
 const char *api_request_body(const struct api_request *request, size_t *ret_len);
 
-/* The id of the key that the request was sent with; "" where there is none. */
+/* Returns the id of the request's key; "" if there is none. */
 const char *api_request_caller(const struct api_request *request);
 
-/* The caller as the program knows it; NULL: every caller may do everything (api/http/access.h).
- */
+/* Returns the caller as the program knows it; NULL: every caller has all rights
+ * (api/http/access.h). */
 struct api_caller *api_request_known(struct api_request *request);
 
-/* Reports whether the caller has @right on @name, a resource or the beginning of some. False:
- * answered. */
+/* Reports whether the caller has @right on @name, a resource or a prefix of names. If not, the
+ * request is answered. */
 bool api_request_permits(struct api_request *request, enum api_right right, const char *name);
 
 /* The same for the right that the route needs. */
 bool api_request_permits_name(struct api_request *request, const char *name);
 
 /* Calls @visit with each query parameter until @visit returns false. The parameter is not decoded,
- * but "+" has become a space. @value is NULL where it has no "=". */
+ * but "+" has become a space. @value is NULL if it has no "=". */
 void api_request_query(const struct api_request *request,
                        bool (*visit)(void *context, const char *name, const char *value),
                        void *context);
 
-/* Answers the request, exactly once; @answer is copied, except for a body that lasts. Allowed in
- * the handler, and at any later moment in the same loop, also from inside the handler of another
- * request. The request is gone afterwards: do not touch it again. "Cache-Control: no-store" is
- * added to every answer that names no other cache_control. */
+/* Answers the request, exactly once; @answer is copied, except for a lasting body. Allowed in the
+ * handler, and at any later moment in the same loop, even in the handler of another request. Do not
+ * use the request afterwards. Adds "Cache-Control: no-store" unless @answer names another
+ * cache_control. */
 void api_request_answer(struct api_request *request, const struct api_answer *answer);
 
 /* Begins a streamed answer (api/http/stream.h), from within the handler. @head has no body. False:
@@ -66,46 +66,46 @@ void api_request_answer(struct api_request *request, const struct api_answer *an
 bool api_request_stream(struct api_request *request, const struct api_answer *head,
                         const struct api_stream_owner *owner);
 
-/* Reports whether the client of a parked request is known to have gone; its answer will reach
- * no caller. */
+/* Reports whether the client of a parked request is known to have disconnected: then no client will
+ * read the answer. */
 bool api_request_client_left(const struct api_request *request);
 
-/* A number that the handler keeps with the request, for its answer; 0 at first. */
+/* Stores a number with the request, for its answer; 0 at first. */
 void api_request_note(struct api_request *request, uint32_t number);
 uint32_t api_request_noted(const struct api_request *request);
 
-/* The handler says that the request, for @locks locks, will be parked for as long as its client
- * asked for. A server that stops tells such clients first (api_http_waiting()). */
+/* The handler tells that the request, for @locks locks, will be parked for as long as its client
+ * asked for. A server that stops answers such requests first (api_http_waiting()). */
 void api_request_may_wait(struct api_request *request, unsigned locks);
 
 /* Reports whether the request is a call of a batch (api/http/batch.h). Such a call must not wait
- * for a lock: the batch would keep all other answers back until then. */
+ * for a lock: all other answers of the batch would wait, too. */
 bool api_request_is_batched(const struct api_request *request);
 
-/* Reports whether the request is a part of one call of a client, such as a seat of a writer's
- * release. Only the whole counts for rates, events and the audit log. */
+/* Reports whether the request is a part of one call of a client, such as the release of one seat of
+ * a writer. Rates, events and the audit log count only the whole call. */
 bool api_request_is_part(const struct api_request *request);
 
-/* Reports whether it releases a lock of a writer, and the rest is released with it. */
+/* Reports whether the request releases one lock of a writer as part of a release of all. */
 bool api_request_covers(const struct api_request *request);
 
-/* The id that the client gave its request, and what it follows: see api/http/trace.h. "" where it
- * gave none, or none that is well-formed. An answer gives the id back. */
+/* Returns the id that the client gave its request, and its trace: see api/http/trace.h. "" if there
+ * is none, or none that is well-formed. An answer repeats the id. */
 const char *api_request_id(const struct api_request *request);
 const char *api_request_trace(const struct api_request *request);
 
-/* The address of the client: "127.0.0.1:40312", "unix", or "" where that is not known any more. */
+/* The address of the client: "127.0.0.1:40312", "unix", or "" if it is no longer known. */
 enum {
     API_PEER_MAX = 64,
 };
 void api_request_peer(const struct api_request *request, char ret_peer[static API_PEER_MAX]);
 
-/* A text that is kept with the request, for its answer; copied. "" at first, and where memory is
- * out. */
+/* Stores a copy of a text with the request, for its answer. "" at first, and if there is no
+ * memory. */
 void api_request_keep(struct api_request *request, const char *text);
 const char *api_request_kept(const struct api_request *request);
 
-/* A request as a number that a core can carry, and back; never 0. */
+/* Converts a request to a number that a core can carry, and back; never 0. */
 uint64_t api_request_client(const struct api_request *request);
 struct api_request *api_request_of_client(uint64_t client);
 

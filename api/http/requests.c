@@ -127,8 +127,8 @@ static bool body_reserve(struct api_request *request, size_t more)
     return true;
 }
 
-/* A transport may not be able to take an answer while a body comes in. A body that is too large is
- * dropped, and refused when it ends. A body that does not end is cut off. */
+/* While a body is arriving, a transport may not be able to take an answer. A too large body is
+ * dropped, and refused at its end. A body that does not end is cut off. */
 bool api_request_body_waits(const struct api_request *request)
 {
     return request->state == API_REQUEST_READING && request->lined;
@@ -213,7 +213,7 @@ struct api_request *api_requests_waiting(const struct api_requests *requests)
     return request;
 }
 
-/* The next parked request that is to be answered. A batch answers itself, after its last call. */
+/* Returns the next parked request to answer. A batch answers itself, after its last call. */
 static struct api_request *next_to_stop(const struct api_parking *parking)
 {
     struct api_request *request = parking->first;

@@ -29,22 +29,22 @@ enum {
     API_ALLOW_MAX = 64, /* bytes of an Allow header, terminated */
 };
 
-/* Serves one request. Either answers it (api/http/request.h) before it returns, or keeps @request
- * and answers it exactly once later, from the same loop. @context is that of the table. */
+/* Serves one request: answers it (api/http/request.h) before it returns, or keeps @request and
+ * answers it exactly once later, from the same loop. @context is the table's. */
 typedef void api_handler(struct api_request *request, void *context);
 
-/* The parts of a request besides its path and headers. A part that a route does not take is refused
- * before its handler; a body that is empty or {} is none. */
+/* The parts of a request besides its path and headers. If a route does not take a part, such a
+ * request is refused before its handler; a body that is empty or {} counts as absent. */
 enum api_takes {
     API_TAKES_NOTHING,
     API_TAKES_BODY,
     API_TAKES_QUERY,
 };
 
-/* The right that the caller of a route needs, where the program knows its callers
- * (api/http/access.h). Each holds those before it. */
+/* The right that the caller of a route needs, if the program knows its callers (api/http/access.h).
+ * Each right includes the rights before it. */
 enum api_right {
-    API_RIGHT_NONE, /* everybody may call it, and without a key */
+    API_RIGHT_NONE, /* any caller, even without a key */
     API_RIGHT_READ,
     API_RIGHT_LOCK,
     API_RIGHT_ADMIN,
@@ -54,9 +54,9 @@ enum api_right {
 /* The cost of a call for the service or its masters. */
 enum api_cost {
     API_CHEAP,
-    API_COSTLY,           /* stands in a line with its like (api/http/costly.h) */
-    API_COSTLY_EVEN_LEFT, /* and is served where its client left in the line, too */
-    API_COSTLIEST,        /* and counts as so many calls of the key that it comes with: */
+    API_COSTLY,           /* waits in the queue of costly requests (api/http/costly.h) */
+    API_COSTLY_EVEN_LEFT, /* costly, and served even if its client left the queue */
+    API_COSTLIEST,        /* costly, and counts as so many calls of its key: */
     API_COSTLIEST_CALLS = 10,
 };
 
@@ -89,10 +89,9 @@ enum api_found {
     API_FOUND_NOTHING,      /* 404 */
 };
 
-/* Looks for the route that serves @method and @path in @tables; the first that matches wins.
- * API_FOUND: fills *@ret_match, and terminates the parameters in place in @path.
- * API_FOUND_OTHER_METHOD: writes what would do into @ret_allow ("GET, HEAD, POST").
- * A member that is not mentioned stays untouched. */
+/* Finds the route that serves @method and @path in @tables; the first match wins. API_FOUND: fills
+ * *@ret_match, and terminates the parameters in place in @path. API_FOUND_OTHER_METHOD: writes the
+ * allowed methods to @ret_allow ("GET, HEAD, POST"). Other outputs stay untouched. */
 enum api_found api_route_find(const struct api_routes *tables, size_t count, enum api_method method,
                               char *path, struct api_match *ret_match,
                               char ret_allow[static API_ALLOW_MAX]);

@@ -1,5 +1,5 @@
-/* True if a request comes from a page of another site. A browser sends such requests for any page
- * that its user opens. It sends some of them without asking first (a POST without a body). Pure. */
+/* Detects requests from pages of other sites. A browser sends such requests for any page that its
+ * user opens. It sends some of them without asking first (a POST without a body). Pure. */
 #ifndef API_HTTP_SITE_H
 #define API_HTTP_SITE_H
 
@@ -24,8 +24,8 @@ bool api_site_is_name(const char *text);
 bool api_site_is_known(const char *host, const struct api_hosts *hosts);
 
 /* Reports whether a page of this service itself sent a request: by its Origin (RFC 6454) and
- * Sec-Fetch-Site (Fetch Metadata). NULL: the header is not there; no browser sent it, or it is from
- * before these headers. @host may be NULL too. */
+ * Sec-Fetch-Site (Fetch Metadata). NULL: the header is absent: no browser sent the request, or one
+ * older than these headers. @host may be NULL too. */
 bool api_site_is_own(const char *host, const char *origin, const char *fetch_site);
 
 #endif

@@ -1,5 +1,5 @@
-/* Marks by which a client finds its request again in logs: X-Request-Id, and traceparent (W3C
- * Trace Context, section 3.2). Pure. */
+/* The marks with which a client finds its request in logs: X-Request-Id, and traceparent (W3C Trace
+ * Context, section 3.2). Pure. */
 #ifndef API_HTTP_TRACE_H
 #define API_HTTP_TRACE_H
 

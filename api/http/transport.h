@@ -1,6 +1,6 @@
-/* The functions that a request needs of the connection that brought it: a table of functions.
- * api/mhd fills it for libmicrohttpd. A door of another kind (another library, another protocol)
- * fills its own, and serves the same routes. */
+/* The functions that a request needs from the connection that brought it: a table of functions.
+ * api/mhd fills it for libmicrohttpd. Another transport (another library, another protocol) fills a
+ * table of its own, and serves the same routes. */
 #ifndef API_HTTP_TRANSPORT_H
 #define API_HTTP_TRANSPORT_H
 
@@ -28,18 +28,19 @@ struct api_transport {
     /* The stream ends with its connection; the request may be gone afterwards. */
     void (*end_stream)(struct api_request *request);
 
-    /* Reports whether the client of a request that waits for its answer is known to have gone. */
+    /* Reports whether the client of a request that waits for its answer is known to have
+     * disconnected. */
     bool (*has_left)(const struct api_request *request);
 
     /* The client's socket; -1: it is gone. */
     int (*socket)(const struct api_request *request);
 
     /* Calls @visit with each query parameter until @visit returns false: not decoded, but "+" has
-     * become a space; @value is NULL where it has no "=". */
+     * become a space; @value is NULL if it has no "=". */
     void (*query)(const struct api_request *request,
                   bool (*visit)(void *context, const char *name, const char *value), void *context);
 
-    /* Reads no more of a body that comes in, until resume(). */
+    /* Stops reading the body until resume(). */
     void (*suspend)(struct api_request *request);
     void (*resume)(struct api_request *request);
 };
