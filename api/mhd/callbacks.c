@@ -17,7 +17,7 @@ static struct api_exchanges *exchanges_of(const struct api_shard *shard)
     return shard->shards->user.context;
 }
 
-/* libmicrohttpd reads only through the connection. */
+/* Returns the connection through which libmicrohttpd reads. */
 static struct api_connection *connection_of(const struct api_shard *shard,
                                             struct MHD_Connection *mhd)
 {
@@ -37,7 +37,7 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
     return MHD_YES;
 }
 
-/* 0: not known, so not trusted either. */
+/* Returns the size of the head; 0: it is not known, and so not trusted. */
 static size_t head_size(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -84,8 +84,8 @@ static const char *find_fault(const struct api_exchange *exchange, const char *m
     return fault;
 }
 
-/* A body that would not be understood, or is not worth reading, is refused before it is read. The
- * connection ends with the answer. */
+/* Handles the head. If the body would not be understood, or need not be read, the request is
+ * refused before the body is read. The connection ends with that answer. */
 static enum MHD_Result headers_came(struct api_shard *shard, struct MHD_Connection *mhd,
                                     const char *method, const char *url, const char *version,
                                     void **ret_exchange)
@@ -115,9 +115,9 @@ static enum MHD_Result headers_came(struct api_shard *shard, struct MHD_Connecti
 
 /* ---- the rest of a request ------------------------------------------------------------------- */
 
-/* After a 100 (Continue) libmicrohttpd looks for a body in what it has read. Bytes of a next
- * request have it call although the length is 0, when it can take no answer yet. It will call
- * again. */
+/* After a 100 (Continue) libmicrohttpd looks for a body in the bytes that it has read. If these
+ * bytes belong to the next request, it calls although the length is 0, at a time when it can take
+ * no answer. It will call again. */
 static bool may_be_early(struct api_exchange *exchange)
 {
     assert(exchange->state == API_EXCHANGE_READING && exchange->response == NULL);
@@ -150,7 +150,8 @@ enum MHD_Result api_callback_handle(void *context, struct MHD_Connection *connec
     assert(known->connection == connection);
     if (*data_size > 0) {
         if (api_request_body_waits(known->request))
-            return MHD_YES; /* suspended: chunks that were read already come until the turn ends */
+            return MHD_YES; /* suspended: chunks that were already read arrive until the turn
+                             * ends */
         const size_t size = *data_size;
         *data_size = 0;
         return api_request_body_came(known->request, data, size) ? MHD_YES : MHD_NO;
@@ -160,7 +161,7 @@ enum MHD_Result api_callback_handle(void *context, struct MHD_Connection *connec
     if (known->state == API_EXCHANGE_HOVERING || known->state == API_EXCHANGE_PREPARED)
         api_waiting_look(known);
 
-    /* Called again although an answer was given: it could not be made. */
+    /* Called again although there was an answer: the response could not be made. */
     return known->state == API_EXCHANGE_BROKEN || known->state == API_EXCHANGE_OPENING ? MHD_NO
                                                                                        : MHD_YES;
 }

@@ -48,8 +48,8 @@ static struct api_connection *of_deadline(struct api_deadline *deadline)
                                                         offsetof(struct api_connection, deadline));
 }
 
-/* Requests that wait for their answers. Meanwhile nothing more is read, so the client cannot be
- * blamed for a next request that is incomplete. */
+/* Reports whether requests wait for their answers. Meanwhile nothing more is read, so the client
+ * must not be blamed for an incomplete next request. */
 static bool is_owed(const struct api_connection *connection)
 {
     return connection->framing.completed != connection->answered;
@@ -76,7 +76,7 @@ static void await_rest(struct api_connection *connection)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* libmicrohttpd looks at the connection again: its next read learns the end. */
+/* Makes libmicrohttpd look at the connection again: its next read finds the end. */
 static void wake(const struct api_connection *connection)
 {
     (void)shutdown(connection->fd, SHUT_RD);
@@ -96,8 +96,8 @@ static void end(struct api_connection *connection)
     (void)shutdown(connection->fd, SHUT_RDWR);
 }
 
-/* Reads what a refused client still sends, or the kernel would reset the connection before the
- * client has read why. 0 at the end, or -1 with EAGAIN. */
+/* Reads the bytes that a refused client still sends. Otherwise the kernel would reset the
+ * connection before the client has read the reason. Returns 0 at the end, or -1 with EAGAIN. */
 static ssize_t drain(const struct api_connection *connection)
 {
     char dropped[DRAIN_SIZE];
@@ -111,7 +111,8 @@ static ssize_t drain(const struct api_connection *connection)
     return got;
 }
 
-/* A client without TLS is answered without TLS. A session that failed has sent its alert. */
+/* Sends the reason. A client without TLS is answered without TLS. A failed session has sent its
+ * alert. */
 static void tell_fault(const struct api_connection *connection, enum api_problem problem,
                        const char *detail)
 {
@@ -123,7 +124,7 @@ static void tell_fault(const struct api_connection *connection, enum api_problem
     api_refusal_send(connection->fd, session, problem, detail, connection->framing.is_head);
 }
 
-/* The answer to a request that did not come whole. */
+/* Answers a request that was not complete. */
 static void refuse_unfinished(const struct api_connection *connection, enum api_problem problem,
                               const char *detail)
 {
@@ -161,9 +162,10 @@ static ssize_t refuse_connection(struct api_connection *connection)
     return drain(connection);
 }
 
-/* The end of what a client sends may have come together with its request. libmicrohttpd takes a
- * short read for all there is, and is not told of the end a second time. Its connection would stay
- * open until it counts as idle. Most clients send a next request, or close, before this looks. */
+/* Looks for the end of the client's bytes. It may have arrived together with a request:
+ * libmicrohttpd takes a short read for all bytes, and is not notified of the end again. Its
+ * connection would stay open until it counts as idle. Most clients send a next request, or close,
+ * before this looks. */
 static void see_end(struct api_connection *connection)
 {
     struct pollfd end = {.fd = connection->fd, .events = POLLRDHUP};
@@ -199,8 +201,8 @@ static void log_tls_failure(const struct api_connection *connection)
     connections->log(connections->log_context, line);
 }
 
-/* Nothing of a request was read. The connection lingers, so that the client gets to see the answer,
- * or the alert of TLS. */
+/* Handles a failure: no part of a request was read. The connection lingers, so that the client can
+ * read the answer, or the TLS alert. */
 static void note_failure(struct api_connection *connection)
 {
     static const struct api_fault plain = {API_FAULT_SYNTAX,
@@ -223,14 +225,14 @@ static ssize_t receive(struct api_connection *connection, char *buffer, size_t s
     return got;
 }
 
-/* Reports whether a read that got @got bytes, of @room that were free, got all there is. */
+/* Reports whether a read of @got bytes, with room for @room, got all bytes there are. */
 static bool is_drained(const struct api_connection *connection, size_t got, size_t room)
 {
     return connection->session != NULL ? api_tls_session_is_drained(connection->session)
                                        : got < room;
 }
 
-/* From its first byte on, the head has its whole time. Empty lines before it are none of it. */
+/* The time for the head begins with its first byte. Empty lines before it do not count. */
 static void note_first_byte(struct api_connection *connection, bool between_requests)
 {
     if (!connection->fresh || (between_requests && connection->framing.completed == 0))
@@ -239,8 +241,8 @@ static void note_first_byte(struct api_connection *connection, bool between_requ
     connection->fresh = false;
 }
 
-/* Reads until the kernel has no more, the buffer is full, a request is whole, or one is refused.
- * Returns what the last read did. */
+/* Reads until the kernel has no more bytes, the buffer is full, a request is complete, or one is
+ * refused. Returns the result of the last read. */
 static ssize_t fill(struct api_connection *connection, char *buffer, size_t size, size_t *ret_kept)
 {
     ssize_t got = 0;
@@ -260,9 +262,8 @@ static ssize_t fill(struct api_connection *connection, char *buffer, size_t size
         const enum api_framing_phase phase = api_framing_phase(&connection->framing);
         const bool whole = phase == API_FRAMING_IDLE;
         note_first_byte(connection, whole);
-        /* A read that is short is all there is. But the end may stand behind half a request, or
-         * behind bytes that are dropped. That behind a whole request is seen when it is answered.
-         */
+        /* A short read has all bytes. But the end may follow half a request, or bytes that are
+         * dropped. The end behind a whole request is found when the request is answered. */
         more = connection->fault == NULL && *ret_kept < size && phase != API_FRAMING_LOST &&
                !(drained && whole && *ret_kept > 0);
     }
@@ -290,7 +291,7 @@ ssize_t api_connection_read(struct api_connection *connection, char *buffer, siz
         return got;
     }
     if (connection->fault != NULL || got == 0)
-        wake(connection); /* it is not told of the end, or of more, a second time */
+        wake(connection); /* libmicrohttpd is not notified of the end, or of more bytes, again */
     return (ssize_t)kept;
 }
 
@@ -321,7 +322,7 @@ static ssize_t write_called(void *connection, const void *bytes, size_t size)
     return api_tls_session_write(((struct api_connection *)connection)->session, bytes, size);
 }
 
-/* The client learns the end from TLS, too. */
+/* Ends the TLS session as well, so that the client sees the end. */
 static void end_called(void *connection)
 {
     assert(speaks_tls(connection));
@@ -351,7 +352,8 @@ void api_connection_refused(struct api_connection *connection)
 
 void api_connection_answered(struct api_connection *connection)
 {
-    if (!is_owed(connection)) { /* answered before it came whole: the connection ends */
+    if (!is_owed(connection)) { /* the request was answered before it was complete: the
+                                 * connection ends */
         disarm(connection);
         connection->ended = true;
         return;
@@ -468,7 +470,7 @@ int api_connections_timeout_ms(const struct api_connections *connections)
     return api_deadlines_timeout_ms(&connections->deadlines, connection_now_ms());
 }
 
-/* The connection that has waited for longest, if that is long. */
+/* Returns the connection that has waited longest, if it has waited long enough. */
 static struct api_connection *find_old(const struct api_connections *connections,
                                        enum api_connection_wait wait, uint64_t now_ms)
 {

@@ -24,8 +24,8 @@
 #include <sys/types.h>
 
 enum {
-    API_CONNECTION_EVICT_MS = 1000,  /* if space is short, one may be ended whose head takes
-                                      * longer, or that asked for nothing for so long */
+    API_CONNECTION_EVICT_MS = 1000,  /* when space is short, a connection may be ended whose head
+                                      * takes longer, or which was idle for so long */
     API_CONNECTION_EXPIRE_MAX = 512, /* connections ended in one turn */
 };
 
@@ -33,13 +33,13 @@ struct api_connection {
     struct api_connections *connections;
     const struct api_door *door;     /* through which it came */
     struct api_tls_session *session; /* NULL: plain HTTP */
-    struct api_deadline deadline;    /* of what it waits for */
-    const struct api_fault *fault;   /* found, and to be told */
+    struct api_deadline deadline;    /* deadline of its current wait */
+    const struct api_fault *fault;   /* a fault to report */
     int fd;
     uint32_t answered; /* requests; wraps, as framing.completed does */
-    bool fresh;        /* nothing came yet, but what is TLS's own */
-    bool ended;        /* libmicrohttpd is told that the client has gone */
-    bool greeting;     /* the session is that of a handshake's thread (api/mhd/greeting.h) */
+    bool fresh;        /* no byte came yet, except of TLS */
+    bool ended;        /* libmicrohttpd was told that the client has disconnected */
+    bool greeting;     /* the thread of handshakes has the session (api/mhd/greeting.h) */
     bool local;        /* a socket of the Unix domain */
     struct api_framing framing;
 };
@@ -53,7 +53,7 @@ struct api_connections {
     void *log_context;
 };
 
-/* @observer is borrowed, and told of requests that are refused here. */
+/* @observer is borrowed, and gets the requests that are refused here. */
 void api_connections_init(struct api_connections *connections, uint32_t head_ms, uint32_t body_ms,
                           const struct api_observer *observer);
 void api_connections_fini(struct api_connections *connections);
@@ -63,7 +63,7 @@ void api_connections_fini(struct api_connections *connections);
 FENCE_CHECKED int api_connections_add(struct api_connections *connections, int fd,
                                       const struct api_door *door, bool local);
 
-/* The connection @fd is about to be closed. One that was not added is fine. */
+/* Removes the connection @fd, which is about to be closed. Does nothing if it was not added. */
 void api_connections_remove(struct api_connections *connections, int fd);
 
 /* NULL: @fd is not one of theirs. */
@@ -78,21 +78,21 @@ ssize_t api_connection_read(struct api_connection *connection, char *buffer, siz
 /* The common name of the client's certificate; "" without one. */
 const char *api_connection_subject(const struct api_connection *connection);
 
-/* A request was refused before it came whole: nothing more is waited for. */
+/* A request was refused before it was complete: the connection waits for no more bytes. */
 void api_connection_refused(struct api_connection *connection);
 
 /* A request that reached a handler has its answer, or its connection ends. */
 void api_connection_answered(struct api_connection *connection);
 
-/* Ends connections whose time is up, at most API_CONNECTION_EXPIRE_MAX. */
+/* Ends connections whose time is up, up to API_CONNECTION_EXPIRE_MAX. */
 void api_connections_expire(struct api_connections *connections);
 
-/* How long until the next time is up; -1: never. */
+/* Returns the time until the next deadline; -1: none. */
 int api_connections_timeout_ms(const struct api_connections *connections);
 
-/* Ends connections without a request, at most @count: there is no space for others. First
- * connections whose head is not there yet, then idle ones; of each the oldest first. Returns how
- * many. They are gone after the next round of their shard. */
+/* Ends up to @count connections without a request, to make space for others: first connections
+ * without a complete head, then idle ones, the oldest first. Returns how many. They are closed
+ * after the next round of their shard. */
 unsigned api_connections_evict(struct api_connections *connections, unsigned count);
 
 #endif

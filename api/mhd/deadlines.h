@@ -1,5 +1,5 @@
-/* The times that connections have, each for one thing at a time. All waits of one kind have the
- * same limit, so a list in the order of their begin is in the order of their deadlines, too. Pure:
+/* The deadlines of connections; each waits for one thing at a time. All waits of one kind have the
+ * same limit, so a list in the order of their begin is also in the order of their deadlines. Pure:
  * the caller has the clock. */
 #ifndef API_MHD_DEADLINES_H
 #define API_MHD_DEADLINES_H
@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 enum {
-    API_CONNECTION_LINGER_MS = 1000, /* a refused client has so long to read why */
-    API_CONNECTION_END_MS = 50, /* an answered client that is silent for so long may have ended */
+    API_CONNECTION_LINGER_MS = 1000, /* time for a refused client to read the reason */
+    API_CONNECTION_END_MS = 50,      /* an answered client that is silent for so long may have
+                                      * disconnected */
 };
 
 /* The limited times of a connection. */
@@ -16,8 +17,9 @@ enum api_connection_wait {
     API_CONNECTION_HEAD, /* also for its first byte */
     API_CONNECTION_BODY,
     API_CONNECTION_LINGER,
-    API_CONNECTION_END,   /* for a next request; then it is looked whether the client has ended */
-    API_CONNECTION_IDLE,  /* for a next request, as long as libmicrohttpd lets it */
+    API_CONNECTION_END,   /* for a next request; then the connection checks whether the client
+                           * has ended */
+    API_CONNECTION_IDLE,  /* for a next request, until libmicrohttpd's limit */
     API_CONNECTION_WAITS, /* how many there are */
     API_CONNECTION_FREE = API_CONNECTION_WAITS,
 };
@@ -40,11 +42,11 @@ void api_deadlines_init(struct api_deadlines *deadlines, uint32_t head_ms, uint3
 /* A deadline that waits for nothing, before its first use. */
 void api_deadline_init(struct api_deadline *deadline);
 
-/* The wait begins at @now_ms. Another wait of @deadline ends. */
+/* Begins a wait at @now_ms, and ends any other wait of @deadline. */
 void api_deadline_set(struct api_deadlines *deadlines, struct api_deadline *deadline,
                       enum api_connection_wait wait, uint64_t now_ms);
 
-/* @deadline waits for nothing more. */
+/* Ends the wait of @deadline. */
 void api_deadline_clear(struct api_deadlines *deadlines, struct api_deadline *deadline);
 
 /* The longest @wait if it has lasted for at least @ms, or NULL. */

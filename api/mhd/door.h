@@ -1,4 +1,4 @@
-/* Doors: the sockets that a server listens on, and what is behind each. */
+/* Doors: the sockets that a server listens on, and their kinds. */
 #ifndef API_MHD_DOOR_H
 #define API_MHD_DOOR_H
 
@@ -15,8 +15,8 @@ struct api_door {
     struct api_tls *tls; /* NULL: plain HTTP; borrowed for the life of the server */
     bool metrics_only;   /* serves nothing but /metrics, /livez and /readyz */
     bool shared;         /* other servers of this process accept from the same socket */
-    bool stays; /* another process has the socket open too. A server that leaves lets it be at
-                 * once: who knocks is let in by the next one */
+    bool stays; /* another process has the socket open too. A server that leaves stops accepting
+                 * at once: the next process accepts the clients */
 };
 
 #endif

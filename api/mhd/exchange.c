@@ -61,7 +61,7 @@ bool api_exchange_add_fields(struct MHD_Response *made, const struct api_respons
     return added;
 }
 
-/* No response: memory is out. */
+/* Prepares the response. If there is no memory, there is none. */
 void api_exchange_prepare(struct api_exchange *exchange, const struct api_response *response)
 {
     assert(exchange->response == NULL && response->fields_count <= API_RESPONSE_FIELDS_MAX);

@@ -33,10 +33,10 @@ enum api_exchange_state {
     API_EXCHANGE_READING,
     API_EXCHANGE_HOVERING,
     API_EXCHANGE_SUSPENDED,
-    API_EXCHANGE_PREPARED,  /* the answer is made, and waits for the next look */
-    API_EXCHANGE_GONE,      /* the connection is, and the request still has to be answered */
+    API_EXCHANGE_PREPARED,  /* the answer is ready, and waits for the next look */
+    API_EXCHANGE_GONE,      /* the connection has ended, and the request still has to be answered */
     API_EXCHANGE_OPENING,   /* libmicrohttpd has the head of a streamed answer */
-    API_EXCHANGE_STREAMING, /* and has sent it; the connection is suspended */
+    API_EXCHANGE_STREAMING, /* libmicrohttpd has sent the head; the connection is suspended */
     API_EXCHANGE_SENT,      /* libmicrohttpd has the answer */
     API_EXCHANGE_BROKEN,
     API_EXCHANGE_STATES, /* how many there are */
@@ -44,7 +44,7 @@ enum api_exchange_state {
 
 struct api_exchange {
     enum api_exchange_state state;
-    bool called;    /* READING: once with no more of a body, after an Expect */
+    bool called;    /* READING: libmicrohttpd called once without more of a body, after an Expect */
     unsigned looks; /* HOVERING: how often it was looked at */
     struct api_exchanges *exchanges;
     struct api_shard *shard;
@@ -66,7 +66,7 @@ struct api_exchange *api_exchange_new(struct api_exchanges *exchanges, struct ap
 /* Frees it with its request, which is not parked. */
 void api_exchange_free(struct api_exchange *exchange);
 
-/* @exchange goes to @state, which the figure above has to allow. */
+/* Moves @exchange to @state, which the diagram above must allow. */
 void api_exchange_move(struct api_exchange *exchange, enum api_exchange_state state);
 
 /* Adds the header fields of @response to @made. False: memory is out. */
@@ -75,8 +75,8 @@ bool api_exchange_add_fields(struct MHD_Response *made, const struct api_respons
 /* Makes what libmicrohttpd sends. */
 void api_exchange_prepare(struct api_exchange *exchange, const struct api_response *response);
 
-/* Hands it to libmicrohttpd, which looks at the connection or is about to resume it. The exchange
- * is then SENT or BROKEN. */
+/* Gives the response to libmicrohttpd, which is looking at the connection or is about to resume it.
+ * The exchange is then SENT or BROKEN. */
 void api_exchange_send(struct api_exchange *exchange);
 
 #endif

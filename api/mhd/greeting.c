@@ -16,7 +16,7 @@
 
 enum {
     EVENTS_A_TURN = 64,
-    UNREAD_SIZE = 512, /* bytes that a client sent in place of a handshake */
+    UNREAD_SIZE = 512, /* bytes that a client sent instead of a handshake */
 };
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static struct api_greeting *take_first(struct api_greetings_list *list)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* The next one that is due; NULL: it is time to stop. */
+/* Returns the next client that is due; NULL: the thread must stop. */
 static struct api_greeting *await_due(struct api_greetings *greetings)
 {
     (void)pthread_mutex_lock(&greetings->lock);
@@ -56,7 +56,7 @@ static struct api_greeting *await_due(struct api_greetings *greetings)
     return greeting;
 }
 
-/* It closed its side, or all of it: no handshake can end well. */
+/* Reports whether the client has closed its side: then no handshake can succeed. */
 static bool left_already(const struct api_greeting *greeting)
 {
     struct pollfd end = {.fd = greeting->connection->fd, .events = POLLRDHUP};
@@ -83,7 +83,7 @@ static void *serve_handshakes(void *context)
     return NULL;
 }
 
-/* Signals are for the threads that wait for them. */
+/* Blocks all signals: other threads wait for them. */
 static int start_handshakes(struct api_greetings *greetings)
 {
     sigset_t all, before;
@@ -117,7 +117,7 @@ static void hand_to_thread(struct api_greetings *greetings, struct api_greeting 
 
 /* ---- a client -------------------------------------------------------------------------------- */
 
-/* One event a step: what comes meanwhile is told after the step. */
+/* Waits for one event, once: further events are reported after the next step. */
 static int await_more(const struct api_greetings *greetings, struct api_greeting *greeting, int how)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT,
@@ -165,8 +165,8 @@ int api_greetings_add(struct api_greetings *greetings, struct api_connection *co
     return 0;
 }
 
-/* libmicrohttpd looks at a connection when something comes. Nothing may come from a client that was
- * refused, so that is told here. */
+/* Wakes libmicrohttpd, which looks at a connection only when bytes arrive. A refused client may
+ * send none. */
 static void tell_refused(struct api_connection *connection)
 {
     char unread[UNREAD_SIZE];

@@ -1,10 +1,10 @@
-/* TLS handshakes, apart from the connections that stand. A handshake costs the service a
- * millisecond or more, and a stranger nothing. So its own thread does them, one after the
- * other, in the order in which the clients spoke. The thread is nice (setpriority(2)): where
- * processors are short, the clients that are known already and the masters come first. A client
- * comes to the shards once its handshake is done.
+/* TLS handshakes, separate from the established connections. A handshake costs the service a
+ * millisecond or more, and costs a stranger nothing. So one thread does the handshakes, one after
+ * the other, in the order in which the clients' bytes arrived. The thread is nice (setpriority(2)):
+ * if processors are short, established clients and the masters come first. A client moves to the
+ * shards once its handshake is done.
  *
- * Private to api/. One loop calls these functions; the thread is not seen outside. */
+ * Private to api/. One loop calls these functions; the thread is not visible outside. */
 #ifndef API_MHD_GREETING_H
 #define API_MHD_GREETING_H
 
@@ -25,9 +25,10 @@ struct api_greeting {
     struct sockaddr_storage from;
     socklen_t from_len;
     bool finished;                    /* the handshake is done, or failed */
-    bool gone;                        /* finished: the client left, and nothing was done for it */
+    bool gone;                        /* finished: the client disconnected, and no handshake was
+                                       * done */
     struct api_greeting *prev, *next; /* of all */
-    struct api_greeting *due_next;    /* in a list of connections that are due, or were served */
+    struct api_greeting *due_next;    /* in a list of clients that are due, or that were served */
 };
 
 /* In order, the first one first. */
@@ -49,7 +50,7 @@ struct api_greetings {
     struct api_greetings_list done; /* under the lock: for the next turn */
     bool stops;                     /* under the lock */
 
-    /* The handshake of @greeting is done, or failed: its connection is the owner's from here on. */
+    /* The handshake of @greeting is done, or failed: the owner gets its connection. */
     void (*greeted)(void *context, const struct api_greeting *greeting);
     void *context;
 };
@@ -60,7 +61,7 @@ FENCE_CHECKED int api_greetings_init(struct api_greetings *greetings,
                                                      const struct api_greeting *greeting),
                                      void *context);
 
-/* Ends the thread, and closes all that are not done. */
+/* Ends the thread, and closes all clients whose handshake is not done. */
 void api_greetings_fini(struct api_greetings *greetings);
 
 /* @connection came through a door with TLS, from @from (copied). FENCE_ENOMEM. */
@@ -68,8 +69,8 @@ FENCE_CHECKED int api_greetings_add(struct api_greetings *greetings,
                                     struct api_connection *connection, const struct sockaddr *from,
                                     socklen_t from_len);
 
-/* Hands clients that spoke to the thread, and tells the owner of those whose handshake ended. A
- * client that left before the thread came to it costs no handshake: its connection has ended. */
+/* Passes clients whose bytes arrived to the thread, and reports handshakes that ended to the owner.
+ * A client that left before its turn costs no handshake: its connection has ended. */
 void api_greetings_turn(struct api_greetings *greetings);
 
 #endif

@@ -18,7 +18,7 @@ static bool is_within(const struct api_head *head, const char *text)
     return (uintptr_t)text >= (uintptr_t)head->seen && (uintptr_t)text <= (uintptr_t)head->end;
 }
 
-/* All of [@from, @to) are NULs, in whose place separators were, or of @others. */
+/* Reports whether all of [@from, @to) are NULs (which replaced separators) or bytes of @others. */
 static bool are_separators(const char *from, const char *to, const char *others)
 {
     for (; from < to; from++)
@@ -47,7 +47,7 @@ void api_head_field(struct api_head *head, const char *name, const char *value)
     const char *before = head->seen;
     pass(head, name, "");
     if (!head->hidden && name - before > LINE_END_MAX)
-        head->hidden = true; /* the value before it ends with NULs */
+        head->hidden = true; /* the previous value ends with NULs */
     if (value != NULL)
         pass(head, value, " \t");
 }

@@ -1,11 +1,11 @@
-/* True if libmicrohttpd shows the whole head of a request. Pure.
+/* Checks whether libmicrohttpd shows the whole head of a request. Pure.
  *
- * libmicrohttpd reads a head in place. It cuts it up into texts, each ended by a NUL where a
- * separator was, and shows those. It leaves out what it did not understand: all behind a NUL in the
- * target or in a value, and the lines after one whose name is empty. A line that continues on the
- * next (obs-fold, RFC 9112, section 5.2) becomes part of another header's name. A request that
- * means one thing to us and another to a proxy before us is refused. So all texts are walked
- * through in their order. Between one and the next nothing but separators may stand. */
+ * libmicrohttpd reads a head in place. It cuts the head into texts, puts a NUL in place of each
+ * separator, and shows the texts. It hides bytes that it did not understand: everything behind a
+ * NUL in the target or in a value, and the lines after a line with an empty name. If a line
+ * continues on the next (obs-fold, RFC 9112, section 5.2), the continuation becomes part of another
+ * header's name. A request that has one meaning here and another at a proxy must be refused. So
+ * this code walks through all texts in their order, and allows only separators between them. */
 #ifndef API_MHD_HEAD_H
 #define API_MHD_HEAD_H
 
@@ -13,9 +13,9 @@
 #include <stddef.h>
 
 struct api_head {
-    const char *seen; /* all before this is accounted for */
+    const char *seen; /* all bytes before this were seen */
     const char *end;
-    bool hidden; /* something stands there that was not shown, or a text stands elsewhere */
+    bool hidden; /* some bytes were not shown, or a text is at the wrong place */
 };
 
 /* The head that begins with @method, which is its first text, and is @size bytes long. */
@@ -28,7 +28,7 @@ void api_head_word(struct api_head *head, const char *word);
 /* The next header. */
 void api_head_field(struct api_head *head, const char *name, const char *value);
 
-/* That was all. Returns whether something was hidden. */
+/* Ends the head. Returns whether something was hidden. */
 bool api_head_end(const struct api_head *head);
 
 #endif

@@ -1,4 +1,5 @@
-/* An answer that is written to a socket past libmicrohttpd. Private to connection.c. */
+/* An answer that is written to a socket directly, without libmicrohttpd. Private to
+ * connection.c. */
 #ifndef API_MHD_REFUSAL_H
 #define API_MHD_REFUSAL_H
 
@@ -8,8 +9,8 @@
 
 struct api_tls_session;
 
-/* Writes one whole answer to @fd, or where @session is not NULL through that, as far as the kernel
- * takes it at once. A client that does not read gets no more. It says that the connection ends.
+/* Writes one whole answer to @fd, or through @session if it is not NULL, as far as the kernel takes
+ * it at once. A client that does not read gets no more. The answer says that the connection ends.
  * @detail NULL: the problem's own. @head_only: the request was HEAD. */
 void api_refusal_send(int fd, struct api_tls_session *session, enum api_problem problem,
                       const char *detail, bool head_only);

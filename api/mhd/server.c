@@ -21,13 +21,13 @@
 #include <unistd.h>
 
 enum {
-    ROUNDS_MAX = 64,     /* rounds of work, that make one turn, */
-    TURN_US = 1000,      /* and the time for them: masters have to be heard in between */
-    ACCEPTS_A_TURN = 16, /* connections let in, before the open ones have their turn */
-    OTHERS_MS = 3,       /* for others to let in who knocks, before this one does */
-    EVICTIONS = 16,      /* connections without a request ended for others, each time */
+    ROUNDS_MAX = 64,     /* rounds of work in one turn */
+    TURN_US = 1000,      /* time for one turn: the loop must read the masters' replies in between */
+    ACCEPTS_A_TURN = 16, /* connections accepted before the open connections have their turn */
+    OTHERS_MS = 3,       /* time that other servers get to accept before this one does */
+    EVICTIONS = 16,      /* connections without a request that are ended at a time, to make space */
     QUEUE_ROUNDS = 128,  /* rounds of ACCEPTS_A_TURN, before the doors are closed */
-    FAREWELL_ROUNDS = 8, /* in which the last answers may leave, when everything ends */
+    FAREWELL_ROUNDS = 8, /* rounds in which the last answers may leave at the end */
 };
 
 struct api_http {
@@ -39,8 +39,8 @@ struct api_http {
     unsigned doors_count; /* some may be closed: -1 */
     unsigned doors_open;
     bool holds;          /* no client is let in yet */
-    bool accepting;      /* false: there is no space, or was none when it was last tried */
-    bool short_of_space; /* and that was told; until a tenth of the space is free */
+    bool accepting;      /* false: there is no space, or there was none at the last try */
+    bool short_of_space; /* the shortage was logged; until a tenth of the space is free */
     unsigned capacity;   /* connections */
     uint64_t accepted;   /* since the start, */
     uint64_t evicted;    /* and of them */
@@ -48,7 +48,7 @@ struct api_http {
     void *log_context;
     bool (*crowded)(void *context);
     void *crowded_context;
-    uint64_t left_since_ms; /* when it began to leave who knocks to others; 0: it does not */
+    uint64_t left_since_ms; /* since when this server leaves clients to others; 0: it does not */
 };
 
 /* ---- the doors ------------------------------------------------------------------------------- */
@@ -58,14 +58,14 @@ static int add_to_shard(struct api_http *http, struct api_shard *shard, int fd,
 {
     assert(api_connections_find(&http->connections, fd) != NULL);
     shard->due = 1;
-    shard->looks = true; /* its request is there already, mostly */
+    shard->looks = true; /* usually its request is already there */
     if (MHD_add_connection(shard->daemon, fd, from, from_len) == MHD_YES)
         return 0;
     api_connections_remove(&http->connections, fd); /* it is closed already */
     return ENOMEM;
 }
 
-/* Its handshake is done. There is space: it was counted from the start. */
+/* Handles a finished handshake. There is space: it was counted from the start. */
 static void on_greeted(void *context, const struct api_greeting *greeting)
 {
     struct api_http *http = context;
@@ -79,10 +79,10 @@ static void on_greeted(void *context, const struct api_greeting *greeting)
     assert(shard != NULL && !greeting->connection->greeting);
     const int lost =
         add_to_shard(http, shard, fd, (const struct sockaddr *)&greeting->from, greeting->from_len);
-    (void)lost; /* no memory: it is closed, and its client asks again */
+    (void)lost; /* no memory: the connection is closed, and its client must retry */
 }
 
-/* NULL: all connections are in use. */
+/* Returns NULL if all connections are in use. */
 static struct api_shard *find_space(struct api_http *http)
 {
     if (api_http_connections(http) >= http->capacity)
@@ -90,7 +90,7 @@ static struct api_shard *find_space(struct api_http *http)
     return api_shards_find_space(&http->shards);
 }
 
-/* Lets one in. EAGAIN: there is none; anything else: it cannot be let in. */
+/* Accepts a client. EAGAIN: there is none; any other error: it cannot be accepted. */
 static int accept_into(struct api_http *http, const struct api_door *door, struct api_shard *shard)
 {
     struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
@@ -151,8 +151,8 @@ static uint64_t http_now_ms(void)
     return http_now_us() / 1000;
 }
 
-/* Reports whether somebody else should let in who knocks at @door. It has been woken as well, but
- * may not have run yet. */
+/* Reports whether another server should accept the client at @door. It was woken as well, but may
+ * not have run yet. */
 static bool leaves_to_others(struct api_http *http, const struct api_door *door)
 {
     struct pollfd knocks = {.fd = door->fd, .events = POLLIN};
@@ -166,8 +166,8 @@ static bool leaves_to_others(struct api_http *http, const struct api_door *door)
     return http_now_ms() - http->left_since_ms < OTHERS_MS;
 }
 
-/* Lets in at most ACCEPTS_A_TURN; returns why it stopped: EBUSY where others should let in the
- * next, 0 where there may be more. */
+/* Accepts up to ACCEPTS_A_TURN clients; returns why it stopped: EBUSY if others should accept the
+ * next one, 0 if there may be more. */
 static int accept_some(struct api_http *http, const struct api_door *door, bool *ret_anybody)
 {
     int error = 0;
@@ -185,8 +185,8 @@ static int accept_some(struct api_http *http, const struct api_door *door, bool 
     return error;
 }
 
-/* At each door. Returns what kept clients out, EBUSY where others should let them in, EAGAIN, or 0
- * where there may be more. */
+/* Accepts at each door. Returns the error that kept clients out, EBUSY if others should accept
+ * them, EAGAIN, or 0 if there may be more. */
 static int accept_at_doors(struct api_http *http, bool *ret_anybody)
 {
     int result = EAGAIN;
@@ -207,9 +207,9 @@ static void watch_doors(const struct api_http *http)
             (void)!api_watch_door(api_http_watch_fd(http), http->doors[i].fd, http->accepting);
 }
 
-/* Accepts new connections; true if there was any. When all shards are full, or descriptors run out,
- * the others wait in the kernel's backlog, and each later turn tries again. Clients that do not
- * finish a head, or ask for nothing, are ended to make space for them. */
+/* Accepts new connections; returns true if there was any. When all shards are full, or descriptors
+ * run out, further clients wait in the kernel's backlog, and each later turn tries again. Clients
+ * that do not finish a head, or are idle, are ended to make space. */
 static bool accept_clients(struct api_http *http)
 {
     bool anybody = false;
@@ -231,7 +231,7 @@ static bool accept_clients(struct api_http *http)
     return anybody;
 }
 
-/* They are the server's only once all are watched. */
+/* The server owns the doors only once all of them are watched. */
 static int open_doors(struct api_http *http, const struct api_http_config *config)
 {
     assert(config->doors_count <= API_DOORS_MAX && http->doors_count == 0);
@@ -249,7 +249,7 @@ static int open_doors(struct api_http *http, const struct api_http_config *confi
     return 0;
 }
 
-/* The struct stays: connections know through which door they came. */
+/* The struct stays, since connections refer to their door. */
 static void close_door(struct api_http *http, struct api_door *door)
 {
     if (door->fd < 0)
@@ -389,7 +389,7 @@ void api_http_send(struct api_http *http)
     const uint64_t until_us = http_now_us() + TURN_US;
     for (int round = 0; round < ROUNDS_MAX && more && http_now_us() < until_us; round++) {
         more = api_shards_run(&http->shards);
-        /* Afterwards, since clients that have just left make space. */
+        /* Done afterwards, since clients that have just left make space. */
         if (http->doors_open > 0 && !http->accepting)
             more |= accept_clients(http);
     }
@@ -485,7 +485,7 @@ void api_http_free(struct api_http *http)
         return;
     api_http_quiesce(http);
     api_requests_stop(&http->exchanges.requests);
-    /* A resumed connection is taken up by the next round; none may be suspended when it stops. */
+    /* The next round handles a resumed connection; no connection may be suspended at the stop. */
     for (int round = 0; round < FAREWELL_ROUNDS; round++) {
         api_shards_look(&http->shards);
         (void)api_shards_run(&http->shards);

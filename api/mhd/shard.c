@@ -13,9 +13,7 @@
 #include <unistd.h>
 
 enum {
-    /* The longest time until the next look at requests that hover, and at what else may be ready
-     * then.
-     */
+    /* The longest time until the next look at hovering requests and at other possible work. */
     HOVER_MS = 1,
     EVENTS_A_LOOK = 64, /* as many as there are shards, and more */
 };
@@ -189,8 +187,8 @@ bool api_shards_run(struct api_shards *shards)
         api_socket_calls_begin(&api_connection_calls, shards->user.connections, shard->looks);
         (void)MHD_run(shard->daemon);
         shard->looks = api_socket_calls_end();
-        /* Requests that hover make libmicrohttpd want another turn at once. Their answers will
-         * bring one. */
+        /* Hovering requests make libmicrohttpd want another turn at once. Their answers will cause
+         * one. */
         shard->due--;
         if (shard->due == 0 && (shard->looks || (timeout_ms(shard) == 0 && shards->hovering == 0)))
             shard->due = 1;

@@ -1,10 +1,10 @@
-/* Connection shards: the connections of a server, spread over several daemons of libmicrohttpd.
- * These daemons listen to nothing, and the one loop drives them all.
+/* Connection shards: the connections of a server, distributed over several daemons of
+ * libmicrohttpd. These daemons do not listen, and the one loop drives them all.
  *
- * libmicrohttpd resumes a connection by a walk over all suspended connections of its daemon. With
+ * To resume a connection, libmicrohttpd walks over all suspended connections of its daemon. With
  * ten thousand parked clients in one daemon that walk is near half of the cost of a grant. In a
- * shard it is bounded. Shards are filled one after the other, so a server with few clients has one.
- * Private to api/. */
+ * shard it is bounded. Shards are filled one after the other, so a server with few clients uses
+ * one. Private to api/. */
 #ifndef API_MHD_SHARD_H
 #define API_MHD_SHARD_H
 
@@ -16,13 +16,13 @@
 
 enum {
     API_SHARD_SIZE = 512,       /* connections */
-    API_HTTP_MEMORY = 6 * 1024, /* bytes a connection has for the heads of request and answer: most
-                                 * of what a parked request costs */
+    API_HTTP_MEMORY = 6 * 1024, /* bytes a connection has for the heads of request and answer:
+                                 * most of the cost of a parked request */
 };
 
 struct api_connections;
 
-/* The part above the shards, which is told what happens in them. */
+/* The code above the shards, which gets their events. */
 struct api_shards_user {
     struct api_connections *connections; /* the table of all connections */
     MHD_AccessHandlerCallback
@@ -38,16 +38,16 @@ struct api_shard {
     struct api_shards *shards;
     struct MHD_Daemon *daemon;
     unsigned size;
-    unsigned due; /* rounds of work: something came, was answered, or has timed out */
-    bool looks;   /* the next round asks the kernel what came */
+    unsigned due; /* rounds of work: bytes arrived, an answer is ready, or a time is up */
+    bool looks;   /* the next round asks the kernel for arrived bytes */
 };
 
 struct api_shards {
     struct api_shards_user user;
     struct api_shard *shard;
     unsigned count;
-    unsigned used;     /* the first so many have connections, and the others have none */
-    unsigned hovering; /* requests that want a look in each turn, though nothing came */
+    unsigned used;     /* the first so many shards have connections, and no others */
+    unsigned hovering; /* requests that want a look in each turn, even if no bytes arrive */
     int fd;            /* readable while there is something to read in one of them */
 };
 
@@ -68,8 +68,8 @@ struct api_shard *api_shards_find_space(struct api_shards *shards);
 /* How many connections there are, in all of them. */
 unsigned api_shards_connections(const struct api_shards *shards);
 
-/* Finds out which shards are due, and where something may have come. Without it a round only goes
- * on with what it knows. */
+/* Finds out which shards are due, and where bytes may have arrived. Without it a round only uses
+ * what it knows. */
 void api_shards_look(struct api_shards *shards);
 
 /* Rounds that the answer to a parked request takes to leave: to be taken up, and to be sent. */
@@ -77,10 +77,10 @@ enum {
     API_SHARD_ANSWER_ROUNDS = 2,
 };
 
-/* A round of work in each shard that is due. True: some still are. */
+/* Does a round of work in each shard that is due. Returns true if some shards still are. */
 bool api_shards_run(struct api_shards *shards);
 
-/* How long until some shard is due although nothing comes; -1: never. */
+/* Returns the time until a shard is due even if no bytes arrive; -1: never. */
 int api_shards_timeout_ms(const struct api_shards *shards);
 
 #endif

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 
 enum {
-    CHUNK_FRAME_MAX = 16, /* bytes before and behind what is in a chunk (RFC 9112, section 7.1) */
-    BLOCK_SIZE = 1024, /* size of a buffer that libmicrohttpd makes, and that nothing is put into */
+    CHUNK_FRAME_MAX = 16, /* bytes around the data of a chunk (RFC 9112, section 7.1) */
+    BLOCK_SIZE = 1024,    /* size of a buffer that libmicrohttpd makes, and that stays empty */
 };
 
 static struct api_exchange *exchange_of_stream(const struct api_request *request)
@@ -49,13 +49,13 @@ void api_mhd_stream_begin(struct api_request *request, const struct api_response
     if (sent && exchange->in_chunks)
         sent =
             MHD_add_response_header(exchange->response, "Transfer-Encoding", "chunked") == MHD_YES;
-    /* If memory is out, libmicrohttpd calls again, and is told to close the connection. */
+    /* If there is no memory, libmicrohttpd calls again, and is told to close the connection. */
     if (sent)
         (void)MHD_queue_response(exchange->connection, head->status, exchange->response);
     api_exchange_move(exchange, API_EXCHANGE_OPENING);
 }
 
-/* How much of @bytes the kernel takes now. */
+/* Returns how many of @bytes the kernel takes now. */
 static size_t write_some(const struct api_exchange *exchange, const char *bytes, size_t len)
 {
     const int fd = api_shard_socket(exchange->connection);
@@ -113,8 +113,8 @@ static size_t frame(const struct api_exchange *exchange, const char *bytes, size
     return at;
 }
 
-/* Keeps the rest of a piece. If memory is out, half a piece cannot stand, and the client is told
- * by the end of its connection to come again. */
+/* Keeps the rest of a piece. If there is no memory, the stream cannot continue after half a piece:
+ * its connection ends, and the client reconnects. */
 static enum api_sent keep_unsent(struct api_exchange *exchange, const char *rest, size_t len)
 {
     assert(exchange->unsent == NULL && len > 0);
@@ -154,10 +154,10 @@ void api_mhd_stream_end(struct api_request *request)
         return;
     }
     if (exchange->state != API_EXCHANGE_STREAMING)
-        return; /* the head is on its way, and the end comes behind it */
+        return; /* the head is being sent, and the end follows it */
     api_watch_remove(exchange->exchanges->watch_fd, api_shard_socket(exchange->connection));
     if (send_unsent(exchange) !=
-        API_SENT_WHOLE) /* text of libmicrohttpd must not stand in the middle of it */
+        API_SENT_WHOLE) /* text of libmicrohttpd must not come in the middle of a piece */
         (void)shutdown(api_shard_socket(exchange->connection), SHUT_RDWR);
     api_exchange_move(exchange, API_EXCHANGE_SENT);
     MHD_resume_connection(exchange->connection);

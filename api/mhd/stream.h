@@ -1,6 +1,6 @@
 /* Streamed answers (api/http/stream.h). libmicrohttpd sends the head, and the end. Between them the
- * connection is suspended, and the pieces are written to its socket here: to wake a connection of
- * libmicrohttpd for each piece would cost four system calls more. Private to api/mhd. */
+ * connection is suspended, and this file writes the pieces to its socket: to wake a connection of
+ * libmicrohttpd for each piece would cost four more system calls. Private to api/mhd. */
 #ifndef API_MHD_STREAM_H
 #define API_MHD_STREAM_H
 

@@ -39,7 +39,7 @@ void api_waiting_look(struct api_exchange *exchange)
     api_watch_add(exchange->exchanges->watch_fd, api_shard_socket(exchange->connection), exchange);
 }
 
-/* Operations on an answer outside of a look. */
+/* Handles an answer that arrives outside of a look. */
 static void answer_waiting(struct api_exchange *exchange)
 {
     exchange->shard->due = API_SHARD_ANSWER_ROUNDS;
@@ -77,7 +77,7 @@ bool api_waiting_has_left(const struct api_request *request)
             api_watch_has_left(api_shard_socket(exchange->connection)));
 }
 
-/* The backend is told once. A call that is not ended by that stays suspended for a moment. */
+/* Informs the backend once. If that does not end the call, it stays suspended for a moment. */
 void api_waiting_stirred(struct api_exchange *exchange)
 {
     if (!api_waiting_has_left(exchange->request))

@@ -22,7 +22,7 @@ int api_watch_open(int *ret_fd)
 void api_watch_add(int watch_fd, int socket, struct api_exchange *exchange)
 {
     assert(watch_fd >= 0 && socket >= 0 && exchange != NULL);
-    /* Edges alone. Bytes that came stay unread, and would be told of in each turn. */
+    /* Only edges are reported. Unread bytes would otherwise be reported in each turn. */
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = exchange};
     (void)epoll_ctl(watch_fd, EPOLL_CTL_ADD, socket, &event);
 }
@@ -59,7 +59,8 @@ bool api_watch_turn(int watch_fd, void (*stirred)(struct api_exchange *exchange)
     return knocked;
 }
 
-/* The end of what a client sends cannot come through behind more than the kernel takes. */
+/* Reports whether the client has sent more than the kernel takes: then its end cannot arrive behind
+ * that. */
 static bool is_far_ahead(int socket)
 {
     int unread = 0;
