@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    MODE_MAX = 8, /* bytes of a body's "mode" that are looked at */
+    MODE_MAX = 8, /* bytes of a body's "mode" that are examined */
 };
 
 /* The parameters of an acquire. */
@@ -28,7 +28,7 @@ struct acquire_params {
     char lock_id[FENCE_LOCK_ID_MAX + 1]; /* "": the client leaves it to us */
 };
 
-/* @more: one more member, which the call needs beside those of all acquires; NULL: none.
+/* @more: one more member that the call needs besides the members of all acquires; NULL: none.
  * FENCE_EINVAL: answered. */
 static int read_acquire_params(struct api_request *request, const struct api_backend *backend,
                                const struct api_json_member *more,
@@ -79,7 +79,7 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
     return 0;
 }
 
-/* False: answered. */
+/* Returns false if the request is answered. */
 static bool reserve_locks(struct api_request *request, const struct acquire_params *params,
                           const char *resource, const struct fence_group *group)
 {

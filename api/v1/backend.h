@@ -1,5 +1,4 @@
-/* The functions that the calls need from the program that runs them. The program puts a core behind
- * it. */
+/* The functions that the calls need from the program. The program connects them to a core. */
 #ifndef API_V1_BACKEND_H
 #define API_V1_BACKEND_H
 
@@ -9,7 +8,7 @@
 
 /* The program's view of a connection to a master. Valid until the loop goes on. */
 struct api_master_status {
-    const char *address;      /* as people know it, without credentials */
+    const char *address;      /* its name for people, without credentials */
     const char *last_failure; /* for people; "" if there was none */
     uint64_t round_trip_us;   /* time of its last answer; 0 before the first */
     uint64_t state_for_us;    /* since it came into its state, or since the program started */
@@ -25,14 +24,13 @@ union api_worker_counters;
 struct api_backend {
     void *context;
 
-    /* How far the end of the process is. The owner may change them between two turns.
-     */
+    /* The phase of the end of the process. The owner may change these between two turns. */
     bool leaving;  /* /readyz says so */
-    bool draining; /* nothing more is granted; extend and release are served */
+    bool draining; /* nothing more is granted; extend and release are still served */
 
-    /* Takes a call. Its strings live only until this returns. Exactly one api_locks_answer() with
-     * call->client must follow, or api_counters_answer() for FENCE_CALL_COUNT, from inside this
-     * function or at any later moment in the loop. */
+    /* Takes a call, whose strings are valid until this returns. Exactly one api_locks_answer() with
+     * call->client must follow, or api_counters_answer() for FENCE_CALL_COUNT, within this function
+     * or at any later moment in the loop. */
     void (*call)(void *context, const struct fence_call *call);
 
     /* Takes a call for a page of a listing (api/v1/listing.h); the same holds for it,
@@ -49,12 +47,12 @@ struct api_backend {
     /* The status of each master of @fleet. */
     void (*masters)(void *context, struct api_master_status ret_masters[static FENCE_MASTERS_MAX]);
 
-    /* The fleet as the program sees it, and the faults of masters that vote nevertheless. Both
+    /* The fleet as the program sees it, and the faults of masters that vote nevertheless. Both may
      * change between two turns. NULL before the first request. */
     const struct fence_fleet *fleet;
     const struct fence_audit *audit;
 
-    /* The counts of each worker of the process (api/v1/metrics.h): it goes on counting. */
+    /* The counts of each worker of the process (api/v1/metrics.h), which continue to change. */
     const union api_worker_counters *const *counters;
     unsigned workers;
 

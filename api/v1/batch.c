@@ -23,8 +23,8 @@ struct batch_reader {
     unsigned calls;
 };
 
-/* Reports whether a call costs no more than an acquire. Other calls have to come alone: a costly
- * one would wait for a turn that no batch gives. */
+/* Reports whether a call costs no more than an acquire. A costly call must not be in a batch: it
+ * would wait for a turn, and a batch has no turns. */
 static bool may_be_in_a_batch(const char *method, const char *path)
 {
     static const char *const begins[] = {"/v1/locks/", "/v1/counters/"};

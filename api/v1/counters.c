@@ -14,7 +14,8 @@ enum {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* @count 0: reads. The answer says how many values were asked for, which the core does not. */
+/* @count 0: reads. The answer includes the number of requested values, which the core does not
+ * know. */
 static void call_counter(struct api_request *request, const struct api_backend *backend,
                          const char *name, uint32_t count)
 {
@@ -87,8 +88,8 @@ static enum api_problem problem_of_counter(int error)
     return error == FENCE_ENOENT ? API_PROBLEM_NO_COUNTER : api_problem_of(error);
 }
 
-/* The table's entry for a lock, or for an unknown one, as it depends on the name. "": the table's
- * will do. */
+/* Writes the detail if it depends on the name, for a lock or an unknown counter. "": the detail of
+ * the table is right. */
 static void explain_counter(const struct fence_answer *answer,
                             char ret_detail[static API_DETAIL_MAX])
 {

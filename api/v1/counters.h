@@ -1,6 +1,6 @@
 /* The calls of named counters: take the next values (POST) and read the last one (GET) on
- * /v1/counters/{name...}. A call is checked here, handed to the backend, and answered when the
- * backend says so. The listing of counters is that of locks (api/v1/listing.h). */
+ * /v1/counters/{name...}. A call is checked here, passed to the backend, and answered when the
+ * backend answers. api/v1/listing.h has the listing of counters, with that of locks. */
 #ifndef API_V1_COUNTERS_H
 #define API_V1_COUNTERS_H
 
@@ -11,7 +11,7 @@
 struct api_routes api_counters_routes(struct api_backend *backend);
 
 /* Turns the answer to a call of FENCE_CALL_COUNT into its HTTP answer, as api_locks_answer() does
- * for the other calls. Values that no client is there to take are a gap. */
+ * for the other calls. Values whose client has disconnected are a gap. */
 void api_counters_answer(const struct fence_answer *answer);
 
 #endif

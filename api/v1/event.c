@@ -41,7 +41,7 @@ static void write_positive(struct api_writer *writer, const char *name, uint64_t
         api_write_integer(writer, name, (int64_t)number);
 }
 
-/* Returns where the resource stands. None of its bytes is escaped. */
+/* Returns the position of the resource. None of its bytes is escaped. */
 static size_t write_resource(struct api_writer *writer, const char *resource)
 {
     if (resource == NULL)

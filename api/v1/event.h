@@ -18,18 +18,20 @@ enum api_event_kind {
     API_EVENT_GRANTED, /* @token, @owner, @validity_ms; also an extension that became a new grant */
     API_EVENT_EXTENDED, /* @token, @validity_ms */
     API_EVENT_RELEASED, /* released by its holder */
-    API_EVENT_EXPIRED,  /* the lease ended, and no release or extension came to this server */
-    API_EVENT_LOST,     /* its holder was told so; @reason: "lock-lost" or "lock-broken" */
+    API_EVENT_EXPIRED,  /* the lease ended, and this server saw no release or extension */
+    API_EVENT_LOST,     /* the holder was told that it lost the lock; @reason: "lock-lost" or
+                         * "lock-broken" */
     API_EVENT_BROKEN,   /* broken by an operator; @token is that of the grant */
     API_EVENT_WAITING,  /* an acquire began to wait; @owner */
-    API_EVENT_REFUSED,  /* an acquire; @owner, @reason, and where held @holder */
+    API_EVENT_REFUSED,  /* an acquire was refused; @owner, @reason, and @holder if the lock is
+                         * held */
     API_EVENT_MASTER,   /* @master, @address, @state, @reason */
     API_EVENT_FLEET,    /* @state: "ready" or "not-ready" */
     API_EVENT_GAP,      /* events are missing before this; @reason, @missed */
     API_EVENTS,         /* how many there are */
 };
 
-/* Members that mean nothing for a kind are NULL or 0, and are left out. */
+/* Members that a kind does not have are NULL or 0, and are left out. */
 struct api_event {
     enum api_event_kind kind;
     struct timespec at; /* CLOCK_REALTIME */

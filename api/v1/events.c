@@ -10,7 +10,8 @@ enum {
     AFTER_MAX = API_EVENT_ID_MAX - 1,
 };
 
-/* A client that resumes says so in the header; one that cannot set it, in the query. */
+/* Reads the event behind which the client resumes: from the header, or from the query if the client
+ * cannot set the header. */
 static void read_after(const struct api_request *request, char *after)
 {
     const char *last = api_request_header(request, API_HEADER_LAST_EVENT_ID);

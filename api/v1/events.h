@@ -1,6 +1,6 @@
-/* GET /v1/events?prefix=&after=: what happens to locks, masters and the fleet, as it happens, as
- * server-sent events. A call is checked here, handed to the backend, and begun or refused when the
- * backend says so. */
+/* GET /v1/events?prefix=&after=: live events of locks, masters and the fleet, as server-sent
+ * events. A call is checked here, passed to the backend, and begun or refused when the backend
+ * decides. */
 #ifndef API_V1_EVENTS_H
 #define API_V1_EVENTS_H
 
@@ -21,8 +21,8 @@ struct api_routes api_events_routes(struct api_backend *backend);
 /* Begins the stream. False: it was a HEAD, and is answered. */
 bool api_events_begin(struct api_request *request, const struct api_stream_owner *owner);
 
-/* Answers a call that cannot be served: FENCE_EBUSY, there are as many readers as may be;
- * FENCE_ELEFT, the process ends; FENCE_ENOMEM. */
+/* Answers a call that cannot be served: FENCE_EBUSY, the limit of readers is reached; FENCE_ELEFT,
+ * the process ends; FENCE_ENOMEM. */
 void api_events_refuse(struct api_request *request, int error);
 
 #endif

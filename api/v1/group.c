@@ -62,8 +62,8 @@ static int take_held_token(struct api_json_integers *tokens, int64_t number,
     return 0;
 }
 
-/* @time_ms: of an extension the TTL, and of a release how long it keeps the names closed. A release
- * looks at no token, as for one lock. FENCE_EINVAL: answered. */
+/* Reads the locks. @time_ms: for an extension the TTL, for a release how long it keeps the names
+ * closed. A release ignores tokens, as for one lock. FENCE_EINVAL: answered. */
 static int read_locks(struct api_request *request, bool extends, struct held_locks *held,
                       int64_t *time_ms)
 {
@@ -101,7 +101,7 @@ static bool is_of_seats(const char *lock)
     return strchr(lock, '#') != NULL;
 }
 
-/* Reports whether both are seats, or the gate, of one name. */
+/* Reports whether both are seats, or the gate, of the same name. */
 static bool are_of_one(const char *lock, const char *other)
 {
     const size_t len = strcspn(lock, "#") + 1;
@@ -132,7 +132,7 @@ static bool names_whole_writer(const struct held_locks *held, const char *lock, 
     return all;
 }
 
-/* @alike: what all calls have. FENCE_ENOMEM. */
+/* Adds the calls. @alike: the members that all calls share. FENCE_ENOMEM. */
 static int add_calls(struct api_batch *batch, const struct held_locks *held,
                      const struct api_batch_call *alike, unsigned readers)
 {

@@ -1,5 +1,5 @@
 /* PATCH and DELETE /v1/locks: a holder extends or releases several locks under one lock id, in one
- * request. Each name is its own call, as in a batch (api/http/batch.h): a malformed body is
+ * request. Each name is a separate call, as in a batch (api/http/batch.h): a malformed body is
  * refused as a whole, and any other mistake is the answer of that name. All calls begin in one turn
  * of the loop, so each master gets them in one script call. */
 #ifndef API_V1_GROUP_H

@@ -14,7 +14,8 @@ enum {
     UNLESS_MAX = 20, /* bytes of the query's "unless": a token, or a word */
 };
 
-/* The query's "unless": what the client knows of the lock. FENCE_EINVAL: answered. */
+/* Reads the query's "unless": the state of the lock that the client knows. FENCE_EINVAL:
+ * answered. */
 static int read_unless(struct api_request *request, const char *unless, int64_t *ret_token)
 {
     if (strcmp(unless, "free") == 0) {
@@ -119,7 +120,7 @@ void api_inspect_shared(struct api_request *request, void *context)
     inspect_each_seat(request, context, FENCE_MODE_READ, 0);
 }
 
-/* The number of seats is not known here, so all possible seats are inspected. */
+/* The number of seats is not known here, so the call inspects all possible seats. */
 void api_inspect_seats(struct api_request *request, void *context)
 {
     inspect_each_seat(request, context, FENCE_MODE_PLAIN, FENCE_SEATS_MAX);

@@ -1,6 +1,6 @@
-/* The listings of held locks and of named counters: GET /v1/locks?prefix=&limit=&cursor= and
- * GET /v1/counters?..., page by page. A call is checked here, handed to the backend, and answered
- * when the backend says so. */
+/* The listings of held locks and of named counters: GET /v1/locks?prefix=&limit=&cursor= and GET
+ * /v1/counters?..., page by page. A call is checked here, passed to the backend, and answered when
+ * the backend answers. */
 #ifndef API_V1_LISTING_H
 #define API_V1_LISTING_H
 

@@ -42,8 +42,8 @@ static void extend(struct api_request *request, void *context)
     backend->call(backend->context, &call);
 }
 
-/* A release has no condition on the token. A request with a condition is rejected, and nothing is
- * released: the condition may not hold. */
+/* A release must not have a condition on the token: such a request is rejected, and nothing is
+ * released, because the condition may not hold. */
 static bool refuse_condition(struct api_request *request)
 {
     if (api_request_header(request, API_HEADER_IF_MATCH) == NULL)
@@ -54,8 +54,8 @@ static bool refuse_condition(struct api_request *request)
     return true;
 }
 
-/* A token may come along, as extensions need one. The lock id alone says which grant is meant.
- * FENCE_EINVAL: malformed, answered. */
+/* Checks an optional token: a release accepts one, as extensions need one. Only the lock id
+ * identifies the grant. FENCE_EINVAL: malformed, answered. */
 static int check_token(struct api_request *request)
 {
     int64_t token = 0;
@@ -79,7 +79,8 @@ static void release(struct api_request *request, const struct api_backend *backe
     backend->call(backend->context, &call);
 }
 
-/* The route lets holders in. This takes an admin. A gate stands for its writer. */
+/* Breaks a grant. The route admits holders, but a break requires an admin. A gate stands for its
+ * writer. */
 static void break_grant(struct api_request *request, const struct api_backend *backend)
 {
     struct fence_call call = {

@@ -197,8 +197,8 @@ static void answer_success(struct api_request *request, const struct fence_answe
     }
 }
 
-/* Reports whether the grant is over that the key holds. All seats of a semaphore count alike for
- * one lock id: only a seat that was released is known to be the one that the lock id had. */
+/* Reports whether the grant that the key holds has ended. For one lock id all seats of a semaphore
+ * count alike: only a released seat is known to be the seat of the lock id. */
 static bool ends_hold(const struct fence_answer *answer)
 {
     if (answer->kind == FENCE_CALL_RELEASE && answer->error == 0 && answer->release.released)
@@ -244,9 +244,9 @@ void api_locks_answer(const struct fence_answer *answer, bool left)
     assert(answer->kind != FENCE_CALL_COUNT);
     note_use(request, answer, left);
     if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
-        api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is taken back */
+        api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is undone */
     else if (answer->error == FENCE_ELEFT && !left)
-        api_problem_answer(request, API_PROBLEM_STOPPING); /* its wait was ended for it */
+        api_problem_answer(request, API_PROBLEM_STOPPING); /* the server ended its wait */
     else if (answer->error == 0)
         answer_success(request, answer);
     else

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The bound is the fleet's own, so the table cannot name it. */
+/* The bound depends on the fleet, so the table cannot name it. */
 static void answer_long_ttl(struct api_request *request, const struct fence_answer *answer)
 {
     assert(answer->error == FENCE_ETTL && answer->lease.ttl_max_ms > 0);
@@ -26,7 +26,8 @@ static void answer_long_ttl(struct api_request *request, const struct fence_answ
     api_problem_end(&writer, request, API_PROBLEM_TTL, -1);
 }
 
-/* Problems that only a person can mend. The sentence names the key, so the table cannot have it. */
+/* Explains problems that only a person can repair. The sentence names the key, so the table cannot
+ * have it. */
 static void explain_obstacle(const struct fence_answer *answer,
                              char ret_detail[static API_DETAIL_MAX])
 {

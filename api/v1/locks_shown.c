@@ -32,8 +32,8 @@ static void write_shown(struct api_writer *writer, struct api_request *request, 
     api_write_end(writer);
 }
 
-/* The writer: its seats alone are held, and it may have lost some. False: there is none. Its token
- * is the greatest, and its lease the shortest. */
+/* Finds the writer: only its seats are held, and it may have lost some. Returns false if there is
+ * none. Its token is the greatest, and its lease the shortest, of its seats. */
 static bool find_writer(const struct fence_answer *answer, struct fence_seat_shown *ret_writer)
 {
     const struct fence_seats_shown *shown = answer->inspect.shown;

@@ -290,7 +290,7 @@ static void sum_workers(const struct api_backend *backend, union api_worker_coun
         api_counters_sum(sum->each, backend->counters[worker]->each, count);
 }
 
-/* The scrape itself is no part of what it shows: it is counted when it is answered. */
+/* The scrape itself is not in its own result: it is counted when it is answered. */
 static void show_metrics(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;

@@ -1,5 +1,5 @@
-/* GET /metrics: what the workers count, added up, and what is known of the masters, in the text
- * format of Prometheus. server/METRICS.md has all names. */
+/* GET /metrics: the counts of all workers, added up, and the known facts about the masters, in the
+ * text format of Prometheus. server/METRICS.md has all names. */
 #ifndef API_V1_METRICS_H
 #define API_V1_METRICS_H
 
@@ -11,7 +11,7 @@
 enum api_grant_path {
     API_GRANT_FAST,      /* the masters that were asked gave one number: one round */
     API_GRANT_CONFIRMED, /* they gave different ones: a second round */
-    API_GRANT_FOUND,     /* the lock was there under its id */
+    API_GRANT_FOUND,     /* the masters already had the lock under its id */
     API_GRANT_PATHS,     /* how many there are */
 };
 
@@ -33,17 +33,17 @@ struct api_worker_metrics {
     struct api_histogram round_trip[FENCE_MASTERS_MAX]; /* time of a script call, by master */
     struct api_histogram requests;                      /* in a script call */
 
-    /* As it was at the end of the worker's last turn. */
+    /* State at the end of the worker's last turn. */
     struct api_counter calls_now, waiting, connections, parked, cleanups;
     struct api_counter calls_max, waiting_max, connections_max;
     struct api_counter event_readers, event_readers_max;
-    struct api_counter accepted, evicted; /* connections, since the start, as all that follows */
+    struct api_counter accepted, evicted; /* connections since the start; all counts below, too */
     struct api_counter attempts, contended, confirms, hedges;
     struct api_counter rejoins[FENCE_MASTERS_MAX];
     struct api_counter in_flight[FENCE_MASTERS_MAX]; /* requests, now */
 };
 
-/* The same, as what can be added up. */
+/* The same memory as an array of counters that can be added up. */
 union api_worker_counters {
     struct api_worker_metrics of;
     struct api_counter each[sizeof(struct api_worker_metrics) / sizeof(struct api_counter)];
@@ -53,8 +53,8 @@ enum {
     API_METRICS_TEXT_MAX = 384 * 1024, /* all samples that there can be, and more */
 };
 
-/* Writes the figures of all workers and of the masters of @backend, without those of the process.
- * @sum: of all workers. */
+/* Writes the metrics of all workers and of the masters of @backend, without the metrics of the
+ * process. @sum: the sum over all workers. */
 void api_metrics_write(const struct api_backend *backend, const union api_worker_counters *sum,
                        struct api_metrics_text *text);
 

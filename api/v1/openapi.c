@@ -9,8 +9,8 @@ const char *api_openapi_text(size_t *ret_len)
     return api_v1_openapi;
 }
 
-/* The body is not copied. Callers without a key may ask for it, and a copy for each answer that is
- * being sent would cost memory. */
+/* The body is not copied: callers without a key may request it, and a copy for each answer would
+ * cost memory. */
 static void show_openapi(struct api_request *request, void *context)
 {
     struct api_answer answer = {.status = 200, .is_lasting = true};

@@ -1,5 +1,5 @@
-/* Calls that pawld refuses before the core sees them, since pawld drains or the call is in a batch.
- */
+/* Calls that pawld refuses before they reach the core, because pawld drains or the call is in a
+ * batch. */
 #ifndef API_V1_REFUSE_BEFORE_CALL_H
 #define API_V1_REFUSE_BEFORE_CALL_H
 
@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A process that ends grants nothing more. A holder can still extend and release. True: answered.
- */
+/* Refuses a grant while the process ends. A holder can still extend and release. Returns true if
+ * the request is answered. */
 bool api_refuse_while_draining(struct api_request *request, const struct api_backend *backend);
 
-/* A call of a batch cannot wait. True: answered. */
+/* Refuses a call of a batch that would wait. Returns true if the request is answered. */
 bool api_refuse_wait_in_batch(struct api_request *request, int64_t wait_ms);
 
 #endif

@@ -40,15 +40,15 @@ static bool succeeded(const struct api_batch_answer *answer)
     return answer->status == 200 || answer->status == 201;
 }
 
-/* Reports whether a holder has to stop. */
+/* Reports whether the holder must stop. */
 static bool means_lost(const struct api_batch_answer *answer)
 {
     return strstr(answer->body, "urn:pawl:lock-lost") != NULL ||
            strstr(answer->body, "urn:pawl:lock-broken") != NULL;
 }
 
-/* A seat that failed: one that is lost or broken, if there is one. NULL: none did. The gate, which
- * is last, does not decide. */
+/* Returns the first seat that failed, and prefers a lost or broken one; NULL: none failed. The
+ * gate, which is last, does not decide. */
 static const struct api_batch_answer *first_failed(const struct api_batch_answer answers[],
                                                    unsigned count)
 {
@@ -98,8 +98,8 @@ static void begin_writer(struct api_writer *writer, char *body, size_t size,
     begin_mode(writer, body, size, request, "write");
 }
 
-/* A seat that was acquired again has a new token, and so has the writer. A client adds
- * served_ms and validity_ms: the sum is that of the seat whose lease ends first. */
+/* A seat that was acquired again has a new token, and so has the writer. A client adds served_ms
+ * and validity_ms: their sum must be that of the seat whose lease ends first. */
 static void finish_extension(struct api_request *request, const void *context,
                              const struct api_batch_answer answers[], unsigned count)
 {
@@ -299,7 +299,7 @@ static void finish_break(struct api_request *request, const void *context,
         answer_broken(request, token, true);
 }
 
-/* The token that the client named is that of the writer: the batch begins that breaks it. */
+/* If the client's token is the writer's, begins the batch that breaks the writer. */
 static void break_if_seen(struct api_request *request, const void *context,
                           const struct api_batch_answer answers[], unsigned count)
 {

@@ -1,4 +1,4 @@
-/* PATCH and DELETE /v1/rwlocks/{name}: a holder extends or releases what it has. A reader names its
+/* PATCH and DELETE /v1/rwlocks/{name}: a holder extends or releases its lock. A reader names its
  * seat, which is one lock. A writer has all seats and the gate: each is a separate call, as in
  * PATCH /v1/locks, and the answers become one. An admin breaks a writer with ?force=true. */
 #ifndef API_V1_RWLOCKS_H
@@ -10,7 +10,7 @@
 /* The routes, for @backend, which must outlive them. */
 struct api_routes api_rwlocks_routes(struct api_backend *backend);
 
-/* Breaks the writer that has the locks of @name, the name or its gate, for an admin, under the
+/* Breaks, for an admin, the writer that has the locks of @name (the name or its gate), under the
  * token of the If-Match header: each of its seats, and its gate. Answers @request. */
 void api_rwlocks_break(struct api_request *request, const struct api_backend *backend,
                        const char *name);

@@ -16,7 +16,7 @@ enum {
     FLEET_BODY_MAX = 64 * 1024, /* nine masters, their addresses, reasons and failures */
 };
 
-/* The facts of the connection that stands; null without a connection. */
+/* Writes the facts of the current connection; null without a connection. */
 static void write_facts(struct api_writer *writer, const struct fence_master *master,
                         const struct fence_audited *audited)
 {
@@ -108,8 +108,8 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
     api_write_end(writer);
 }
 
-/* The numbers of the whole process: all its workers, each as it was at the end of its last turn.
- * All else is as the worker that answers sees it. */
+/* Writes the numbers of the whole process: all its workers, each at the end of its last turn. All
+ * other data are as the answering worker sees them. */
 static void write_numbers(struct api_writer *writer, const struct api_backend *backend)
 {
     uint64_t connections = 0, calls = 0, waiting = 0, grants = 0, hedges = 0;
@@ -190,7 +190,8 @@ static void show_live(struct api_request *request, void *context)
     "init "                                                                                        \
     "--token-floor T --master ..., with one --master for each master."
 
-/* No master knows what was granted. An operator who knows the guards can make the fleet go on. */
+/* No master knows which locks were granted. An operator who knows the guards can continue the
+ * fleet. */
 static void answer_lost_memory(struct api_request *request, const struct fence_fleet *fleet)
 {
     unsigned blank = 0;
@@ -216,7 +217,7 @@ static void answer_lost_memory(struct api_request *request, const struct fence_f
             fleet->n);
 }
 
-/* They vote anyway. Their locks can be read and released, but not extended. */
+/* The masters vote, but they are full: their locks can be read and released, but not extended. */
 static void answer_full(struct api_request *request, const struct api_backend *backend)
 {
     const struct fence_fleet *fleet = backend->fleet;
@@ -261,7 +262,7 @@ static void answer_misordered(struct api_request *request, const struct api_back
                               order);
 }
 
-/* The reason names masters. Not for a caller without a key. */
+/* The reason names masters, so a caller without a key does not get it. */
 static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;

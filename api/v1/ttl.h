@@ -10,8 +10,8 @@
 /* The TTL if the client names none: at most the fleet's longest lease, if that is known. */
 int64_t api_ttl_default_ms(const struct api_backend *backend);
 
-/* The body's "ttl_ms". The core refuses what the fleet does not allow. A TTL longer than any fleet
- * allows is refused by the reader, with this fleet's bound if it is known by now. */
+/* Describes the body's "ttl_ms". The core refuses a TTL that the fleet does not allow. The reader
+ * refuses a TTL that is longer than any fleet allows, with this fleet's bound if it is known. */
 struct api_json_member api_ttl_member(const struct api_backend *backend, int64_t *ttl_ms);
 
 #endif

@@ -7,8 +7,8 @@
 #include "api/json/writer.h"
 #include "fence/protocol/message.h"
 
-/* Writes the member "masters" of a problem: what each master contributed to a call that failed, one
- * word for each, in the order of the fleet. */
+/* Writes the member "masters" of a problem: the part of each master in a failed call, one word for
+ * each, in the order of the fleet. */
 void api_write_parts(struct api_writer *writer, const enum fence_part parts[], unsigned total);
 
 /* Writes the token of the grant that has a lock; null where it is 0: the masters differ. */
@@ -17,9 +17,9 @@ void api_write_token_now(struct api_writer *writer, int64_t token);
 /* Writes the label of a holder, and its key for a caller who may see the key. */
 void api_write_owner(struct api_writer *writer, struct api_request *request, const char *owner);
 
-/* Writes for how long a lock stands if no caller acts: "remaining_ms"; "delay_ms", which
- * of it comes after the lease, where @owner names one; and "closed" with the reason where no caller
- * may work under it: "delay", or "kept" if @kept, which was released. */
+/* Writes how long a lock stays if no caller acts: "remaining_ms"; "delay_ms", the part after the
+ * lease, if @owner names a delay; and "closed" with the reason if no caller may work under the
+ * lock: "delay", or "kept" if @kept, after a release. */
 void api_write_remaining(struct api_writer *writer, const char *owner, bool kept,
                          uint64_t remaining_ms);
 
@@ -34,8 +34,8 @@ void api_write_about(struct api_writer *writer, char *body, size_t size, const c
 /* Answers 200 with what @writer wrote. */
 void api_answer_document(struct api_request *request, const struct api_writer *writer);
 
-/* Answers @problem, about what @answer is about, in the member @member. @detail: NULL: that of the
- * table. @parts: with the word of each master. */
+/* Answers @problem, and names the lock or counter of @answer in the member @member. @detail NULL:
+ * the detail of the table. @parts: adds the word of each master. */
 void api_answer_failed(struct api_request *request, enum api_problem problem, const char *detail,
                        const char *member, const struct fence_answer *answer, bool parts);
 
