@@ -240,9 +240,9 @@ static uint32_t cookie_cost(unsigned char c)
     return c == ';' || c == ',' ? API_HTTP_FIELD_COST + 1 : 1;
 }
 
-/* Reads the two headers that frame the body. White space behind a value is no part of it (RFC 9110,
- * section 5.5). It is dropped, since libmicrohttpd refuses a length with it. White space within the
- * value is refused: dropping it would change what it means. */
+/* Reads the two headers that frame the body. White space behind a value is not part of it (RFC
+ * 9110, section 5.5). It is dropped, since libmicrohttpd refuses a length with it. White space
+ * within the value is refused: dropping it would change the meaning. */
 static enum fate in_framing_value(struct feeding *feeding, unsigned char c)
 {
     struct api_framing *framing = feeding->framing;
@@ -315,7 +315,8 @@ static enum fate take_byte(struct feeding *feeding, unsigned char c)
                                          : api_framing_take_in_chunks(feeding, c);
 }
 
-/* Bytes of a value that nothing here looks at: how many of @len. Most of a head is that. */
+/* Returns how many of @len bytes belong to a value that this code need not examine. Most of a head
+ * is such. */
 static size_t take_plain(struct api_framing *framing, const char *bytes, size_t len)
 {
     assert(framing->cost <= API_HTTP_HEAD_MAX);
@@ -329,7 +330,7 @@ static size_t take_plain(struct api_framing *framing, const char *bytes, size_t 
     return run;
 }
 
-/* Bytes that only have to be counted: how many of @len. */
+/* Returns how many of @len bytes only have to be counted. */
 static size_t take_data(struct api_framing *framing, size_t len)
 {
     assert(framing->left > 0);

@@ -6,35 +6,35 @@
 #include <stdint.h>
 
 enum {
-    API_FRAMING_EXTENSIONS_MAX = 1024, /* bytes of the chunk-size lines of a body that are taken
-                                        * out: extensions and zeros, which nothing else counts */
+    API_FRAMING_EXTENSIONS_MAX = 1024, /* bytes that are removed from the chunk-size lines of a
+                                        * body: extensions and zeros, which no other limit counts */
     API_FRAMING_BLANKS_MAX = 16,       /* bytes of empty lines before a request */
     API_FRAMING_METHOD_MAX = 24,
     API_FRAMING_WORD_MAX = 24,          /* bytes kept of a header's name, and of its value */
     API_FRAMING_BODY_MAX = 1024 * 1024, /* bytes of a body in chunks; more is a fault */
     API_HTTP_FIELD_COST = 64, /* the cost of a header, a cookie or a query parameter, beside
                                * its bytes */
-    API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning */
+    API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* cost of a request's head, as above */
 };
 
 enum api_fault_kind {
     API_FAULT_SYNTAX,     /* the bytes are no request in HTTP/1 */
     API_FAULT_LARGE_HEAD, /* costs more than API_HTTP_HEAD_MAX */
-    API_FAULT_LARGE_BODY, /* more than API_FRAMING_BODY_MAX, or than a number can say */
+    API_FAULT_LARGE_BODY, /* more than API_FRAMING_BODY_MAX, or a number that is too large */
 };
 
 /* Why a request cannot be read. Static. */
 struct api_fault {
     enum api_fault_kind kind;
-    const char *detail; /* NULL: the kind says all */
+    const char *detail; /* NULL: the kind is enough */
 };
 
 /* One connection; all zero at its beginning. Private. */
 struct api_framing {
     uint8_t state;
-    bool cr;            /* the byte before was a CR, and LF has to follow */
+    bool cr;            /* the previous byte was a CR, and LF must follow */
     bool in_query;      /* in the query of the target */
-    bool gap;           /* white space came behind the value so far */
+    bool gap;           /* white space followed the value so far */
     bool is_head;       /* the method is HEAD */
     bool is_1_0;        /* HTTP/1.0 */
     bool has_length;    /* Content-Length came */

@@ -29,7 +29,7 @@ static const char *split_address(const char *address, char *host, size_t host_si
         address++;
         len -= 2;
     } else if (memchr(address, ':', len) != NULL) {
-        return NULL; /* IPv6 without brackets: which colon is the port's? */
+        return NULL; /* IPv6 without brackets: the colon of the port is ambiguous */
     }
     if (len >= host_size)
         return NULL;
@@ -45,8 +45,8 @@ static bool is_listen_port(const char *text)
     return fence_decimal_read(text, strlen(text), UINT16_MAX, &port);
 }
 
-/* An address of the machine's own network interface, or all of them: @everywhere stands for an
- * empty host. No name but localhost is looked up: what it leads to may change. */
+/* Resolves an address of an interface of this machine, or of all interfaces: @everywhere stands for
+ * an empty host. No name but localhost is looked up, because names can change. */
 static int resolve_address(const char *address, const char *everywhere, struct addrinfo **ret_info)
 {
     char text[HOST_MAX];
@@ -66,7 +66,7 @@ static int resolve_address(const char *address, const char *everywhere, struct a
     return getaddrinfo(host, port, &hints, ret_info) == 0 ? 0 : FENCE_EINVAL;
 }
 
-/* @both: IPv4 too on an address of IPv6, with any setting of the system. */
+/* @both: an IPv6 address also accepts IPv4, whatever the system's setting. */
 static int open_at(const struct addrinfo *info, bool reuse_port, bool both)
 {
     int fd = socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -29,7 +29,7 @@ bool api_socket_calls_end(void)
     return more;
 }
 
-/* NULL: the system's. */
+/* Returns NULL for a socket that the system handles. */
 static void *find_socket(int fd)
 {
     return current.calls != NULL ? current.calls->find(current.context, fd) : NULL;
@@ -94,7 +94,8 @@ int api_wire_setsockopt(int fd, int level, int name, const void *value, socklen_
 {
     void *socket = level == IPPROTO_TCP ? find_socket(fd) : NULL;
     if (socket != NULL && current.calls->is_local(socket))
-        return 0; /* output that it would delay, or send at once, leaves at once there */
+        return 0; /* options that delay output, or send it at once, have no effect there: output
+                   * leaves at once */
     return (int)syscall(SYS_setsockopt, fd, level, name, value, size);
 }
 
@@ -108,6 +109,7 @@ int api_wire_epoll_wait(int fd, struct epoll_event *events, int max, int timeout
     const int few = max < API_SOCKET_EVENTS ? max : API_SOCKET_EVENTS;
     const int count = epoll_pwait(fd, events, few, timeout_ms, NULL);
     current.more = count == few;
-    current.looks = !current.more; /* the library asks again where it was told all it asked for */
+    current.looks = !current.more; /* the library asks again if it got all the events that it
+                                    * asked for */
     return count;
 }

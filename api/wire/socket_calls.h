@@ -1,10 +1,10 @@
-/* The calls of a library to the kernel about sockets, led to the owner of its connections. The
- * library calls recv(2), send(2) and their like, and has no hook there. The linker gives an
- * executable these names for the functions below (api/CMakeLists.txt), and the dynamic linker finds
- * an executable's names before those of the C library. README.md says why each one is needed.
+/* The calls of a library to the kernel about sockets, redirected to the owner of its connections.
+ * The library calls recv(2), send(2) and similar functions, and has no hook there. The linker gives
+ * an executable these names for the functions below (api/CMakeLists.txt), and the dynamic linker
+ * finds an executable's names before the C library's. README.md says why each one is needed.
  *
- * Outside of a round (api_socket_calls_begin()), and for a socket that is not the owner's, each
- * function is the system call of its name. One round at a time on a thread. */
+ * Outside of a round (api_socket_calls_begin()), and for a socket that the owner does not know,
+ * each function is the system call of its name. One round at a time on a thread. */
 #ifndef API_WIRE_SOCKET_CALLS_H
 #define API_WIRE_SOCKET_CALLS_H
 
@@ -15,7 +15,8 @@
 #include <sys/types.h>
 
 enum {
-    API_SOCKET_EVENTS = 32, /* are told in one round; the kernel keeps the others, in order */
+    API_SOCKET_EVENTS = 32, /* events that are reported in one round; the kernel keeps the rest,
+                             * in order */
     API_SOCKET_GATHERED_MAX = 16 * 1024, /* bytes written at once of several pieces: one record of
                                           * TLS (RFC 8446, section 5.1) */
 };
@@ -25,7 +26,7 @@ struct api_socket_calls {
     /* NULL: @fd is not the owner's. */
     void *(*find)(void *context, int fd);
 
-    /* The client's bytes, as far as the library may see them: as recv(2). */
+    /* The client's bytes that the library may see: as recv(2). */
     ssize_t (*read)(void *socket, char *buffer, size_t size);
 
     /* Bytes for a client whose connection is encrypted: as send(2). */
@@ -39,15 +40,15 @@ struct api_socket_calls {
     bool (*is_local)(const void *socket);
 };
 
-/* A round of the library begins on this thread: its calls go to @calls, which is borrowed until
- * api_socket_calls_end(). Not @looks: epoll_wait(2) tells it that nothing came, and it goes on with
- * what it knows. */
+/* Begins a round of the library on this thread: its calls go to @calls, which is borrowed until
+ * api_socket_calls_end(). Without @looks, epoll_wait(2) reports no events, and the library
+ * continues with what it knows. */
 void api_socket_calls_begin(const struct api_socket_calls *calls, void *context, bool looks);
 
-/* Returns whether the kernel may have more to tell than the library was told in this round. */
+/* Returns whether the kernel may have more events than the library got in this round. */
 bool api_socket_calls_end(void);
 
-/* In the place of the calls of their names. */
+/* Replacements of the calls of these names. */
 ssize_t api_wire_recv(int fd, void *buffer, size_t size, int flags);
 ssize_t api_wire_send(int fd, const void *bytes, size_t size, int flags);
 ssize_t api_wire_sendmsg(int fd, const struct msghdr *message, int flags);

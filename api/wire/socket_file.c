@@ -23,9 +23,9 @@ static struct sockaddr_un address_of(const char *path)
     return address;
 }
 
-/* Programs that start at the same path take turns: between a look whether anybody listens, and
- * listening. The lock is on the folder, so no file is left behind. Returns a descriptor to close;
- * -1: there is no lock, as on some network file systems. */
+/* Serialises programs that start at the same path, from the check for a listener to listen(2). The
+ * lock is on the folder, so no file remains. Returns a descriptor to close; -1: there is no lock,
+ * as on some network file systems. */
 static int lock_folder_of(const char *path)
 {
     char folder[API_SOCKET_PATH_MAX];
@@ -39,7 +39,7 @@ static int lock_folder_of(const char *path)
     return fd;
 }
 
-/* Reports whether @path is a socket whose listener has gone. If not, errno says why. */
+/* Reports whether @path is a socket without a listener. If not, errno says why. */
 static bool is_stale(const char *path)
 {
     const struct sockaddr_un address = address_of(path);
@@ -70,7 +70,7 @@ static int bind_to(int fd, const char *path)
     return bind(fd, (const struct sockaddr *)&address, sizeof(address));
 }
 
-/* No caller can connect before it listens, so no client gets in before the mode is set. */
+/* No client can connect before listen(2), so none connects before the mode is set. */
 static int listen_there(int fd, const char *path, struct stat *ret_file)
 {
     if (bind_to(fd, path) != 0)

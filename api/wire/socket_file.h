@@ -1,5 +1,5 @@
-/* Listening sockets of the Unix domain: a file in the file system, and who may connect is who may
- * write to it. */
+/* Listening sockets of the Unix domain: a file in the file system. A user may connect who may write
+ * to the file. */
 #ifndef API_WIRE_SOCKET_FILE_H
 #define API_WIRE_SOCKET_FILE_H
 
@@ -18,14 +18,14 @@ struct api_socket_file {
     ino_t inode;
 };
 
-/* Opens a non-blocking listening socket at @path, with mode API_SOCKET_MODE. A socket that no
- * process listens on any more is replaced. The caller closes the descriptor. FENCE_EINVAL: empty,
- * or longer than a path may be. FENCE_EIO: errno says why; EADDRINUSE where somebody listens there,
- * EEXIST where another kind of file is there. */
+/* Opens a non-blocking listening socket at @path, with mode API_SOCKET_MODE. Replaces a socket
+ * without a listener. The caller closes the descriptor. FENCE_EINVAL: @path is empty or too long.
+ * FENCE_EIO: errno says why; EADDRINUSE: a process listens there, EEXIST: another kind of file is
+ * there. */
 FENCE_CHECKED int api_socket_file_listen(const char *path, struct api_socket_file *ret_file,
                                          int *ret_fd);
 
-/* Removes the file, unless another one has its place by now. */
+/* Removes the file, unless another file has replaced it. */
 void api_socket_file_remove(const struct api_socket_file *file);
 
 #endif
