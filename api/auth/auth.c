@@ -51,7 +51,7 @@ static bool refuse_rate(struct api_request *request, const struct api_key *key, 
     return false;
 }
 
-/* @name NULL: the role does not have @right. Otherwise no prefix reaches @name. */
+/* @name NULL: the role does not have @right. Otherwise no prefix of the key covers @name. */
 static bool refuse_right(struct api_request *request, const struct api_key *key,
                          enum api_right right, const char *name)
 {
@@ -299,8 +299,8 @@ int api_auth_reserve_seat(struct api_request *request, const char *lock_id, cons
     return tell_reserved(request, key, result, 1, held);
 }
 
-/* Reports whether a lock is reserved under the key of @request. If none is, a grant needs no mark,
- * which costs a hash. */
+/* Reports whether a lock is reserved under the key of @request. If none is, a grant needs no mark:
+ * a mark costs a hash. */
 static bool has_reserved(struct api_request *request)
 {
     const struct api_caller *caller = api_request_known(request);
@@ -324,7 +324,7 @@ void api_auth_granted(struct api_request *request, const char *lock_id, const ch
         note_granted(request, api_usage_mark(lock_id, resource), 0, ttl_ms);
 }
 
-/* The mark of the writer that may have @seat, by the name of its gate. */
+/* Returns the mark of the writer that may have @seat, by the name of its gate. */
 static struct api_usage_mark writers_mark(const char *lock_id, const char *seat)
 {
     char gate[FENCE_RESOURCE_MAX + 1];

@@ -34,8 +34,8 @@ const struct api_access *api_auth_access(const struct api_auth *auth);
 
 /* ---- what a handler asks ------------------------------------------------------------------ */
 
-/* Reports whether the caller has @right on @name: a resource, or the prefix of a listing. The
- * route's own right on a name of the path is looked at before its handler, by api_input_resource().
+/* Reports whether the caller has @right on @name: a resource, or the prefix of a listing.
+ * api_input_resource() has already checked the route's own right on a name in the path.
  * FENCE_EINVAL: not allowed, answered. */
 FENCE_CHECKED int api_auth_require(struct api_request *request, enum api_right right,
                                    const char *name);
@@ -43,7 +43,7 @@ FENCE_CHECKED int api_auth_require(struct api_request *request, enum api_right r
 /* Reports whether the caller may read @name: for lists that leave out other names. */
 bool api_auth_may_read(struct api_request *request, const char *name);
 
-/* Reports whether the caller is known: always, where the server has no keys. */
+/* Reports whether the caller is known: always true if the server has no keys. */
 bool api_auth_is_known(struct api_request *request);
 
 /* Reports whether the caller may see that the key @key_id holds a lock: an admin, and the key
@@ -52,27 +52,27 @@ bool api_auth_sees_key(struct api_request *request, const char *key_id);
 
 /* ---- the cap on locks --------------------------------------------------------------------- */
 
-/* The caller asks for locks on these @count resources, at most FENCE_GROUP_MAX. @lock_id is the
- * caller's own: what it holds under that already does not count again, as this may be a retry.
- * NULL: a fresh one. FENCE_EINVAL: too many, answered. */
+/* Reserves locks on these @count resources, at most FENCE_GROUP_MAX. @lock_id is the caller's own:
+ * locks that it already holds under that id do not count again, as this may be a retry. NULL: a
+ * fresh id. FENCE_EINVAL: too many, answered. */
 FENCE_CHECKED int api_auth_reserve(struct api_request *request, const char *lock_id,
                                    const char *const resources[], unsigned count);
 
-/* The same for one of the first @seats seats of @name, whichever it will be. If @lock_id already
- * holds one of these seats, the call returns that seat. */
+/* Reserves one of the first @seats seats of @name, any of them. If @lock_id already holds one of
+ * these seats, that seat counts. */
 FENCE_CHECKED int api_auth_reserve_seat(struct api_request *request, const char *lock_id,
                                         const char *name, unsigned seats);
 
-/* One of those was granted for @ttl_ms. The other reservations end with the request. */
+/* One of these was granted for @ttl_ms. The other reservations end with the request. */
 void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
                       uint32_t ttl_ms);
 
-/* The same for a writer, which counts as one: of @name with so many @seats, it was granted all. It
- * was reserved by the name of its gate, and counts until each seat is released. */
+/* The same for a writer, which counts as one lock: it was granted all @seats seats of @name. It was
+ * reserved by the name of its gate, and counts until each seat is released. */
 void api_auth_granted_all(struct api_request *request, const char *lock_id, const char *name,
                           unsigned seats, uint32_t ttl_ms);
 
-/* It was released, and its name stays closed for at most @keep_ms: it counts for so long. */
+/* The lock was released, and its name stays closed for up to @keep_ms: it counts that long. */
 void api_auth_kept(struct api_request *request, const char *lock_id, const char *resource,
                    uint32_t keep_ms);
 
@@ -81,8 +81,8 @@ void api_auth_extended(struct api_request *request, const char *lock_id, const c
                        uint32_t ttl_ms);
 void api_auth_ended(struct api_request *request, const char *lock_id, const char *resource);
 
-/* The caller broke the lock of somebody else: whichever key of this process holds the lock does not
- * hold it any more. */
+/* The caller broke another caller's lock: whichever key of this process held the lock no longer
+ * holds it. */
 void api_auth_broken(struct api_request *request, const char *lock_id, const char *resource);
 
 #endif

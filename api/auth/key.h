@@ -1,14 +1,14 @@
-/* A key as the service knows it: one line of a key file, and what it allows.
+/* A key as the service knows it: one line of a key file, with its rights.
  *
  *     <id> hash=<salt>.<hash> role=<role> prefix=<prefix>... [rate=<n>] [burst=<n>] [held=<n>]
  *          [subject=<common name>]
  *
- * on one line. Words are apart by spaces or tabs. subject= comes last, and reaches to the end of
- * the line, as a common name may have spaces. prefix=* allows all names. A prefix is a matter of
- * bytes: "orders" allows "orders-of-others" too, and "orders/" does not.
+ * on one line. Spaces or tabs separate the words. subject= comes last, and extends to the end of
+ * the line, as a common name may have spaces. prefix=* allows all names. Prefixes are compared byte
+ * by byte: "orders" allows "orders-of-others" too, and "orders/" does not.
  *
- * A key lives as long as somebody refers to it: the set that it was read into, and requests that it
- * was sent with. It does not change. Any thread. */
+ * A key lives as long as there is a reference to it: from the set of its file, and from requests
+ * that use it. It does not change. Any thread. */
 #ifndef API_AUTH_KEY_H
 #define API_AUTH_KEY_H
 
@@ -36,19 +36,19 @@ struct api_key {
     unsigned prefixes_count;
     const char *prefixes[API_KEY_PREFIXES_MAX]; /* "": all names */
     uint32_t rate;                              /* calls a second; 0: no limit */
-    uint32_t burst;                             /* calls at once; not 0 where rate is not */
+    uint32_t burst;                             /* calls at once; not 0 if @rate is not 0 */
     uint32_t held;                              /* locks at once; 0: no cap */
     const char *subject;                        /* subject of a client certificate; NULL: none */
     struct api_usage *usage; /* its usage; shared with its successor of the same id */
     char line[];             /* the text that the pointers point into */
 };
 
-/* Reads a line that is neither blank nor a comment. The caller has the one reference. FENCE_EINVAL:
- * it is wrong, and @ret_why says what to do. FENCE_ENOMEM. */
+/* Reads a line that is neither blank nor a comment. The caller gets the only reference.
+ * FENCE_EINVAL: the line is wrong, and @ret_why says what to do. FENCE_ENOMEM. */
 FENCE_CHECKED int api_key_parse(const char *line, size_t len, char ret_why[static API_KEY_WHY_MAX],
                                 struct api_key **ret_key);
 
-/* One more reference, and one fewer. NULL is fine for the second. */
+/* Add a reference, and remove one. NULL is fine for the second. */
 struct api_key *api_key_ref(struct api_key *key);
 void api_key_unref(struct api_key *key);
 

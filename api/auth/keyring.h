@@ -1,5 +1,5 @@
-/* The keys that are in force, for all workers of a process. New ones take their place at once,
- * while requests go on with the key that they were sent with. Any thread. */
+/* The keys in force, for all workers of a process. New keys replace them at once, while requests
+ * continue with the key that they began with. Any thread. */
 #ifndef API_AUTH_KEYRING_H
 #define API_AUTH_KEYRING_H
 
@@ -13,8 +13,8 @@ FENCE_CHECKED int api_keyring_new(struct api_keys *keys, struct api_keyring **re
 /* No worker uses it any more. NULL is fine. */
 void api_keyring_free(struct api_keyring *ring);
 
-/* Takes over @keys in place of those in force. A key of the same id goes on with what the one
- * before it has used up. */
+/* Replaces the keys in force with @keys, and takes ownership. A key continues with the usage of the
+ * earlier key of the same id. */
 void api_keyring_swap(struct api_keyring *ring, struct api_keys *keys);
 
 /* The number of swaps so far. */

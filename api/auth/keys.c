@@ -69,8 +69,8 @@ bool api_keys_has(const struct api_keys *keys, const char *id)
     return key_of_id(keys, padded) != NULL;
 }
 
-/* As slot_of(), but an id that is not known takes the same way through the memory: its free slot
- * names a decoy, whose id is compared, and whose digest will be. *@ret_known: it is no decoy. */
+/* As slot_of(), but an unknown id takes the same path through memory: its free slot names a decoy,
+ * whose id is compared and whose digest will be. *@ret_known: the result is no decoy. */
 static struct api_key *key_or_decoy(const struct api_keys *keys,
                                     const char id[static FENCE_KEY_ID_MAX + 1], bool *ret_known)
 {

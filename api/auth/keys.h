@@ -1,5 +1,5 @@
-/* A set of keys: what a key file says. It is read as a whole, or refused as a whole, and does not
- * change afterwards. Any thread. */
+/* A set of keys: the content of a key file. It is read as a whole, or refused as a whole, and does
+ * not change afterwards. Any thread. */
 #ifndef API_AUTH_KEYS_H
 #define API_AUTH_KEYS_H
 
@@ -30,15 +30,15 @@ FENCE_CHECKED int api_keys_load(const char *path, char ret_why[static API_KEYS_W
 FENCE_CHECKED int api_keys_parse(const char *name, const char *text, size_t len,
                                  char ret_why[static API_KEYS_WHY_MAX], struct api_keys **ret_keys);
 
-/* One more user of the set, and one fewer. NULL is fine for the second. */
+/* Add a user of the set, and remove one. NULL is fine for the second. */
 struct api_keys *api_keys_ref(struct api_keys *keys);
 void api_keys_unref(struct api_keys *keys);
 
 unsigned api_keys_count(const struct api_keys *keys);
 
-/* The key that @text, "pawl_<id>_<secret>", is; NULL: none. It is borrowed from the set. An id that
- * is not known costs the same hash and the same comparison as a wrong secret: the two cannot be
- * told apart by their time. */
+/* Returns the key for @text, "pawl_<id>_<secret>"; NULL: none. It is borrowed from the set. An
+ * unknown id costs the same hash and the same comparison as a wrong secret: timing does not tell
+ * the two apart. */
 struct api_key *api_keys_verify(const struct api_keys *keys, const char *text);
 
 /* Reports whether a key has this id. */
@@ -48,11 +48,12 @@ bool api_keys_has(const struct api_keys *keys, const char *id);
  * must be verified. */
 struct api_key *api_keys_of_subject(const struct api_keys *keys, const char *subject);
 
-/* No key with a cap on locks holds the lock of @mark any more. It looks at each key of the set. */
+/* Notes that no key with a cap on locks holds the lock of @mark any more. Looks at each key of the
+ * set. */
 void api_keys_release(const struct api_keys *keys, struct api_usage_mark mark, uint64_t seats);
 
-/* Lets each key of @keys go on with what the key of the same id in @before has used up. Before
- * others see @keys. */
+/* Makes each key of @keys continue with the usage of the key of the same id in @before. Call it
+ * before @keys is published. */
 void api_keys_succeed(struct api_keys *keys, const struct api_keys *before);
 
 #endif

@@ -1,5 +1,5 @@
-/* The rights of a caller. Each right holds those before it, so a role is the highest right that it
- * has, and has its name. */
+/* The rights of a caller. Each right includes the rights before it, so a role is the highest right
+ * that it has, and has the name of that right. */
 #ifndef API_AUTH_RIGHT_H
 #define API_AUTH_RIGHT_H
 

@@ -1,10 +1,10 @@
-/* A key as its holder has it, "pawl_<id>_<secret>", and what a key file keeps of it.
+/* A key as its holder has it, "pawl_<id>_<secret>", and the digest in a key file.
  *
- * The id names the key, in the key file, in logs and beside the locks that it holds. It is no
+ * The id names the key, in the key file, in logs and beside the locks that it holds. It is not
  * secret. The secret is 256 random bits. They cannot be guessed, so a slow hash would protect
  * nothing, and one fast hash for each call is enough: BLAKE2b, libsodium's crypto_generichash. Each
- * line of a key file has its own random salt, which is the key of that hash. So two lines for
- * one secret do not look alike, and no caller can try a guess on all lines at once.
+ * line of a key file has a separate random salt, which is the key of that hash. So two lines for
+ * one secret do not look alike, and an attacker cannot test a guess against all lines at once.
  *
  * Functions here take the same time for each secret of the right length. Any thread, after
  * sodium_init(). */

@@ -12,7 +12,8 @@
 
 enum {
     LISTS = 256,    /* lists of held locks, by their hash */
-    CALL = 1000000, /* one call in a bucket: what a call a second adds in as many microseconds */
+    CALL = 1000000, /* one call in a bucket: as much as one call a second adds in so many
+                     * microseconds */
 };
 
 struct held_lock {
@@ -25,13 +26,13 @@ struct held_lock {
 struct api_usage {
     pthread_mutex_t mutex;
     unsigned refs;
-    bool begun;     /* the bucket was looked at before */
+    bool begun;     /* the bucket was used before */
     uint64_t level; /* level of the bucket; CALL is one call */
     uint64_t owed;  /* debt of calls that took more than the level */
     uint64_t level_at_us;
     unsigned reserved;
     unsigned held;
-    uint64_t first_end_us;   /* no lease of a held lock is over before it */
+    uint64_t first_end_us;   /* no lease of a held lock ends before it */
     struct held_lock *spare; /* as many as are reserved */
     struct held_lock *lists[LISTS];
 };
@@ -99,8 +100,8 @@ void api_usage_unref(struct api_usage *usage)
 
 /* ---- the rate -------------------------------------------------------------------------------- */
 
-/* Brings the bucket up to @now_us: what is owed is paid first. The time to fill it bounds what is
- * multiplied. */
+/* Brings the bucket up to @now_us: the debt is paid first. The multiplication is bounded by the
+ * time to fill the bucket. */
 static void fill_bucket(struct api_usage *usage, uint32_t rate, uint64_t full, uint64_t now_us)
 {
     const uint64_t past_us = now_us > usage->level_at_us ? now_us - usage->level_at_us : 0;
@@ -167,7 +168,7 @@ static bool is_same_mark(struct api_usage_mark a, struct api_usage_mark b)
     return a.word[0] == b.word[0] && a.word[1] == b.word[1];
 }
 
-/* The link to the lock of @mark; without such a lock, the link at which one is added. */
+/* Returns the link to the lock of @mark; without such a lock, the link at which to add it. */
 static struct held_lock **link_of(struct api_usage *usage, struct api_usage_mark mark)
 {
     struct held_lock **link = &usage->lists[mark.word[0] % LISTS];
@@ -182,7 +183,7 @@ static void note_end(struct api_usage *usage, uint64_t until_us)
         usage->first_end_us = until_us;
 }
 
-/* Takes out the locks whose leases are over, as a list. */
+/* Removes the locks whose leases have ended, and returns them as a list. */
 static struct held_lock *take_over(struct api_usage *usage, uint64_t now_us)
 {
     struct held_lock *over = NULL;
@@ -230,7 +231,7 @@ static void add_spares(struct api_usage *usage, struct held_lock *list)
     usage->spare = list;
 }
 
-/* Those of @marks that are held already. */
+/* Returns how many of @marks are already held. */
 static unsigned count_held(struct api_usage *usage, const struct api_usage_mark marks[],
                            unsigned count, uint64_t now_us)
 {
@@ -242,8 +243,7 @@ static unsigned count_held(struct api_usage *usage, const struct api_usage_mark 
     return held;
 }
 
-/* The locks that a call asks for: @count. The held ones are those with these marks, at most @count.
- */
+/* The locks that a call asks for: @count. Its held locks have these marks, at most @count. */
 struct wanted {
     unsigned count;
     const struct api_usage_mark *marks;
@@ -256,7 +256,7 @@ static unsigned count_more(struct api_usage *usage, const struct wanted *wanted,
     return wanted->count - (held < wanted->count ? held : wanted->count);
 }
 
-/* All leases are looked at only where one of them is over: what is refused costs little. */
+/* Looks at all leases only if one of them has ended: so a refusal costs little. */
 static int reserve(struct api_usage *usage, const struct wanted *wanted, uint32_t cap,
                    uint64_t now_us, unsigned *ret_held)
 {
@@ -358,8 +358,7 @@ void api_usage_extend(struct api_usage *usage, struct api_usage_mark mark, uint6
     unlock_usage(usage);
 }
 
-/* The lock at @place is released, as a whole or in part, if there is one. Returns what is to be
- * freed. */
+/* Releases the lock at @place as a whole or in part, if there is one. Returns the lock to free. */
 static struct held_lock *take_released(struct api_usage *usage, struct held_lock **place,
                                        uint64_t seats)
 {
