@@ -1,5 +1,5 @@
-/* The batches of requests of a master: gathered, under way, and abandoned but still under way. A
- * batch that is back is used again, so that no request allocates one. */
+/* The batches of requests of a master: gathered, under way, or abandoned but still under way. A
+ * batch that returns is reused, so that no request allocates one. */
 #ifndef STORAGE_SQLITE_BATCHES_H
 #define STORAGE_SQLITE_BATCHES_H
 
@@ -19,8 +19,7 @@ FENCE_CHECKED int storage_batches_init(struct storage_batches *batches,
                                        struct storage_sqlite_master *master);
 void storage_batches_fini(struct storage_batches *batches);
 
-/* Returns a spare batch for connection @epoch; NULL where all are in use, for connections that were
- * abandoned. */
+/* Returns a spare batch for connection @epoch; NULL if all are in use, by abandoned connections. */
 struct storage_job *storage_batches_take(struct storage_batches *batches, unsigned epoch);
 
 /* Empties @job, which is in use, and makes it spare. */

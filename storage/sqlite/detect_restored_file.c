@@ -8,14 +8,14 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* Of ctimes. A note and its ctime are written at once; some file systems keep whole seconds. On the
- * disk after a crash, the ctime may be that of a later note: of the last commit, as long after that
+/* Slack for ctimes. A note and its ctime are written at once; some file systems keep whole seconds.
+ * On the disk after a crash, the ctime may be of a later note: of the last commit, as long after it
  * as its fsync took. */
 #define EARLY_SLACK_NS (2 * SECOND_NS)
 #define NOTE_SLACK_NS  (1 * SECOND_NS)
 #define CRASH_SLACK_NS (60 * SECOND_NS)
 
-/* That a checkpoint is expected to take at most. */
+/* The longest expected checkpoint. */
 #define CHECKPOINT_NS (600 * SECOND_NS)
 
 static bool is_same_boot(const struct storage_evidence *evidence)
@@ -23,8 +23,8 @@ static bool is_same_boot(const struct storage_evidence *evidence)
     return strcmp(evidence->boot_id, evidence->seen.boot_id) == 0;
 }
 
-/* The witness' ctime is none that its note can have. A crash of the machine may keep an older
- * ctime, that of the note that was synced last, or a newer one. */
+/* Reports whether the witness has a ctime that its note cannot have. A crash of the machine may
+ * keep an older ctime, of the last synced note, or a newer one. */
 static bool witness_is_off(const struct storage_evidence *evidence)
 {
     const struct storage_seen *seen = &evidence->seen;
@@ -41,7 +41,7 @@ static bool witness_is_off(const struct storage_evidence *evidence)
 
 /* ---- a file without tables ------------------------------------------------------------------- */
 
-/* A witness that saw no opening began a file that broke off before its first one. */
+/* A witness without an opening belongs to a file whose first opening broke off. */
 static enum storage_trust judge_new(const struct storage_evidence *evidence)
 {
     assert(!evidence->file.has_tables);
@@ -57,12 +57,13 @@ static enum storage_trust judge_new(const struct storage_evidence *evidence)
 
 /* ---- a file with tables ---------------------------------------------------------------------- */
 
-/* A log replays over any file. A page that the log lacks is then the older file's. */
+/* Reports whether the database without its log is older. A log replays over any file; a page that
+ * the log lacks then comes from the older file. */
 static bool base_is_older(const struct storage_evidence *evidence)
 {
     const struct storage_identity *file = &evidence->file;
     const struct storage_seen *seen = &evidence->seen;
-    if (!file->base_known) /* a crash may leave a page half written in a checkpoint */
+    if (!file->base_known) /* a crash may leave a half-written page in a checkpoint */
         return seen->base_commits > 0 && !seen->checkpointing && !seen->base_unsure;
     return file->base_commits < seen->base_commits;
 }
@@ -78,8 +79,8 @@ static bool is_older(const struct storage_evidence *evidence)
            base_is_older(evidence);
 }
 
-/* A process that is killed may have committed one turn that is not noted. A machine that crashes
- * may have lost more notes of its witness. */
+/* Reports whether the database has commits that the witness did not see. A killed process may have
+ * made one commit that is not noted. A crashed machine may have lost more notes of its witness. */
 static bool has_unseen_commits(const struct storage_evidence *evidence)
 {
     const struct storage_identity *file = &evidence->file;
@@ -87,8 +88,8 @@ static bool has_unseen_commits(const struct storage_evidence *evidence)
                                       file->commits > evidence->seen.commits + 1);
 }
 
-/* The record has all that the file has: nothing newer was ever answered. A record of another
- * container on this machine may have less, and proves nothing. */
+/* Reports whether the record agrees: it has all commits of the file, so no newer commit was ever
+ * answered. A record of another container on this machine may have fewer, and proves nothing. */
 static bool record_agrees(const struct storage_evidence *evidence)
 {
     const struct storage_identity *file = &evidence->file;
@@ -105,10 +106,10 @@ static bool has_other_attributes(const struct storage_evidence *evidence)
     return !storage_look_same_attributes(&evidence->file.look, &then);
 }
 
-/* chown -R and its like change the ctimes of both files, also where the owner was the same before.
- * Right after the last note the witness alone has a ctime that its note can have. But a note sets
- * the mtime of the witness too, and chown does not.
- * Precondition: the record agrees, so that the witness is the newest one. */
+/* Reports whether a command such as chown -R changed the ctimes of both files, even to the same
+ * owner. Right after the last note only the witness has a ctime that its note can have. But a note
+ * also sets the mtime of the witness, and chown does not. Precondition: the record agrees, so the
+ * witness is the newest one. */
 static bool both_were_touched(const struct storage_evidence *evidence)
 {
     assert(record_agrees(evidence));
@@ -118,7 +119,7 @@ static bool both_were_touched(const struct storage_evidence *evidence)
            apart_ns <= slack_ns;
 }
 
-/* A machine that crashed may have lost the last time, but not made a later one. */
+/* A crashed machine may have lost the last time, but cannot have made a later one. */
 static bool is_other_time(int64_t found_ns, int64_t seen_ns, bool same_boot)
 {
     return same_boot ? found_ns != seen_ns : found_ns > seen_ns;
@@ -180,7 +181,7 @@ static const char what_replaced[] = "pawl.db was restored from a copy that is ol
                                     "pawld init --token-floor, or that "
                                     "command failed";
 
-/* The record of the same user shows that a change of the owner was no write. */
+/* The record of the same user would show that a change of the owner was no write. */
 static const char *of_another_user(const struct storage_evidence *evidence,
                                    enum storage_trust trust)
 {

@@ -1,11 +1,11 @@
-/* True if the file of an embedded master is what it was when it was last closed. A file that is
- * not trusted may have lost tokens. The judge is a pure function of the evidence:
+/* Judges whether the file of an embedded master is still as it was when it was last closed. A file
+ * that is not trusted may have lost tokens. The judge is a pure function of the evidence:
  *
- * - counts: the database has a count of its openings and commits, its witness the highest it saw;
- * - the inode of the database, and when that was made;
- * - ctimes, which no program can set: the kernel sets them to now as a file is put back;
+ * - counts: the database counts its openings and commits, and its witness has the highest it saw;
+ * - the inode of the database, and when it was made;
+ * - ctimes, which no program can set: when a file is restored, the kernel sets them to now;
  * - the commits that the database has without its log, which a checkpoint only raises;
- * - the record in the kernel's memory, which no backup of a disk holds. */
+ * - the record in the kernel's memory, which no backup of a disk contains. */
 #ifndef STORAGE_SQLITE_DETECT_RESTORED_FILE_H
 #define STORAGE_SQLITE_DETECT_RESTORED_FILE_H
 
@@ -17,20 +17,20 @@ enum {
     STORAGE_WHY_MAX = STORAGE_FOLDER_MAX + 512,
 };
 
-/* True if a file may be trusted. */
+/* The verdict on a file. */
 enum storage_trust {
-    STORAGE_TRUST_NEW,        /* there is none yet */
-    STORAGE_TRUST_KEPT,       /* it is what it was */
-    STORAGE_TRUST_REMOVED,    /* there was one */
-    STORAGE_TRUST_NO_LOG,     /* all that it had was in its log, which is gone */
-    STORAGE_TRUST_OTHER,      /* it is another one */
-    STORAGE_TRUST_COPIED,     /* it is a copy */
-    STORAGE_TRUST_OLDER,      /* it was put back: it lacks what was committed since */
-    STORAGE_TRUST_PUT_BACK,   /* its witness was put back, so that nothing tells how old it is */
-    STORAGE_TRUST_CHANGED,    /* its witness is older than the file */
-    STORAGE_TRUST_WRITTEN,    /* something else than pawld has written to it */
+    STORAGE_TRUST_NEW,        /* there is no file yet */
+    STORAGE_TRUST_KEPT,       /* the file is unchanged */
+    STORAGE_TRUST_REMOVED,    /* the file was removed */
+    STORAGE_TRUST_NO_LOG,     /* all its data were in its log, which is missing */
+    STORAGE_TRUST_OTHER,      /* the file is another database */
+    STORAGE_TRUST_COPIED,     /* the file is a copy */
+    STORAGE_TRUST_OLDER,      /* the file was restored: it lacks later commits */
+    STORAGE_TRUST_PUT_BACK,   /* the witness was restored, so nothing tells how old the file is */
+    STORAGE_TRUST_CHANGED,    /* the witness is older than the file */
+    STORAGE_TRUST_WRITTEN,    /* a program other than pawld has written to it */
     STORAGE_TRUST_REPLACED,   /* an init with a floor had replaced it */
-    STORAGE_TRUST_UNREADABLE, /* its witness is none that this pawld can read */
+    STORAGE_TRUST_UNREADABLE, /* this pawld cannot read its witness */
 };
 
 /* The facts of an SQLite file about itself. */
@@ -43,7 +43,7 @@ struct storage_identity {
     uint64_t commits;
     int64_t committed_ns; /* the wall clock at the last commit; 0: an earlier pawld made that */
     bool base_known;
-    uint64_t base_commits; /* that it has without its log */
+    uint64_t base_commits; /* commits that the database has without its log */
     struct storage_look look;
 };
 
@@ -53,11 +53,11 @@ struct storage_evidence {
     struct storage_seen seen;
     struct storage_look witness;
     bool has_record;
-    bool is_anothers; /* the record: of another user, so that it is not read */
-    bool replaced;    /* the record says so, of this folder */
+    bool is_anothers; /* the record belongs to another user, so it is not read */
+    bool replaced;    /* the record says that the database in this folder was replaced */
     struct storage_recorded record;
-    char boot_id[STORAGE_BOOT_ID_MAX + 1];   /* id of the machine now */
-    char clock_id[STORAGE_CLOCK_ID_MAX + 1]; /* of its clock, for leases alone */
+    char boot_id[STORAGE_BOOT_ID_MAX + 1];   /* id of the machine's current boot */
+    char clock_id[STORAGE_CLOCK_ID_MAX + 1]; /* id of its clock, for leases alone */
 };
 
 enum storage_trust storage_detect_restored_file(const struct storage_evidence *evidence);

@@ -34,7 +34,7 @@ int storage_file_highest(const struct storage_file *file, int64_t *ret_highest)
     return 0;
 }
 
-/* The lineage of a retired file is that of no marker, and names the fleet that follows. */
+/* The lineage of a retired file belongs to no marker, and names the fleet that follows. */
 int storage_file_retire(struct storage_file *file, const char *follower)
 {
     assert(follower[0] != '\0' && strlen(follower) <= FENCE_ID_HEX_LEN);
@@ -68,11 +68,13 @@ void storage_file_committed(struct storage_file *file, uint64_t commits)
     struct storage_seen *seen = &file->witness.seen;
     seen->commits = commits;
     storage_record_note(file->record, seen->openings, commits);
-    int unseen = storage_witness_note(&file->witness); /* then the next start refuses it */
+    int unseen = storage_witness_note(&file->witness); /* on failure the next start refuses the
+                                                        * file */
     (void)unseen;
 }
 
-/* A change of owner, mode or links is no write, and gives the database another ctime. */
+/* Reports whether only attributes changed. A change of owner, mode or links is no write, but gives
+ * the database another ctime. */
 static bool was_only_changed(const struct storage_seen *seen, const struct storage_look *look)
 {
     const struct storage_look then = {
@@ -167,7 +169,7 @@ static bool begin_checkpoint(struct storage_file *file)
     return storage_witness_sync(&file->witness) == 0;
 }
 
-/* If a program that reads the file keeps SQLite from it, the log has what is missing. */
+/* If a program that reads the file blocks the checkpoint, the log keeps the missing pages. */
 static void checkpoint(struct storage_file *file)
 {
     struct storage_seen *seen = &file->witness.seen;
@@ -204,10 +206,11 @@ void storage_file_checkpoint(struct storage_file *file)
         file->checkpointed_pages = 0; /* the log restarted */
     if (file->log_pages < file->checkpointed_pages + CHECKPOINT_PAGES || !begin_checkpoint(file))
         return;
-    /* If it fails, as on a full disk, the log grows: the next one has more to do. */
+    /* If it fails, for instance on a full disk, the log grows: the next checkpoint has more to
+     * do. */
     checkpoint(file);
     file->checkpointed_pages = file->log_pages;
-    int unseen = end_checkpoint(file); /* then the next start takes any time */
+    int unseen = end_checkpoint(file); /* on failure the next start accepts any time */
     (void)unseen;
 }
 
@@ -224,7 +227,7 @@ void storage_file_close(struct storage_file *file, struct storage_state *state)
     assert(code == SQLITE_OK);
     file->witness.seen.clean = 1;
     int unsure = begun ? end_checkpoint(file) : storage_witness_sync(&file->witness);
-    (void)unsure; /* then the next start asks for less, and takes any time */
+    (void)unsure; /* on failure the next start asks for less, and accepts any time */
     if (file->record >= 0)
         close(file->record);
     storage_witness_close(&file->witness);

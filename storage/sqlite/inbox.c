@@ -28,7 +28,7 @@ void storage_inbox_close(struct storage_inbox *inbox, uv_close_cb closed)
     uv_close((uv_handle_t *)&inbox->async, closed);
 }
 
-/* The loop is woken under the lock: once it has the job, it may close the handle. */
+/* Wakes the loop under the lock: once the loop has the job, it may close the handle. */
 
 void storage_inbox_put(struct storage_inbox *inbox, struct storage_job *job)
 {

@@ -1,5 +1,5 @@
-/* The way from the store to a loop: jobs that were done, and notices. The store's thread puts
- * them in, and the loop is woken to take them out. */
+/* The way from the store to a loop: finished jobs, and notices. The store's thread adds them, and
+ * wakes the loop to take them out. */
 #ifndef STORAGE_SQLITE_INBOX_H
 #define STORAGE_SQLITE_INBOX_H
 
@@ -11,7 +11,7 @@
 
 struct storage_inbox {
     uv_async_t async;
-    void (*comes)(void *context); /* on the loop: something is there */
+    void (*comes)(void *context); /* called on the loop: there are jobs or notices */
     void *context;
     struct storage_notice told[STORAGE_NOTICES_MAX]; /* taken out last */
 
@@ -26,15 +26,16 @@ struct storage_inbox {
 FENCE_CHECKED int storage_inbox_open(struct storage_inbox *inbox, uv_loop_t *loop,
                                      void (*comes)(void *context), void *context);
 
-/* Closes the handle; then @closed is called. Nothing may be put in any more. */
+/* Closes the handle; then @closed is called. Nothing may be added any more. */
 void storage_inbox_close(struct storage_inbox *inbox, uv_close_cb closed);
 
-/* Put in; the store's thread. Notices are copied, and some get lost. */
+/* Adds a job or notices; called on the store's thread. Notices are copied, and may get lost. */
 void storage_inbox_put(struct storage_inbox *inbox, struct storage_job *job);
 void storage_inbox_notice(struct storage_inbox *inbox, const struct storage_notice *notices,
                           size_t count);
 
-/* Takes all out: jobs in order, and @inbox->told, *@ret_count of them. The loop's thread. */
+/* Takes all: jobs in order, and *@ret_count notices in @inbox->told. Called on the loop's
+ * thread. */
 struct storage_job *storage_inbox_take(struct storage_inbox *inbox, size_t *ret_count);
 
 #endif

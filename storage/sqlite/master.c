@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    SENT_MAX = 2, /* batches under way: while one is being written, the next is there */
+    SENT_MAX = 2, /* batches under way: while one is being written, the next one is filled */
 };
 
 /* ---- what comes back ------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static void on_inbox_closed(uv_handle_t *handle)
     close_handle(inbox->context);
 }
 
-/* The memory goes when the last job is back. */
+/* Frees the memory when the last job is back. */
 static void close_if_done(struct storage_sqlite_master *master)
 {
     if (master->link != LINK_CLOSED || master->jobs_out > 0 || master->closing)
@@ -139,7 +139,8 @@ static void seal_batch(struct storage_sqlite_master *master)
     storage_sqlite_link_submit(master, job);
 }
 
-/* Requests under different views never go together. NULL: too much is under way. */
+/* Returns the batch to add to; requests under different views never share one. NULL: too much is
+ * under way. */
 static struct storage_job *gather_batch(struct storage_sqlite_master *master,
                                         const struct fence_fleet *fleet)
 {
@@ -154,7 +155,7 @@ static void submit_one(struct storage_sqlite_master *master, const struct fence_
                        const struct fence_fleet *fleet)
 {
     struct storage_job *job = gather_batch(master, fleet);
-    assert(job); /* views change seldom, and a turn of the store takes everything that waits */
+    assert(job); /* views change rarely, and a turn of the store takes all waiting jobs */
     job->generation = fleet->generation;
     job->view = fleet->master[master->config.index].named;
     memcpy(job->fleet_id, fleet->fleet_id, sizeof(job->fleet_id));

@@ -1,13 +1,13 @@
-/* The embedded master: a file of this process's own, in place of a Redis. A fleet of it has one
- * member. It keeps what it answered through any crash, and is only as available as this machine.
+/* The embedded master: a file of this process, in place of a Redis. Its fleet has one member. It
+ * keeps its answers through any crash, and is only as available as this machine.
  *
  *   BACKOFF --> HANDSHAKE --facts--> READY --.
  *      ^           ^                  |      | restamp, handshake
  *      |           '------------------|------'
  *      '---- a turn that failed: down(), and reply() LOST for each request without an answer
  *
- * The questions to it are in storage/master.h. All functions and callbacks belong to the thread of
- * the loop. */
+ * storage/master.h has its functions. All functions and callbacks belong to the thread of the
+ * loop. */
 #ifndef STORAGE_SQLITE_MASTER_H
 #define STORAGE_SQLITE_MASTER_H
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    PROBES_SILENT_MS = 2000, /* a probe that takes longer says that the disk hangs */
+    PROBES_SILENT_MS = 2000, /* if a probe takes longer, the disk hangs */
 };
 
 static void on_done(struct storage_job *job)
@@ -63,8 +63,8 @@ static void tell_replies(const struct storage_sqlite_master *master, struct stor
 
 static void on_store_backoff_over(uv_timer_t *timer);
 
-/* No call waits any more for what is under way. It is done anyway, before whatever is asked
- * next. */
+/* Abandons the batches under way: no call waits for them any more. They are done anyway, before all
+ * later requests. */
 static void give_up_batches(struct storage_sqlite_master *master)
 {
     struct storage_job *gathered = master->gathered;
@@ -74,7 +74,7 @@ static void give_up_batches(struct storage_sqlite_master *master)
     master->probe = NULL;
     master->leads = false;
     for (unsigned i = 0; i < STORAGE_BATCHES;
-         i++) /* also what was gathered: it has this epoch too */
+         i++) /* gathered requests, too: they have this epoch */
         if (master->batches.out[i] && master->batches.jobs[i]->epoch == epoch)
             tell_lost(master, master->batches.jobs[i]);
     if (gathered)
@@ -148,7 +148,7 @@ static void on_store_probe_due(uv_timer_t *timer)
         fail_link(master, FENCE_REASON_SILENT, "the disk does not answer");
 }
 
-/* The change that a handshake would judge differently from the last one. */
+/* Returns the change that a handshake would judge differently from the last one. */
 static const char *find_change_of_file(const struct storage_sqlite_master *master,
                                        const struct fence_facts *is)
 {
@@ -181,7 +181,7 @@ static void take_store_facts(struct storage_sqlite_master *master, const struct 
 {
     assert(job->kind == STORAGE_JOB_FACTS || job->kind == STORAGE_JOB_RESTAMP);
     if (job->probes && job != master->probe)
-        return; /* of before a handshake */
+        return; /* the job is from before a handshake */
     master->probe = NULL;
     if (job->failed) {
         fail_link(master, FENCE_REASON_UNWILLING, job->why);
@@ -211,12 +211,12 @@ static void take_requests(struct storage_sqlite_master *master, struct storage_j
     const bool failed = job->failed;
     const enum fence_refusal refusal = job->refusal;
     if (current && failed)
-        fail_link(master, FENCE_REASON_UNWILLING, job->why); /* which tells that all are lost */
+        fail_link(master, FENCE_REASON_UNWILLING, job->why); /* it reports that all are lost */
     if (current && !failed) {
         assert(master->sent > 0);
         master->sent--;
         master->failures = 0;
-        job->epoch = master->epoch - 1; /* its replies were told, if the link is lost by them */
+        job->epoch = master->epoch - 1; /* its replies were reported, if they lose the link */
         tell_replies(master, job);
     }
     if (current && !failed && (refusal == FENCE_REFUSAL_GONE || refusal == FENCE_REFUSAL_FORGOT))

@@ -1,5 +1,5 @@
-/* The link between a master and its store: handshakes, probes, what comes back from the store's
- * thread, and the wait after a failure. Private to storage/sqlite/master.c. The loop's thread. */
+/* The link between a master and its store: handshakes, probes, results from the store's thread, and
+ * the wait after a failure. Private to storage/sqlite/master.c. The loop's thread. */
 #ifndef STORAGE_SQLITE_MASTER_LINK_H
 #define STORAGE_SQLITE_MASTER_LINK_H
 
@@ -30,12 +30,12 @@ struct storage_sqlite_master {
     char detail[STORAGE_JOB_WHY_MAX];
     uint64_t round_trip_us;
     struct fence_facts facts; /* facts of the handshake */
-    bool leads;               /* this connection marked the master: its marker is to change */
+    bool leads;               /* this connection marked the master: its marker will change */
 
     struct storage_batches batches;
     struct storage_job *gathered; /* one of these; NULL: nothing was submitted */
     unsigned sent;                /* batches of this connection that are under way */
-    unsigned epoch;               /* counts connections: what an earlier one asked is lost */
+    unsigned epoch;               /* counts connections: requests of an earlier one are lost */
     unsigned jobs_out;
     struct storage_job *probe;
     uint64_t probe_since_ms;
@@ -52,16 +52,16 @@ storage_sqlite_link_events(const struct storage_sqlite_master *master)
     return &master->config.events;
 }
 
-/* The first handshake, at the loop's next turn. */
+/* Starts the first handshake, at the loop's next turn. */
 void storage_sqlite_link_begin(struct storage_sqlite_master *master);
 
 /* Hands @job to the store. storage_sqlite_link_take() gets it back. */
 void storage_sqlite_link_submit(struct storage_sqlite_master *master, struct storage_job *job);
 
-/* Asks for the facts of a handshake by @job. If @job is NULL for lack of memory, later. */
+/* Starts a handshake with @job. If @job is NULL for lack of memory, tries later. */
 void storage_sqlite_link_handshake(struct storage_sqlite_master *master, struct storage_job *job);
 
-/* Ends the link, and shakes hands after a pause. All that is under way is lost. */
+/* Ends the link, and starts a handshake after a pause. All requests under way are lost. */
 void storage_sqlite_link_retry(struct storage_sqlite_master *master);
 
 /* @job is done. */

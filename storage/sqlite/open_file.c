@@ -14,9 +14,8 @@
 
 #include <sodium.h>
 
-/* Settings that make a commit survive a crash. And who waits, and which grants were broken, which
- * need not: a grant that was broken is gone without it, and its holder is told that the lock is
- * lost. */
+/* Settings that make a commit survive a crash. Waiters and broken grants are kept in memory only: a
+ * broken grant has ended in any case, and its holder is told that the lock is lost. */
 static const char settings[] =
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = FULL;"
@@ -34,13 +33,13 @@ static const char settings[] =
 #define MARK_NEW "1"
 static_assert(FENCE_MARK_NEW == 1, "MARK_NEW");
 
-/* Reports whether these took hold: not every file system lets them. */
+/* Reports whether the settings are in force: some file systems do not support them. */
 static const char is_durable[] =
     "SELECT (SELECT journal_mode FROM pragma_journal_mode) = 'wal' AND "
     "(SELECT synchronous FROM pragma_synchronous) = 2";
 
 enum {
-    BUSY_MS = 2000, /* for a program that looks at the file, or copies it */
+    BUSY_MS = 2000, /* for a program that reads the file, or copies it */
 };
 
 /* ---- the files ----------------------------------------------------------------------------------
@@ -53,7 +52,7 @@ static int cannot(char ret_why[static STORAGE_WHY_MAX], int error, const char *p
     return error;
 }
 
-/* The last failure of @db, in the words of SQLite but for those that need an act. */
+/* Returns the last failure of @db, in SQLite's words except for failures that need an action. */
 static const char *failure_of(sqlite3 *db)
 {
     const int code = sqlite3_errcode(db), error = sqlite3_system_errno(db);
@@ -114,8 +113,8 @@ static int open_witness(const char *folder, struct storage_file *file,
     return error;
 }
 
-/* Before SQLite, which makes a file only when it writes to it. And SQLite removes the log of an
- * empty one. */
+/* Creates the file before SQLite opens it: SQLite creates a file only when it writes, and removes
+ * the log of an empty one. */
 static int make_file(const char *path, struct storage_identity *identity,
                      char ret_why[static STORAGE_WHY_MAX])
 {
@@ -133,7 +132,7 @@ static int make_file(const char *path, struct storage_identity *identity,
     return error ? cannot(ret_why, FENCE_EIO, path, strerror(errno)) : 0;
 }
 
-/* A file that is refused is left as it is: SQLite would bring its log into it as it closes. */
+/* Leaves a refused file unchanged: SQLite would checkpoint its log when it closes the file. */
 static void leave_log(struct storage_file *file, bool leaves)
 {
     int code = sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, (int)leaves, NULL);
@@ -175,7 +174,7 @@ static int identify_tables(struct storage_file *file, struct storage_identity *i
     return error ? cannot(ret_why, FENCE_EIO, file->path, failure_of(file->db)) : 0;
 }
 
-/* A file without a byte is left to the judge before SQLite reads it. */
+/* A file of 0 bytes goes to the judge before SQLite reads it. */
 static int identify(struct storage_file *file, struct storage_identity *identity,
                     char ret_why[static STORAGE_WHY_MAX])
 {
@@ -236,9 +235,8 @@ static void random_hex(char *ret_text, size_t digits)
     sodium_bin2hex(ret_text, digits + 1, random, digits / 2);
 }
 
-/* The counts that the witness must have seen before a file is written for the first time, or taken
- * over. That was opened once: where it breaks off, no later start takes what is left for a new
- * file. */
+/* Notes the counts in the witness before the file is written for the first time, or taken over: one
+ * opening. If the opening breaks off, no later start takes the rest for a new file. */
 static void begin_witness(struct storage_witness *witness, const struct storage_evidence *evidence,
                           bool takes_over)
 {
@@ -254,7 +252,8 @@ static void begin_witness(struct storage_witness *witness, const struct storage_
     storage_witness_see(witness, &evidence->file.look);
 }
 
-/* A change that it missed in a crash is seen now, so that it never lacks more than the last. */
+/* Notes a change that the witness missed in a crash, so that it never misses more than the last
+ * one. */
 static void catch_up(struct storage_witness *witness, const struct storage_identity *identity)
 {
     witness->seen.openings = identity->openings;
@@ -275,7 +274,7 @@ static int write_witness(struct storage_file *file, const struct storage_evidenc
     return storage_witness_sync(&file->witness);
 }
 
-/* The records of the databases that a new one takes the place of. */
+/* Marks the records of the databases that a new one replaces. */
 static void replace_records(const struct storage_evidence *evidence, const char *folder,
                             const char *file_id)
 {
@@ -308,7 +307,7 @@ static int accept(const struct storage_file_config *config, struct storage_file 
     return 0;
 }
 
-/* Not every file system has what the log needs. */
+/* Some file systems lack what the log needs. */
 static int make_durable(struct storage_file *file, char ret_why[static STORAGE_WHY_MAX])
 {
     int error = storage_sql_exec(file->db, settings);
@@ -321,8 +320,8 @@ static int make_durable(struct storage_file *file, char ret_why[static STORAGE_W
                             "folder on a local disk (--data)");
 }
 
-/* Data that stand in the log alone are lost with it: so the tables go to the database at once. So
- * does the rest of a checkpoint that broke off. */
+/* Data that are only in the log are lost with the log. So the tables go to the database at once,
+ * and so does the rest of an interrupted checkpoint. */
 static int witness_opening(struct storage_file *file, const struct storage_file_config *config,
                            const struct storage_identity *now, bool kept)
 {
@@ -403,8 +402,8 @@ static int set_up_state(const struct storage_file_config *config, const struct s
     return error ? cannot(ret_why, error, file->path, failure_of(file->db)) : 0;
 }
 
-/* Reports whether it was never a fleet's, and never meant to go on for one. A bootstrap of a new
- * fleet that broke off leaves a mark that says so. */
+/* Reports whether the file never belonged to a fleet, and was never meant to continue one. A
+ * bootstrap of a new fleet that broke off leaves such a mark. */
 static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_MAX])
 {
     int error = 0;
@@ -427,7 +426,7 @@ static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_M
     return error ? cannot(ret_why, error, file->path, failure_of(file->db)) : 0;
 }
 
-/* SQLite tells how long the log is after each commit. */
+/* SQLite reports the length of the log after each commit. */
 static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 {
     struct storage_file *file = context;

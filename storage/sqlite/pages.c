@@ -29,8 +29,8 @@ static bool finish_page(struct storage_state *state, sqlite3_str *page,
     return state->page != NULL;
 }
 
-/* Rows of one walk by a number that rises, in column 0: so many, and all that have the last one's
- * number. Returns where the next page begins; 0: nowhere. */
+/* Appends the rows of one walk by a rising number in column 0: so many, and all further rows with
+ * the last number. Returns the start of the next page; 0: there is none. */
 static uint64_t append_rows(sqlite3_str *page, struct storage_sql *sql, unsigned at_a_time)
 {
     int64_t last = 0;
@@ -57,7 +57,7 @@ static uint64_t append_part(struct storage_state *state, sqlite3_str *page,
     return next;
 }
 
-/* Slots, and after them names: these have cursors from FENCE_SLOTS on. */
+/* Appends slots, and after them names: cursors of names begin at FENCE_SLOTS. */
 static uint64_t append_counters(struct storage_state *state, sqlite3_str *page, uint64_t cursor)
 {
     if (cursor >= FENCE_SLOTS) {
@@ -127,7 +127,7 @@ static void merge_named(struct storage_state *state, const struct fence_page *pa
     storage_state_done(state, STORAGE_PAGE_NAMED, &sql);
 }
 
-/* A lock of a page has what is left of its lease in place of its expiry. */
+/* A lock in a page has the rest of its lease instead of its expiry. */
 static void merge_locks(struct storage_state *state, const struct fence_page *page, unsigned source)
 {
     struct storage_sql sql = use_page(state, STORAGE_PAGE_LOCKS, page);

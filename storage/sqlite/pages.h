@@ -1,7 +1,7 @@
-/* Pages of counters and locks, which one master reads for another that rejoins. A page is
- * JSON: {"floor": n, "counters": [[slot, number], ...]}, {"floor": n, "named": [[name, number],
- * ...]}, or {"locks": [[resource, lock id, attempt, number, extensions, sources, owner,
- * milliseconds left], ...]}. */
+/* Pages of counters and locks, which one master writes for another that rejoins. A page is JSON:
+ * {"floor": n, "counters": [[slot, number], ...]}, {"floor": n, "named": [[name, number], ...]}, or
+ * {"locks": [[resource, lock id, attempt, number, extensions, sources, owner, milliseconds left],
+ * ...]}. */
 #ifndef STORAGE_SQLITE_PAGES_H
 #define STORAGE_SQLITE_PAGES_H
 

@@ -51,7 +51,7 @@ static uint64_t count_names(void *context)
     return (uint64_t)storage_state_run(state, STORAGE_NAMED_COUNT, &sql);
 }
 
-/* The place in a walk: any spread will do, since the key has the name too. */
+/* Returns the position in a walk. Any distribution will do, since the key has the name too. */
 static int64_t hash_of(const char *resource)
 {
     return (int64_t)(fence_hash(resource, strlen(resource), 0) & (UINT64_MAX >> 2));
@@ -117,7 +117,8 @@ static void note_waiting(void *context, const char *resource, uint64_t until_ms,
         state->waiting_until_ms = until_ms;
 }
 
-/* False: no call waits. Otherwise *@ret_ticket is the lowest ticket; 0: there is none. */
+/* Removes the waiters. Returns false if no call waits. Otherwise *@ret_ticket is the lowest ticket;
+ * 0: there is none. */
 static bool forget_waiting(struct storage_state *state, const char *resource, int64_t *ret_ticket)
 {
     bool waits = false;
@@ -221,7 +222,7 @@ static int64_t read_highest(void *context)
     return storage_state_run(state, STORAGE_COUNTER_HIGHEST, &sql);
 }
 
-/* All at once. */
+/* Clears all rows in one step. */
 static uint64_t clear_rows(void *context, bool disowns, uint64_t cursor)
 {
     struct storage_state *state = context;

@@ -1,5 +1,5 @@
-/* The rows of a file as what the rules of a master read and write (fence/master/store.h). The
- * context is the struct storage_state, within its turn. */
+/* The rows of a file, as the store of a master's rules (fence/master/store.h). The context is the
+ * struct storage_state, within its turn. */
 #ifndef STORAGE_SQLITE_ROWS_H
 #define STORAGE_SQLITE_ROWS_H
 

@@ -30,7 +30,7 @@ static bool name_record(const char *file_id, char ret_path[static NAME_BYTES])
     return len > 0 && len < (int)NAME_BYTES;
 }
 
-/* Another user may have put a file or a link there. */
+/* Opens with care: another user may have put a file or a link there. */
 static int open_record(const char *file_id, int flags)
 {
     char path[NAME_BYTES];
@@ -89,7 +89,7 @@ static bool find_folder(const char *folder, struct storage_recorded *recorded)
     return fits;
 }
 
-/* All of it is written at once, so that tmpfs has room for each later note. */
+/* Writes all of it at once, so that tmpfs has room for each later note. */
 static int write_record(const char *file_id, const struct storage_recorded *recorded)
 {
     assert(memcmp(recorded->magic, RECORD_MAGIC, sizeof(RECORD_MAGIC)) == 0);
@@ -116,7 +116,7 @@ void storage_record_note(int record, uint64_t openings, uint64_t commits)
         return;
     ssize_t unseen =
         pwrite(record, counts, sizeof(counts), offsetof(struct storage_recorded, openings));
-    (void)unseen; /* then it saw less */
+    (void)unseen; /* on failure it saw less */
 }
 
 void storage_record_replace(const char *file_id, const char *folder)
@@ -127,7 +127,7 @@ void storage_record_replace(const char *file_id, const char *folder)
         return;
     if (storage_record_read(file_id, &found)) {
         if (!storage_record_is_of(&found, folder))
-            return; /* the database that was copied to @folder goes on in its own */
+            return; /* the database that was copied to @folder has a record of its own */
         recorded = found;
     }
     recorded.replaced = 1;
@@ -146,8 +146,8 @@ bool storage_record_is_of(const struct storage_recorded *recorded, const char *f
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* The nearest folder above it that is there tells whether its file system is: one that is not
- * mounted now may be again. */
+/* Reports whether the folder was removed. The nearest existing folder above it tells whether its
+ * file system is mounted: an unmounted one may be mounted again. */
 static bool folder_is_gone(struct storage_recorded *recorded)
 {
     struct storage_look look;

@@ -249,8 +249,8 @@ static void write_marker_row(struct storage_state *state)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Every turn that wrote is counted in the file. Another count is another writer's, or another
- * file. */
+/* Reads the count of commits. Every turn that writes raises it. A different count is from another
+ * writer, or another file. */
 static void read_file_row(struct storage_state *state)
 {
     struct storage_sql sql = storage_state_use(state, STORAGE_FILE_READ);
@@ -261,7 +261,7 @@ static void read_file_row(struct storage_state *state)
     storage_state_done(state, STORAGE_FILE_READ, &sql);
     state->found_commits = commits;
     if (state->code == SQLITE_OK && commits != state->commits) {
-        storage_state_new_lineage(state->lineage); /* forgotten with a turn that fails */
+        storage_state_new_lineage(state->lineage); /* discarded if the turn fails */
         state->changed = true;
     }
 }
@@ -309,7 +309,7 @@ bool storage_state_end(struct storage_state *state)
 
 /* ---- sweeping -------------------------------------------------------------------------------- */
 
-/* The start of the next sweep; 0: at the start again. */
+/* Returns the start of the next sweep; 0: the beginning. */
 static int64_t sweep_on_from(struct storage_state *state)
 {
     struct storage_sql sql = storage_state_use(state, STORAGE_LOCKS_SWEPT);

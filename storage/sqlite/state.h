@@ -1,9 +1,9 @@
-/* The keys of a file for a master: its marker, its counters and its locks, as rows. And what one
- * turn of the store works with.
+/* The keys of a file for a master: its marker, its counters and its locks, as rows. Also the state
+ * of one turn of the store.
  *
- * A turn is one transaction. The first failure of SQLite in it sticks in storage_state.code: from
+ * A turn is one transaction. The first failure of SQLite in it stays in storage_state.code: from
  * there on all reads find nothing and all writes do nothing, and the turn is rolled back. So the
- * rules read straight down (fence/master/take.c). A state belongs to the thread of the store. */
+ * rules need no error paths (fence/master/take.c). A state belongs to the thread of the store. */
 #ifndef STORAGE_SQLITE_STATE_H
 #define STORAGE_SQLITE_STATE_H
 
@@ -57,7 +57,7 @@ enum storage_statement {
     STORAGE_STATEMENTS
 };
 
-/* Asks for the highest number of any counter; 0 where none counted. */
+/* Asks for the highest number of any counter; 0 if none counted. */
 #define STORAGE_HIGHEST_TEXT                                                                       \
     "SELECT coalesce(max(number), 0) FROM "                                                        \
     "(SELECT number FROM counter UNION ALL SELECT number FROM named)"
@@ -68,7 +68,7 @@ struct storage_notice {
 };
 
 enum {
-    STORAGE_NOTICES_MAX = 1024, /* of one turn; more are lost, as notices may be */
+    STORAGE_NOTICES_MAX = 1024, /* notices of one turn; further ones are lost, which is allowed */
 };
 
 struct storage_state {
@@ -76,55 +76,58 @@ struct storage_state {
     sqlite3_stmt *statements[STORAGE_STATEMENTS];
     char server_id[FENCE_ID_HEX_LEN + 1];
     char lineage[FENCE_LINEAGE_MAX + 1];
-    uint64_t commits; /* turns that wrote something, since the file was made */
+    uint64_t commits; /* turns that wrote, since the file was made */
     int64_t swept_to; /* the start of the next sweep */
 
     /* For the turn. */
-    int code;               /* SQLite's, of its first failure */
-    uint64_t found_commits; /* at its beginning */
+    int code;               /* SQLite's code of the first failure */
+    uint64_t found_commits; /* commits at the beginning of the turn */
     bool changed;
-    struct fence_turn turn; /* the state for the rules; its clock is the boot clock */
-    char *page;             /* that was read, and is the job's to free: sqlite3_free(); or NULL */
+    struct fence_turn turn;    /* the state for the rules; its clock is the boot clock */
+    char *page;                /* a page that was read: the job frees it with sqlite3_free(); or
+                                * NULL */
     uint64_t waiting_until_ms; /* no call waits for a lock after this */
     uint64_t next_until_ms;    /* no free lock is kept for a waiter after this */
     size_t notices_count;
     struct storage_notice notices[STORAGE_NOTICES_MAX];
 };
 
-/* Prepares all statements on @db, whose tables are there. The caller has set the store, the members
- * and the durability of @state's turn. As storage_sql_error(). */
+/* Prepares all statements on @db, whose tables exist. The caller has set the store, the members and
+ * the durability of @state's turn. Returns errors as storage_sql_error(). */
 FENCE_CHECKED int storage_state_open(struct storage_state *state, sqlite3 *db);
 void storage_state_close(struct storage_state *state);
 
-/* Begins a turn: reads the marker. If somebody else has written to the file since the last turn,
- * the data descend from something else from here on: the lineage is another one. */
+/* Begins a turn: reads the marker. If another program has written to the file since the last turn,
+ * the lineage of the data is a new one from here on. */
 void storage_state_begin(struct storage_state *state);
 
-/* Ends it. False: nothing of it stands, and @code says why. */
+/* Ends the turn. Returns false if the turn was rolled back; @code says why. */
 bool storage_state_end(struct storage_state *state);
 
-/* A statement, ready to be bound; a no-op once the turn failed. storage_state_done() ends it. */
+/* Returns a statement, ready to be bound; it does nothing once the turn has failed.
+ * storage_state_done() ends it. */
 struct storage_sql storage_state_use(struct storage_state *state, enum storage_statement which);
 void storage_state_done(struct storage_state *state, enum storage_statement which,
                         struct storage_sql *sql);
 
-/* Runs a statement that was bound, and ends it. The first column of its first row; 0: no row. */
+/* Runs a bound statement, and ends it. Returns the first column of its first row; 0: no row. */
 int64_t storage_state_run(struct storage_state *state, enum storage_statement which,
                           struct storage_sql *sql);
 
 /* The lock in the current row of STORAGE_LOCK_READ or STORAGE_PAGE_LOCKS. */
 void storage_state_read_lock(struct storage_sql *sql, struct fence_stored_lock *ret_lock);
 
-/* Removes some locks whose time is over. Only the size of the file depends on it. */
+/* Removes some expired locks. This only affects the size of the file. */
 void storage_state_sweep(struct storage_state *state);
 
-/* The boot clock in milliseconds: it counts while the machine sleeps, and no caller sets it. */
+/* Returns the boot clock in milliseconds: it counts while the machine sleeps, and no caller can set
+ * it. */
 uint64_t storage_state_clock_ms(void);
 
-/* The wall clock, which file systems take their times from. */
+/* Returns the wall clock, from which file systems take their times. */
 int64_t storage_state_wall_ns(void);
 
-/* A lineage that no file had before. */
+/* Makes a lineage that no file had before. */
 void storage_state_new_lineage(char ret_lineage[static FENCE_LINEAGE_MAX + 1]);
 
 #endif

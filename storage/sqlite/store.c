@@ -31,15 +31,14 @@ struct storage_sqlite_store {
     struct storage_job *last;
     bool ends;
 
-    pthread_mutex_t
-        attached_lock; /* guards all that is below; taken for as long as a notice is told */
+    pthread_mutex_t attached_lock; /* guards all that is below; held while a notice is delivered */
     const struct storage_told *attached[ATTACHED_MAX];
     unsigned attached_count;
 };
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* All jobs that wait; NULL: the store ends. */
+/* Waits for jobs and returns all; NULL: the store ends. */
 static struct storage_job *wait_for_jobs(struct storage_sqlite_store *store)
 {
     pthread_mutex_lock(&store->lock);
@@ -52,8 +51,8 @@ static struct storage_job *wait_for_jobs(struct storage_sqlite_store *store)
     return jobs;
 }
 
-/* Somebody who moves another file to the path would have all of this forgotten at the next start.
- */
+/* Checks the path. If another file is moved to the path, the next start would lose all of this
+ * data. */
 static void look_at_path(struct storage_sqlite_store *store)
 {
     struct storage_state *state = &store->state;
@@ -63,7 +62,8 @@ static void look_at_path(struct storage_sqlite_store *store)
         storage_state_new_lineage(state->lineage);
         state->changed = true;
     } else if (error) {
-        state->code = SQLITE_IOERR; /* it may be seen again later: nothing is done until then */
+        state->code = SQLITE_IOERR; /* the file may be visible again later: nothing is done until
+                                     * then */
     }
 }
 
@@ -76,8 +76,7 @@ static void sweep(struct storage_sqlite_store *store)
     store->swept_ms = state->turn.now_ms;
 }
 
-/* After a turn that failed, each handshake has to see first that the file takes
- * writes. */
+/* Does a job. After a failed turn, each handshake must first see that the file takes writes. */
 static void do_job(struct storage_sqlite_store *store, struct storage_job *job)
 {
     if (job->kind == STORAGE_JOB_FACTS)
@@ -86,7 +85,7 @@ static void do_job(struct storage_sqlite_store *store, struct storage_job *job)
     storage_job_do(job, &store->state);
 }
 
-/* One transaction for all of them. */
+/* Does all jobs in one transaction. */
 static bool do_jobs(struct storage_sqlite_store *store, struct storage_job *jobs)
 {
     assert(jobs != NULL);

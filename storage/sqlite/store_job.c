@@ -27,7 +27,8 @@ struct storage_job *storage_job_new_requests(struct storage_sqlite_master *maste
     if (!job)
         return NULL;
     job->room = FENCE_IN_FLIGHT_MAX;
-    job->entries = calloc(job->room, sizeof(job->entries[0])); /* the kernel gives what is used */
+    job->entries = calloc(job->room, sizeof(job->entries[0])); /* the kernel allocates only the
+                                                                * pages in use */
     if (job->entries)
         return job;
     free(job);
@@ -84,7 +85,7 @@ void storage_job_add(struct storage_job *job, const struct fence_request *reques
         entry->group->group = *request->group;
 }
 
-/* The turn in a reply is the job's from here on. */
+/* The turn in a reply now belongs to the job. */
 static void do_entry(struct storage_job *job, struct storage_entry *entry,
                      struct storage_state *state)
 {
@@ -231,8 +232,8 @@ static struct fence_lock_name *next_name(struct storage_job *job)
     return &job->names[job->names_count];
 }
 
-/* Looks at so many rows, and at all that have the number of the last, which is the hash of a lock:
- * a walk goes on behind them. */
+/* Looks at so many rows, and at all further rows with the number of the last one, which is the hash
+ * of a lock: a walk continues behind them. */
 static void do_names(struct storage_job *job, struct storage_state *state)
 {
     assert(job->keys >= 1 && job->names_count == 0);

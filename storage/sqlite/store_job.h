@@ -20,22 +20,22 @@ struct storage_group {
     int64_t numbers[FENCE_GROUP_MAX];
 };
 
-/* A request with what it borrows, and the answer to it. */
+/* A request with the memory that it borrows, and its answer. */
 struct storage_entry {
-    struct fence_request request; /* its pointers are set when it is done */
+    struct fence_request request; /* its pointers are set when the request is done */
     struct storage_group *group;  /* malloc'd; NULL: one lock */
     char resource[FENCE_RESOURCE_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    unsigned locks; /* that it is about */
+    unsigned locks; /* number of locks in the request */
     bool unmade;    /* there was no memory for its group */
     struct fence_master_answer answer;
 };
 
 enum storage_job_kind {
-    STORAGE_JOB_REQUESTS, /* all under one view */
+    STORAGE_JOB_REQUESTS, /* requests, all under one view */
     STORAGE_JOB_REJOIN,
-    STORAGE_JOB_RESTAMP, /* and then what FACTS says */
+    STORAGE_JOB_RESTAMP, /* restamps, and then reads as FACTS */
     STORAGE_JOB_FACTS,
     STORAGE_JOB_NAMES,
     STORAGE_JOB_HOLDERS,
@@ -46,31 +46,31 @@ struct storage_sqlite_master;
 struct storage_job {
     enum storage_job_kind kind;
     struct storage_sqlite_master *master;
-    void (*done)(struct storage_job *job); /* called on the store's thread once it was done: the job
-                                            * is the loop's again */
+    void (*done)(struct storage_job *job); /* called on the store's thread when the job is done:
+                                            * the loop owns the job again */
     struct storage_job *next;
-    unsigned
-        epoch;   /* epoch of the master as it was sent: what an earlier connection asked is lost */
-    bool failed; /* the turn was rolled back, and @why says why */
+    unsigned epoch; /* epoch of the master when the job was sent: requests of an earlier connection
+                     * are lost */
+    bool failed;    /* the turn was rolled back; @why has the reason */
     enum fence_refusal refusal; /* REQUESTS, REJOIN: why nothing was done */
     char why[STORAGE_JOB_WHY_MAX];
 
     /* REQUESTS. */
     char fleet_id[FENCE_ID_HEX_LEN + 1];
-    struct fence_view view; /* that is named; where it is stale, the one that is known */
+    struct fence_view view; /* the view in the requests; if it is stale, the known view */
     uint64_t generation;
     unsigned count;
     unsigned room;
     struct storage_entry *entries;
 
-    /* REJOIN: @request's pointers lead to what follows. */
+    /* REJOIN: the pointers of @request lead to the members below. */
     struct fence_rejoin_request request;
     struct fence_rejoin_reply reply;
-    struct fence_view known; /* that the reply may point to */
-    char *page;              /* read: sqlite3_free(); to be installed: free() */
-    size_t page_len;         /* to be installed */
+    struct fence_view known; /* the view that the reply may point to */
+    char *page;              /* a page that was read: sqlite3_free(); a page to install: free() */
+    size_t page_len;         /* of a page to install */
 
-    /* REJOIN: of a mark. RESTAMP: as seen. FACTS, RESTAMP: as found. */
+    /* REJOIN: the facts of a mark. RESTAMP: the facts as seen. FACTS, RESTAMP: the result. */
     struct fence_facts facts;
     bool probes; /* FACTS: no handshake */
     uint64_t sent_ns;
@@ -79,7 +79,7 @@ struct storage_job {
     enum fence_listing_kind listed;
     storage_found_fn *told;
     void *context;
-    uint64_t cursor; /* the start, then where the next begins */
+    uint64_t cursor; /* the start, then the start of the next step */
     char prefix[FENCE_RESOURCE_MAX + 1];
     unsigned keys;
     struct fence_lock_name *names; /* malloc'd */
@@ -94,7 +94,7 @@ struct storage_job {
 struct storage_job *storage_job_new(struct storage_sqlite_master *master,
                                     enum storage_job_kind kind);
 
-/* For requests: with room for all that a master may owe. */
+/* Makes a job for requests: with room for all that a master may owe. */
 struct storage_job *storage_job_new_requests(struct storage_sqlite_master *master);
 
 /* Adds a copy of @request, for which there is room. */
@@ -111,7 +111,7 @@ struct storage_job *storage_job_new_holders(struct storage_sqlite_master *master
                                             enum fence_listing_kind kind,
                                             const struct fence_lock_name *names, size_t count);
 
-/* The finding of such a job: lives as long as the job. */
+/* Returns the result of such a job, which lives as long as the job. */
 void storage_job_tell_found(struct storage_job *job, struct fence_found *ret_found);
 
 /* Makes a job of requests empty again. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "PAWL", which SQLite keeps in the head of the file for whom it may concern. */
+/* "PAWL", which SQLite stores in the head of the file for other programs. */
 #define APPLICATION_ID "1346459468"
 
 static const char schema[] =
@@ -24,27 +24,27 @@ static const char schema[] =
     "mark INTEGER NOT NULL, floor INTEGER NOT NULL, view TEXT NOT NULL) STRICT;"
     "CREATE TABLE counter (slot INTEGER PRIMARY KEY, "
     "number INTEGER NOT NULL CHECK (number BETWEEN 0 AND 9007199254740991)) STRICT;"
-    /* attempt: NULL where no attempt may undo it. sources: NULL where this master gave the number,
-     * else the set of those where it counted. lease_ms: from the last write on. */
+    /* attempt: NULL if no attempt may undo it. sources: NULL if this master gave the number, else
+     * the set of masters where it counted. lease_ms: from the last write on. */
     "CREATE TABLE lock (hash INTEGER NOT NULL, resource TEXT NOT NULL, lock_id TEXT NOT NULL, "
     "attempt INTEGER, number INTEGER NOT NULL, extensions INTEGER NOT NULL, sources INTEGER, "
     "owner TEXT NOT NULL, expires_ms INTEGER NOT NULL, lease_ms INTEGER NOT NULL, "
     "PRIMARY KEY (hash, resource)) STRICT, WITHOUT ROWID;";
 
-/* A file of an earlier version lacks it. Rows only come, so that walks go by the id. */
+/* A file of an earlier version lacks this table. Rows are only added, so walks go by the id. */
 static const char later_schema[] =
     "CREATE TABLE IF NOT EXISTS named (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
     "number INTEGER NOT NULL CHECK (number BETWEEN 1 AND 9007199254740991)) STRICT;";
 
-/* So does a marker of an earlier version. 0: the fleet names no cap. */
+/* A marker of an earlier version lacks this column. 0: the fleet names no cap. */
 static const char extensions_column[] =
     "ALTER TABLE marker ADD COLUMN extensions_max INTEGER NOT NULL DEFAULT 0";
 
-/* And one of a version after that. 0: the fleet names none. */
+/* A marker of the version after that lacks this column. 0: the fleet names none. */
 static const char readers_column[] =
     "ALTER TABLE marker ADD COLUMN readers INTEGER NOT NULL DEFAULT 0";
 
-/* And its file row. 0: an earlier pawld made the last commit. */
+/* A file row of an earlier version lacks this column. 0: an earlier pawld made the last commit. */
 static const char time_column[] =
     "ALTER TABLE file ADD COLUMN committed_ns INTEGER NOT NULL DEFAULT 0";
 
@@ -100,7 +100,7 @@ void storage_tables_read(sqlite3 *db, struct storage_identity *identity, int *re
         *ret_error = error;
 }
 
-/* Any name is a path of a URI once these are escaped. */
+/* Any name is a path of a URI once these characters are escaped. */
 static void escape_path(const char *path, char ret_text[static URI_MAX])
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -121,7 +121,7 @@ static void escape_path(const char *path, char ret_text[static URI_MAX])
     assert(to - ret_text < URI_MAX);
 }
 
-/* A file that is damaged, or has no tables, says nothing. */
+/* Reports whether the file gives no information: it is damaged, or has no tables. */
 static bool is_silent(int code)
 {
     code &= 0xff; /* without its details */
@@ -145,7 +145,7 @@ static int read_base(sqlite3 *db, struct storage_identity *identity)
     return error;
 }
 
-/* SQLite takes an immutable file at its word: it looks for no log, and locks nothing. */
+/* For a file opened as immutable, SQLite ignores the log, and locks nothing. */
 int storage_tables_read_base(const char *path, struct storage_identity *identity)
 {
     char escaped[URI_MAX];
@@ -181,7 +181,7 @@ static int make_tables(sqlite3 *db, const char *file_id, bool takes_over)
     return storage_sql_run(&sql);
 }
 
-/* A file that is taken over descends from nothing that was admitted. */
+/* Gives a file that is taken over a new lineage, which was never admitted. */
 static int forget_lineage(sqlite3 *db, const char *file_id)
 {
     assert(strlen(file_id) == STORAGE_FILE_ID_LEN);
@@ -194,8 +194,8 @@ static int forget_lineage(sqlite3 *db, const char *file_id)
     return storage_sql_run(&sql);
 }
 
-/* On another clock, as after another boot, it is unknown how long ago a lease began: all of it is
- * waited for. The column is named after what an earlier pawld kept in it. */
+/* Counts an opening. On another clock, for instance after a reboot, the begin of a lease is
+ * unknown: the whole lease is waited for. The name of the column is from an earlier pawld. */
 static int count_opening(sqlite3 *db, const char *clock_id)
 {
     struct storage_sql sql = storage_sql_prepare(db, "UPDATE lock SET expires_ms = ?1 + lease_ms "

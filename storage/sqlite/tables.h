@@ -1,12 +1,12 @@
-/* The tables of pawl.db: how they are made, and what they say of the file. */
+/* The tables of pawl.db: creates them, and reads the facts about the file. */
 #ifndef STORAGE_SQLITE_TABLES_H
 #define STORAGE_SQLITE_TABLES_H
 
 #include "storage/sql/sql.h"
 #include "storage/sqlite/detect_restored_file.h"
 
-/* The answer to a question for one number; 0: it has no row. An error goes to *@ret_error, which a
- * success leaves as it was. */
+/* Returns the answer to a question for one number; 0: there is no row. An error goes to
+ * *@ret_error, which a success does not change. */
 int64_t storage_tables_number(sqlite3 *db, const char *question, int *ret_error);
 
 /* Reports whether the application id of a database is pawld's. */
@@ -15,8 +15,8 @@ bool storage_tables_are_ours(int64_t application);
 /* Reads what the database says of itself. An error goes to *@ret_error, as above. */
 void storage_tables_read(sqlite3 *db, struct storage_identity *identity, int *ret_error);
 
-/* Reads how many commits the database at @path has without its log. If it cannot tell, as in a
- * database without tables, base_known stays false. FENCE_EIO: the system does not let it be read;
+/* Reads how many commits the database at @path has without its log. If this is unknown, as in a
+ * database without tables, base_known stays false. FENCE_EIO: the system does not allow reading it;
  * FENCE_ENOMEM. */
 FENCE_CHECKED int storage_tables_read_base(const char *path, struct storage_identity *identity);
 
@@ -27,8 +27,8 @@ struct storage_opening {
     bool takes_over;
 };
 
-/* Counts an opening, in one transaction with the tables that are missing. As storage_sql_error(),
- * and then nothing was changed. */
+/* Counts an opening, and creates missing tables, in one transaction. Errors as storage_sql_error();
+ * then nothing was changed. */
 FENCE_CHECKED int storage_tables_open(sqlite3 *db, const struct storage_opening *opening);
 
 #endif

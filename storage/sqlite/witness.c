@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The file's ctime comes a moment after noted_ns. A process that is stopped in between, and a step
- * of the clock, make it more: then the note is written again. Some file systems keep whole seconds
- * alone, which come up to one before. */
+/* The file's ctime comes a moment after noted_ns. If the process is stopped in between, or the
+ * clock steps, the difference grows: then the note is written again. On file systems with whole
+ * seconds the ctime may be up to one second earlier. */
 #define NOTE_EARLY_NS INT64_C(1000000000)
 #define NOTE_LATE_NS  INT64_C(500000000)
 
@@ -26,7 +26,8 @@ static_assert(sizeof(struct storage_seen) <= 512, "a sector");
 
 /* ---- its life -------------------------------------------------------------------------------- */
 
-/* An open file description's lock goes with it, whatever else of this process opens the file. */
+/* The lock of an open file description ends with it, even if other code of this process opens the
+ * file. */
 static int lock_whole(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -173,7 +174,7 @@ void storage_witness_look_after(struct storage_witness *witness)
     bool has = true;
     if (witness->seen.foreign_clock || has_noted_time(witness, &has) != 0 || has)
         return;
-    int unseen = storage_witness_sync(witness); /* the next start may refuse, then */
+    int unseen = storage_witness_sync(witness); /* on failure the next start may refuse */
     (void)unseen;
 }
 

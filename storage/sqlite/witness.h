@@ -1,15 +1,14 @@
-/* The witness: a small file beside the database that says what the database should be. A database
- * that was copied or put back from a copy differs from what its witness saw.
+/* The witness: a small file beside the database that describes the database. A database that was
+ * copied or restored differs from its witness.
  *
- * pawld writes the witness after each commit, and syncs it as the database is opened, checkpointed
- * and closed. A killed process loses nothing of it. A machine that crashes may lose the last
- * writes: then the witness saw less than the database has, which is fine.
+ * pawld writes the witness after each commit, and syncs it when the database is opened,
+ * checkpointed and closed. A killed process loses no note. A crashed machine may lose the last
+ * notes: then the witness saw less than the database has, which is fine.
  *
  * Each note has the time at which it was written. The kernel puts the same time on the file as its
- * ctime, which no program can set back. A witness that was put back has an old note and a new
- * ctime.
+ * ctime, which no program can set back. A restored witness has an old note and a new ctime.
  *
- * The witness is locked too, so that one process at a time serves from a folder. */
+ * The witness is also locked, so that one process at a time serves from a folder. */
 #ifndef STORAGE_SQLITE_WITNESS_H
 #define STORAGE_SQLITE_WITNESS_H
 
@@ -33,7 +32,7 @@ struct storage_seen {
     uint64_t commits;
     int64_t written_ns;    /* mtime of the database after the last checkpoint: all other writes go
                             * to its log */
-    int32_t checkpointing; /* not 0: one may be under way, and the times are not known */
+    int32_t checkpointing; /* not 0: a checkpoint may be under way, and the times are not known */
 
     /* Since version 2. */
     int32_t clean;         /* not 0: the last close was complete, and this note was synced */
@@ -46,7 +45,7 @@ struct storage_seen {
     uint32_t links;
     int32_t base_unsure;   /* not 0: the last checkpoint broke off: without its log the database
                             * may be unreadable */
-    int64_t changed_ns;    /* its ctime */
+    int64_t changed_ns;    /* ctime of the database */
     uint64_t base_commits; /* commits that the database has without its log */
 };
 
@@ -54,45 +53,46 @@ struct storage_seen {
 #define STORAGE_WITNESS_MAGIC   "pawl witness 2"
 
 enum storage_witness_version {
-    STORAGE_WITNESS_NONE,    /* it saw nothing yet */
-    STORAGE_WITNESS_1,       /* of an earlier pawld, which noted no times of its own */
-    STORAGE_WITNESS_2,       /* this one */
+    STORAGE_WITNESS_NONE,    /* no note yet */
+    STORAGE_WITNESS_1,       /* of an earlier pawld, whose notes had no time */
+    STORAGE_WITNESS_2,       /* of this version */
     STORAGE_WITNESS_UNKNOWN, /* of a later pawld, or damaged */
 };
 
 struct storage_witness {
     int fd;
     bool open;
-    enum storage_witness_version version; /* as it was found */
-    struct storage_look found;            /* likewise */
+    enum storage_witness_version version; /* the version when it was opened */
+    struct storage_look found;            /* the file's attributes when it was opened */
     struct storage_seen seen;
 };
 
-/* Opens the witness at @path, which is made if it is not there, and locks it. Nothing is written:
- * a refused start leaves its times alone. FENCE_EBUSY: another process has it, whose id is then in
+/* Opens the witness at @path, creates it if it is missing, and locks it. Writes nothing: a refused
+ * start leaves its times unchanged. FENCE_EBUSY: another process has it, whose id is then in
  * *@ret_pid. FENCE_EIO: errno has the reason. */
 FENCE_CHECKED int storage_witness_open(const char *path, struct storage_witness *ret_witness,
                                        int *ret_pid);
 void storage_witness_close(struct storage_witness *witness);
 
-/* Copies what the system says of the database into what was seen. */
+/* Copies the system's facts about the database into the note. */
 void storage_witness_see(struct storage_witness *witness, const struct storage_look *look);
 
-/* Writes what it saw: any process that opens it later reads that, unless the machine crashes.
- * FENCE_EIO: it saw less, then. */
+/* Writes the note: any process that opens the witness later reads it, unless the machine crashes.
+ * FENCE_EIO: the note was not written. */
 FENCE_CHECKED int storage_witness_note(struct storage_witness *witness);
 
-/* The same, and makes sure that it is on the disk. FENCE_EIO. */
+/* Writes the note, and syncs it to the disk. FENCE_EIO. */
 FENCE_CHECKED int storage_witness_sync(struct storage_witness *witness);
 
-/* Writes the note again where somebody changed the file's ctime, as a hard link does. */
+/* Writes the note again if the file's ctime was changed, for instance by a hard link. */
 void storage_witness_look_after(struct storage_witness *witness);
 
 /* The id of this boot of the machine. FENCE_EIO. */
 FENCE_CHECKED int storage_witness_boot(char ret_id[static STORAGE_BOOT_ID_MAX + 1]);
 
-/* The boot clock of this process: @boot_id, and in a time namespace the offset of its clock. Times
- * of two clocks with one id can be compared. FENCE_EIO: the kernel does not tell the offset. */
+/* Returns the id of this process' boot clock: @boot_id, and in a time namespace the offset of its
+ * clock. Times of two clocks with one id can be compared. FENCE_EIO: the kernel does not tell the
+ * offset. */
 FENCE_CHECKED int storage_witness_clock(const char *boot_id,
                                         char ret_id[static STORAGE_CLOCK_ID_MAX + 1]);
 
