@@ -111,7 +111,7 @@ static size_t write_script_call(const struct storage_batch_writer *writer,
         COMMAND = 3,
         TERMS = 3,
     };
-    const unsigned keys = 1 + batch->locks; /* the fleet's, and theirs */
+    const unsigned keys = 1 + batch->locks; /* the key of the fleet, and the keys of the locks */
     size_t len = storage_resp_head(command, '*', COMMAND + keys + TERMS + writer->args);
     len += write_text(command + len, "EVALSHA");
     len += write_text(command + len, terms->sha);
@@ -270,8 +270,8 @@ static void read_numbers(const redisReply *answer, const struct storage_expected
     reply->numbers = text->numbers;
 }
 
-/* Reads the extensions that a lock has had, or that its number is below or above the token, and its
- * label; or that the grant was broken, and by whom. */
+/* Reads the number of extensions of a lock (or a sign that its number is below or above the token),
+ * and its label; or that the grant was broken, and by whom. */
 static void read_extended(const redisReply *answer, struct fence_reply *reply,
                           struct storage_reply_text *text)
 {
@@ -358,8 +358,8 @@ static void read_integer_reply(const struct storage_expected *expected, long lon
     }
 }
 
-/* The script's answer to one request that met what Pawl did not write: a sign, and for a group the
- * index of the lock. */
+/* Reads the script's answer to a request that met data that Pawl did not write: a sign, and for a
+ * group the index of the lock. */
 static void read_error(const redisReply *answer, const struct storage_expected *expected,
                        struct fence_reply *reply)
 {

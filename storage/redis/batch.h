@@ -1,6 +1,6 @@
-/* All requests of a loop turn for one master, as one EVALSHA, or as one command of the module. And
- * its reply, taken apart again. storage/redis/lua/requests.lua is the other end, and
- * storage/redis/module/. */
+/* All requests of a loop turn for one master, as one EVALSHA, or as one command of the module; and
+ * the parser of its reply. storage/redis/lua/requests.lua and storage/redis/module/ are the other
+ * end. */
 #ifndef STORAGE_REDIS_BATCH_H
 #define STORAGE_REDIS_BATCH_H
 
@@ -14,7 +14,8 @@
 #include <hiredis/hiredis.h>
 
 enum {
-    STORAGE_BATCH_MAX = 256, /* locks a script call is about: what a master does at a stretch */
+    STORAGE_BATCH_MAX = 256, /* locks in one script call: the work that a master does without a
+                              * pause */
     STORAGE_SHA_LEN = 40,
 };
 
@@ -39,7 +40,7 @@ struct storage_batch {
     } expected[STORAGE_BATCH_MAX];
 };
 
-/* The buffer of a batch. Keys and arguments grow apart, as Redis wants all keys first. */
+/* The buffer of a batch. Keys and arguments are separate, because Redis wants all keys first. */
 struct storage_batch_writer {
     size_t keys_len;
     size_t args_len;
@@ -55,7 +56,7 @@ struct storage_batch_writer {
 FENCE_CHECKED int storage_batch_writer_init(struct storage_batch_writer *writer);
 void storage_batch_writer_fini(struct storage_batch_writer *writer);
 
-/* Forgets what was added since the last command. */
+/* Removes what was added since the last command. */
 void storage_batch_clear(struct storage_batch_writer *writer);
 
 /* Reports whether @batch has room for @request. */
@@ -65,11 +66,11 @@ bool storage_batch_fits(const struct storage_batch *batch, const struct storage_
 void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
                        const struct storage_request *request);
 
-/* The meaning of a script call for its sender's knowledge; the master refuses it if it knows
- * otherwise.
- */
+/* The terms of a script call: what its sender knows. The master refuses the call if it knows
+ * otherwise. */
 struct storage_batch_terms {
-    const char *sha;  /* digest of the script, STORAGE_SHA_LEN digits; NULL: the module does it */
+    const char *sha;  /* digest of the script, STORAGE_SHA_LEN digits; NULL: the module does the
+                       * call */
     const char *view; /* as text */
     const char *fleet_id;
     unsigned member; /* 1 .. n */
@@ -80,7 +81,7 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
                                   const struct storage_batch *batch,
                                   const struct storage_batch_terms *terms, size_t *ret_len);
 
-/* Takes what @reply holds out of it, which hiredis is about to free. The caller frees it with
+/* Takes the content out of @reply, which hiredis is about to free. The caller frees it with
  * freeReplyObject(). NULL: no memory. */
 redisReply *storage_reply_take(redisReply *reply);
 
@@ -95,15 +96,15 @@ bool storage_reply_lacks_script(const redisReply *reply);
  * are released then as ever, and have to be, since that makes room. */
 bool storage_reply_unwilling(const redisReply *reply);
 
-/* The error that @reply is, in words for people. Reads the error of a script as a whole, or of a
- * command on the fleet's own key. */
+/* Returns the error in @reply, in words for people: the error of a whole script, or of a command on
+ * the fleet's own key. */
 const char *storage_reply_words(const redisReply *reply);
 
-/* Reports whether @reply is an error that says that this master is not the one that shook hands.
+/* Reports whether @reply is an error that means that this master is not the one of the handshake.
  * *@ret_why is then its text. */
 bool storage_reply_changed(const redisReply *reply, const char **ret_why);
 
-/* True if some answer in the script's reply says so. *@ret_why is then its text. */
+/* Reports the same for any answer in the script's reply. *@ret_why is then its text. */
 bool storage_batch_unwilling(const redisReply *reply, const char **ret_why);
 
 /* The buffers that the reader of replies lends for its strings and numbers. */
@@ -113,9 +114,9 @@ struct storage_reply_text {
     int64_t numbers[FENCE_GROUP_MAX];
 };
 
-/* The reply to the @i-th request of @batch. @reply is the whole script's: NULL means that it will
- * never come. An answer that the script does not give counts as refused. The reply points to @text.
- */
+/* Returns the reply to the @i-th request of @batch. @reply is the whole script's; NULL: it will
+ * never come. An answer that the script does not give counts as refused. The result points to
+ * @text. */
 struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsigned i,
                                        const redisReply *reply, struct storage_reply_text *text);
 

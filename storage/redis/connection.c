@@ -16,8 +16,8 @@
 
 #define LINK(state) (1U << STORAGE_LINK_##state)
 
-/* The moves that a link may make from each state. A reset may come while it is down: then it waits
- * again. */
+/* The moves that a link may make from each state. A reset may come while the link is down: then it
+ * waits again. */
 static const unsigned link_allowed[] = {
     [STORAGE_LINK_BACKOFF] = LINK(RESOLVING) | LINK(CONNECTING) | LINK(BACKOFF) | LINK(CLOSED),
     [STORAGE_LINK_RESOLVING] = LINK(CONNECTING) | LINK(BACKOFF) | LINK(CLOSED),
@@ -56,8 +56,8 @@ static void on_backoff_over(uv_timer_t *timer)
     open_link(timer->data);
 }
 
-/* Everything of the old connection ends here, before the next begins. hiredis ends what was not
- * answered, and the owner what was not sent. */
+/* Ends the old connection completely, before the next one begins. hiredis ends the unanswered
+ * requests, and the owner the unsent ones. */
 static void end_link(struct storage_connection *connection)
 {
     redisAsyncContext *context = connection->context;
@@ -192,7 +192,7 @@ void storage_connection_ready(struct storage_connection *connection)
     connection->config.events.ready(connection->config.events.context);
 }
 
-/* hiredis frees a context whose connection could not be made, or broke, by itself. */
+/* hiredis itself frees a context whose connection failed or broke. */
 static void on_connected(const redisAsyncContext *context, int status)
 {
     struct storage_connection *connection = context->data;
@@ -217,8 +217,8 @@ static void on_disconnected(const redisAsyncContext *context, int status)
     storage_connection_broke(connection, &context->c);
 }
 
-/* Prepares @context, on which a connection was just begun. False, and why, where it cannot be used.
- */
+/* Prepares @context, on which a connection was just begun. Returns false, and why, if it cannot be
+ * used. */
 static bool prepare(const struct storage_connection *connection, redisAsyncContext *context,
                     char ret_why[static STORAGE_TLS_WHY_MAX])
 {
@@ -296,7 +296,7 @@ static void resolve_master(struct storage_connection *connection)
 {
     link_move(connection, STORAGE_LINK_RESOLVING);
     if (connection->resolving)
-        return; /* an earlier try's answer is as good */
+        return; /* the answer of an earlier try is as good */
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     int status = uv_getaddrinfo(connection->config.loop, &connection->resolve, on_resolved,
                                 connection->config.url->host, NULL, &hints);

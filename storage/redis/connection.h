@@ -1,9 +1,9 @@
-/* The connection to one Redis: it opens, fails, and opens again by itself after a backoff. It knows
- * nothing of what is asked on it. Its owner and the parts of a master (handshake.h, outbox.h,
- * probe.h and others) stand above it. They call it, and it tells only the owner.
+/* The connection to one Redis: it opens, fails, and reconnects after a backoff. It knows nothing of
+ * the requests on it. Its owner and the parts of a master (handshake.h, outbox.h, probe.h and
+ * others) call it, and it calls back only the owner.
  *
- * Only connection.c moves the link. All functions and callbacks belong to the thread of the loop.
- */
+ * Only connection.c moves the link. All functions and callbacks belong to the thread of the
+ * loop. */
 #ifndef STORAGE_REDIS_CONNECTION_H
 #define STORAGE_REDIS_CONNECTION_H
 
@@ -34,21 +34,21 @@ enum storage_link {
 struct storage_connection_events {
     void *context;
 
-    /* Do the handshake now: HANDSHAKE has begun. It ends with storage_connection_ready(), or fails.
-     */
+    /* HANDSHAKE has begun: do the handshake now. It ends with storage_connection_ready(), or
+     * fails. */
     void (*connected)(void *context);
 
     /* storage_connection_ready() was called: READY has begun. */
     void (*ready)(void *context);
 
-    /* It failed: BACKOFF has begun, and nothing is closed yet. */
+    /* The connection failed: BACKOFF has begun, and nothing is closed yet. */
     void (*failed)(void *context, enum fence_reason reason);
 
-    /* Requests on their way are answered with NULL. The owner's requests on this connection end
+    /* Requests under way are answered with NULL. The owner must end its requests on this connection
      * here, before the next one begins. */
     void (*ended)(void *context);
 
-    /* The last callback, after storage_connection_close(): its memory may go. */
+    /* The last callback, after storage_connection_close(): the memory may be freed. */
     void (*closed)(void *context);
 };
 
@@ -68,9 +68,9 @@ struct storage_connection {
     char detail[STORAGE_DETAIL_MAX]; /* text of the last failure; "" if there was none */
 
     /* Of connection.c. */
-    uv_timer_t timer; /* the backoff, the handshake's deadline, or what is done every so often */
+    uv_timer_t timer; /* the backoff, the handshake's deadline, or a periodic task */
     uv_getaddrinfo_t resolve;
-    unsigned failures; /* in a row */
+    unsigned failures; /* consecutive failures */
     bool resolving;
     bool timer_open;
     void (*due)(void *context);
@@ -81,47 +81,47 @@ struct storage_connection {
 void storage_connection_open(struct storage_connection *connection,
                              const struct storage_connection_config *config);
 
-/* Ends it without a word of failure; events.closed follows. */
+/* Closes the connection without a failure; events.closed follows. */
 void storage_connection_close(struct storage_connection *connection);
 
-/* Reports whether @context is that of the connection that stands, and its link is @link. Only then
- * an answer belongs to what was under way. */
+/* Reports whether @context belongs to the current connection, and its link is @link. Only then an
+ * answer belongs to the requests under way. */
 bool storage_connection_is(const struct storage_connection *connection,
                            const redisAsyncContext *context, enum storage_link link);
 
-/* It is of no more use, for @reason and @detail: tells the owner, closes it, and opens it again
- * after the backoff. Does nothing where that is under way. */
+/* Fails the connection, for @reason and @detail: tells the owner, closes it, and reconnects after
+ * the backoff. Does nothing if that is already under way. */
 void storage_connection_fail(struct storage_connection *connection, enum fence_reason reason,
                              const char *detail);
 
-/* The same, where @broken broke, or brought what no Redis says. */
+/* Does the same if @broken broke, or sent bytes that no Redis sends. */
 void storage_connection_broke(struct storage_connection *connection, const redisContext *broken);
 
-/* The same, where the connection is well and @reply an error. */
+/* Does the same if the connection is well and @reply is an error. */
 void storage_connection_refused(struct storage_connection *connection, const redisReply *reply);
 
-/* Abandons it: the next storage_connection_flush() closes it, and it opens again after the
- * backoff. */
+/* Abandons the connection: the next storage_connection_flush() closes it, and it reconnects after
+ * the backoff. */
 void storage_connection_reset(struct storage_connection *connection);
 
-/* Sends what was asked on it, and does the reset that was asked for. */
+/* Sends the gathered requests, and does a requested reset. */
 void storage_connection_flush(struct storage_connection *connection);
 
-/* Another handshake begins on the connection that stands. It has to end within
+/* Begins another handshake on the current connection. It has to end within
  * STORAGE_HANDSHAKE_DEADLINE_MS. */
 void storage_connection_handshake(struct storage_connection *connection);
 
 /* The handshake ended well. */
 void storage_connection_ready(struct storage_connection *connection);
 
-/* A cause of the failure may be gone: it is opened at once if it waits for its backoff, and the
- * next failure is the first of a row. */
+/* A cause of the failure may have disappeared: if the connection waits for its backoff, it opens at
+ * once, and the next failure counts as the first. */
 void storage_connection_hurry(struct storage_connection *connection);
 
-/* It has been of use for a while: the next failure is the first of a row. */
+/* The connection has been useful for a while: the next failure counts as the first. */
 void storage_connection_steady(struct storage_connection *connection);
 
-/* Calls @due now, and every @interval_ms, as long as no handshake begins and it does not fail. */
+/* Calls @due now, and every @interval_ms, until a handshake begins or the connection fails. */
 void storage_connection_every(struct storage_connection *connection, unsigned interval_ms,
                               void (*due)(void *context), void *context);
 

@@ -69,7 +69,8 @@ static bool may_evict(const char *info)
     return info_number(info, "maxmemory") > 0 && !info_is(info, "maxmemory_policy", "noeviction");
 }
 
-/* It refuses only what needs more memory. Locks can still be released and read. */
+/* Reports whether the server refuses only commands that need more memory. Locks can still be
+ * released and read. */
 static bool is_full(const char *info)
 {
     uint64_t max = info_number(info, "maxmemory");
@@ -191,7 +192,7 @@ static int read_info(const redisReply *reply, struct storage_reading *reading)
     if (reply->type != REDIS_REPLY_STRING)
         return FENCE_EIO;
     if (info_number(reply->str, "loading") != 0)
-        return FENCE_EBUSY; /* it says that appendonly is off until it has read its file */
+        return FENCE_EBUSY; /* it reports appendonly as off until it has read its file */
     size_t len = 0;
     const char *run_id = info_field(reply->str, "run_id", &len);
     if (!run_id || !storage_reply_text_plain(run_id, len) ||
@@ -230,7 +231,7 @@ static bool is_durable(const redisReply *reply)
            strcmp(config_value(reply, "no-appendfsync-on-rewrite"), "no") == 0;
 }
 
-/* A Redis that keeps CONFIG to itself cannot be verified durable. */
+/* A Redis that refuses CONFIG cannot be verified as durable. */
 static void read_config(const redisReply *reply, struct storage_reading *reading)
 {
     const char *persistence = "unknown";
@@ -261,15 +262,15 @@ bool storage_durable_reply(const redisReply *reply)
 
 /* ---- what follows from them ------------------------------------------------------------------ */
 
-/* Keys that were evicted when the marker was written; UINT64_MAX: it does not say. */
+/* Returns the number of evicted keys in the marker; UINT64_MAX: the marker has none. */
 static uint64_t marked_evicted(const struct fence_facts *facts)
 {
     const char *colon = strchr(facts->marked_lineage, ':');
     return colon ? strtoull(colon + 1, NULL, 10) : UINT64_MAX;
 }
 
-/* A file that is rewritten after CONFIG SET may have been switched on just now. Such a file is not
- * complete before the rewrite ends. */
+/* Reports whether the file is complete. A file that is being rewritten after CONFIG SET may have
+ * just been switched on: it is complete only after the rewrite. */
 static bool has_complete_file(const struct storage_reading *reading)
 {
     bool never_set = reading->config_sets == 0 && !reading->reset;
@@ -277,7 +278,8 @@ static bool has_complete_file(const struct storage_reading *reading)
     return !reading->rewriting || never_set || not_set_since;
 }
 
-/* A file that was switched on after the start does not have what the process began with. */
+/* Reports whether the disk has all data. A file that was switched on after the start lacks the
+ * first data of the process. */
 static bool kept_by_its_disk(const struct storage_reading *reading)
 {
     const struct fence_facts *facts = &reading->facts;
@@ -304,7 +306,7 @@ static bool id_alone_changed(const struct storage_reading *reading)
            reading->role_changes == reading->noted_role_changes;
 }
 
-/* Such a master descends from what its marker says: a call finds the lineage of the marker. */
+/* Such a master descends from its marker: a call finds the lineage of the marker. */
 static void note_other_id(struct storage_reading *reading, bool restarted)
 {
     reading->has_other_id = !restarted && id_alone_changed(reading);
@@ -313,9 +315,9 @@ static void note_other_id(struct storage_reading *reading, bool restarted)
                sizeof(reading->facts.lineage));
 }
 
-/* A first replica, or a backlog that is freed, changes the replication id, and nothing else. So it
- * may be that nothing happened where it changed, and where statistics were reset; not where both
- * did. */
+/* Reports whether the process kept its data in memory. A first replica, or a freed backlog, changes
+ * only the replication id. So if the id changed, or the statistics were reset, nothing may have
+ * happened; if both changed, something may have. */
 static bool kept_in_memory(const struct storage_reading *reading)
 {
     const struct fence_facts *facts = &reading->facts;
@@ -339,7 +341,7 @@ static bool counts_fell(const struct storage_reading *reading)
     return reading->bytes < reading->marked_bytes;
 }
 
-/* Evictions of before are no longer counted: another lineage. */
+/* Earlier evictions are no longer counted: this is another lineage. */
 static void note_reset(struct storage_reading *reading, bool restarted)
 {
     char *lineage = reading->facts.lineage;

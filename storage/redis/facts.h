@@ -1,5 +1,5 @@
-/* The questions to a Redis: on every new connection (the handshake), and now and then after that (a
- * look). And what its replies say. */
+/* The questions to a Redis, on every new connection (the handshake) and now and then after that (a
+ * probe); and the parser of its replies. */
 #ifndef STORAGE_REDIS_FACTS_H
 #define STORAGE_REDIS_FACTS_H
 
@@ -30,23 +30,23 @@ int storage_question_args(enum storage_question question,
                           const char *ret_args[static STORAGE_QUESTION_ARGS]);
 
 /* Reads the reply to @question into @reading, in the order of the questions: the last one completes
- * the facts. A fleet of @n members is expected. The reply may be an error where a Redis keeps a
- * command from us (CONFIG): the fact is then unknown. FENCE_EIO: no Redis answers that (or LOADING,
- * or NOPERM on our own keys). FENCE_EBUSY: it still loads its data; try the handshake again later.
- * A marker that cannot be read is no error: the facts name the field. */
+ * the facts. A fleet of @n members is expected. If a Redis refuses a command (CONFIG), the reply
+ * may be an error: the fact is then unknown. FENCE_EIO: no Redis answers so (or LOADING, or NOPERM
+ * on our own keys). FENCE_EBUSY: it still loads its data; try the handshake again later. An
+ * unreadable marker is no error: the facts name the field. */
 FENCE_CHECKED int storage_facts_read(enum storage_question question, const redisReply *reply,
                                      unsigned n, struct storage_reading *reading);
 
-/* A write was tried on it: whether there was no room. */
+/* Notes whether a trial write found no room. */
 void storage_redis_note_full(struct storage_reading *reading, bool full);
 
-/* Asks in the pipeline behind a script call what that cannot see, as hiredis formats it: whether
- * the master is durable. And whether the reply says that it is. */
+/* The question in the pipeline behind a script call, about a fact that the script cannot see:
+ * whether the master is durable. The second function reports whether the reply says so. */
 const char *storage_durable_command(size_t *ret_len);
 bool storage_durable_reply(const redisReply *reply);
 
-/* Reads the reply to TIME: the wall clock, in microseconds since 1970. 0 where it is not what a
- * Redis answers, or this one keeps the command from us. */
+/* Reads the reply to TIME: the wall clock, in microseconds since 1970. 0: the reply is not what a
+ * Redis answers, or this Redis refuses the command. */
 uint64_t storage_facts_time_us(const redisReply *reply);
 
 #endif

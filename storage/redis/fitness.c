@@ -64,7 +64,8 @@ static uint32_t finding_bit(enum storage_finding finding, bool found)
     return (uint32_t)found << finding;
 }
 
-/* The first thing that keeps it from being durable; its text names the settings behind it too. */
+/* Returns the first reason why it is not durable; the text of a reason also names the later
+ * settings. */
 static uint32_t find_persistence(const struct fence_facts *facts)
 {
     if (facts->durable)

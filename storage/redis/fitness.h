@@ -1,4 +1,4 @@
-/* True if a Redis is fit to be a master, and what is wrong with one that is. In words that name the
+/* Judges whether a Redis is fit to be a master, and finds faults of one that is. The words name the
  * settings of Redis. */
 #ifndef STORAGE_REDIS_FITNESS_H
 #define STORAGE_REDIS_FITNESS_H

@@ -79,8 +79,8 @@ static void on_joining_check(redisAsyncContext *context, void *data, void *privd
         storage_connection_ready(session->connection);
 }
 
-/* Writes a loss into the marker, so that it is known after a restart too. A marker that changed
- * meanwhile was judged by another server. A master that takes no writes will be asked again. */
+/* Writes a loss into the marker, so that it is known after a restart too. If the marker changed
+ * meanwhile, another server has judged it. A master that takes no writes will be asked again. */
 static bool note_loss(struct storage_session *session)
 {
     const struct fence_facts *facts = &session->reading.facts;
@@ -93,18 +93,17 @@ static bool note_loss(struct storage_session *session)
                              facts->marked_lineage) == REDIS_OK;
 }
 
-/* Tries a write on a master that is rejoining. It may refuse all writes though all else is
- * well. Redis refuses this command where it refuses any write. The command changes nothing: it
- * writes no bytes at the start of a string that is not there. */
+/* Tries a write on a master that is rejoining. The master may refuse all writes though everything
+ * else is well. Redis refuses this command if it refuses any write. The command changes nothing: it
+ * writes no bytes at the start of a missing string. */
 static bool try_write_joining(struct storage_session *session)
 {
     return redisAsyncCommand(session->connection->context, on_joining_check, session,
                              "SETRANGE %s 0 %s", STORAGE_PROBE_KEY, "") == REDIS_OK;
 }
 
-/* A master whose disk is full answers all questions. Without this it would count as one that votes,
- * until the first lock is asked for. A replica and a cluster refuse for reasons that have better
- * names. */
+/* Tries a write. A master whose disk is full answers all questions: without a trial it would count
+ * as voting until the first lock. For a replica and a cluster there are better reasons. */
 static void try_write(struct storage_session *session)
 {
     const struct fence_facts *facts = &session->reading.facts;
@@ -127,7 +126,7 @@ static void read_handshake_fact(struct storage_session *session, enum storage_qu
         storage_connection_fail(session->connection, FENCE_REASON_ERROR,
                                 "LOADING It is still loading its data");
     } else if (error && session->reading.server.cluster) {
-        storage_connection_ready(session->connection); /* unfit, with a better name */
+        storage_connection_ready(session->connection); /* unfit, for a better reason */
     } else if (error) {
         storage_connection_fail(session->connection, FENCE_REASON_ERROR,
                                 reply->type == REDIS_REPLY_ERROR ? storage_reply_words(reply)
@@ -159,7 +158,7 @@ static bool authenticate(struct storage_session *session, redisCallbackFn *on_an
                                            args, NULL) == REDIS_OK;
 }
 
-/* Redis keeps a connection as whom it was before, where it refuses. */
+/* If Redis refuses, the connection keeps its earlier user. */
 static void on_renewed(redisAsyncContext *context, void *data, void *privdata)
 {
     const struct storage_session *session = privdata;
@@ -221,8 +220,8 @@ static void on_handshake_info(redisAsyncContext *context, void *reply, void *pri
 }
 
 /* INFO goes first and alone. If a password is missing, its answer says so (NOAUTH). Without a
- * password Redis reads less than the length of the script, and would close the connection over it.
- */
+ * password Redis reads fewer bytes than the length of the script, and would close the connection
+ * because of it. */
 void storage_handshake_begin(struct storage_session *session)
 {
     assert(session->connection->link == STORAGE_LINK_HANDSHAKE && session->connection->context);
@@ -232,11 +231,11 @@ void storage_handshake_begin(struct storage_session *session)
     storage_redis_host(session->connection->context->c.fd, session->reading.facts.host);
     if (!ask_in_handshake(session, STORAGE_ASK_INFO, on_handshake_info))
         storage_connection_reset(
-            session->connection); /* out of memory; the owner may be the one that asked */
+            session->connection); /* out of memory; this may be the owner's own call */
 }
 
-/* Once for each connection. A later handshake on it is served also where the password is another
- * one by then. */
+/* Authenticates once for each connection. A later handshake on it works even if the password has
+ * changed since. */
 void storage_handshake_open(struct storage_session *session)
 {
     if (authenticate(session, on_authenticated))
@@ -251,7 +250,7 @@ static void on_restamped(redisAsyncContext *context, void *data, void *privdata)
     const redisReply *reply = data;
     if (!is_of_handshake(session, context, reply))
         return;
-    /* A marker that changed meanwhile is no failure: the new facts will say what it is now. */
+    /* A marker that changed meanwhile is no failure: the new facts will show it. */
     if (reply->type == REDIS_REPLY_ERROR)
         storage_connection_refused(session->connection, reply);
     else

@@ -72,7 +72,7 @@ static bool marker_count(const redisReply *field, int64_t max, int64_t *ret_coun
     return true;
 }
 
-/* Written by an older pawld it is absent, and so another than any. */
+/* An older pawld wrote no lineage: it is then different from any. */
 static bool marker_lineage(const redisReply *field, struct fence_facts *facts)
 {
     return field->type == REDIS_REPLY_NIL ||
@@ -188,7 +188,7 @@ static bool read_marker_field(const redisReply *field, enum storage_marker_field
     case STORAGE_MARKER_NAMES:
         return is_counter(field);
     default:
-        return true; /* any text says something there, or is written again */
+        return true; /* any text is fine there, or is written again */
     }
 }
 
@@ -204,7 +204,7 @@ static void note_malformed(const redisReply *field, enum storage_marker_field i,
                len < sizeof(facts->malformed_bytes) ? len : sizeof(facts->malformed_bytes));
 }
 
-/* The view first: where another field is the one that is malformed, the view can be read. */
+/* The view is read first: so it is known even if another field is malformed. */
 static bool read_marker_fields(redisReply *const *field, unsigned n, struct fence_facts *facts)
 {
     if (!marker_view(field[STORAGE_MARKER_VIEW], n, facts))

@@ -1,5 +1,6 @@
-/* The marker: the fields of the fleet hash that say whose master this is, and what was noted of it.
- * The scripts write the fields (storage/redis/lua/mark.lua); a handshake and a probe read them. */
+/* The marker: the fields of the fleet hash that tell to which fleet this master belongs, and the
+ * notes about it. The scripts write the fields (storage/redis/lua/mark.lua); a handshake and a
+ * probe read them. */
 #ifndef STORAGE_REDIS_MARKER_H
 #define STORAGE_REDIS_MARKER_H
 
@@ -8,7 +9,7 @@
 
 #include <hiredis/hiredis.h>
 
-/* In the order in which they are asked for. */
+/* In the order of the question. */
 enum storage_marker_field {
     STORAGE_MARKER_FLEET,
     STORAGE_MARKER_MEMBER,
@@ -40,8 +41,8 @@ enum storage_marker_field {
 
 const char *storage_marker_field_name(enum storage_marker_field field);
 
-/* Reads the answer to STORAGE_ASK_MARKER, of a fleet of @n members, after those to INFO and CONFIG.
- * A blank or malformed marker is none. FENCE_EIO: it is no such answer. */
+/* Reads the answer to STORAGE_ASK_MARKER, of a fleet of @n members, after the answers to INFO and
+ * CONFIG. A blank or malformed marker counts as none. FENCE_EIO: it is no such answer. */
 FENCE_CHECKED int storage_marker_read(const redisReply *reply, unsigned n,
                                       struct storage_reading *reading);
 

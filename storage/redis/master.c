@@ -1,4 +1,4 @@
-/* One master: wires its parts to its connection, and answers to its owner. */
+/* One master: connects its parts to its connection, and reports to its owner. */
 #include "storage/redis/master.h"
 
 #include "storage/redis/auth.h"
@@ -61,7 +61,7 @@ static void on_link_ended(void *context)
     storage_outbox_drop(&master->outbox);
 }
 
-/* The memory goes with the last of them. */
+/* Frees the memory with the last part. */
 static void on_part_closed(void *context)
 {
     struct storage_redis_master *master = context;
@@ -148,8 +148,8 @@ void storage_redis_master_submit(struct storage_redis_master *master,
 
 void storage_redis_master_flush(struct storage_redis_master *master)
 {
-    /* Before a reset everything is sent. So clean-ups reach a master that was only paused behind
-     * what they clean up. */
+    /* Sends everything before a reset. So clean-ups reach a master that was only paused, behind the
+     * requests that they clean up. */
     if (storage_outbox_could_send(&master->outbox))
         storage_outbox_seal(&master->outbox);
     storage_connection_flush(&master->connection);
@@ -247,7 +247,7 @@ static int redis_holders(struct storage_master *base, enum fence_listing_kind ki
     return storage_scan_holders(&redis_of(base)->session, kind, names, count, on_found, context);
 }
 
-/* A listener that stands needs no password any more; the next one says the new one. */
+/* The current subscription needs no password any more; the next one uses the new one. */
 static void redis_password(struct storage_master *base, const char *password,
                            storage_refused_fn *refused, void *context)
 {

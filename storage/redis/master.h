@@ -1,6 +1,6 @@
 /* One master on Redis: a single FIFO connection. It opens, does the handshake, carries batches of
- * requests, and reopens by itself with backoff. It decides nothing: what a master may do is judged
- * by the fence, from the facts that a handshake brings.
+ * requests, and reconnects with backoff. It decides nothing: the fence judges what a master may do,
+ * from the facts of a handshake.
  *
  *   BACKOFF --> RESOLVING --> CONNECTING --> HANDSHAKE --facts--> READY --.
  *      ^                                        ^                |     | restamp, handshake
@@ -8,8 +8,8 @@
  *      '----- any failure: down(), and reply() LOST for each ----'
  *             request without an answer
  *
- * The questions to it are in storage/master.h. All functions and callbacks belong to the thread of
- * the loop. */
+ * storage/master.h has its functions. All functions and callbacks belong to the thread of the
+ * loop. */
 #ifndef STORAGE_REDIS_MASTER_H
 #define STORAGE_REDIS_MASTER_H
 
@@ -21,8 +21,8 @@
 
 /* How long from one probe of a master to the next, in milliseconds. */
 enum {
-    STORAGE_PROBE_MS = 500, /* a full disk takes two probes to be seen: Redis refuses writes from
-                             * the first one on that it could not append */
+    STORAGE_PROBE_MS = 500, /* a full disk is noticed after two probes: Redis refuses writes
+                             * after the first one that it could not append */
     STORAGE_PROBE_MIN_MS = 10,
     STORAGE_PROBE_MAX_MS = 10000,
 };
@@ -33,7 +33,7 @@ struct storage_redis_config {
     unsigned index;      /* 0 .. members - 1: which member of the fleet is expected there */
     unsigned members;    /* N */
     unsigned probe_ms;   /* STORAGE_PROBE_MIN_MS .. STORAGE_PROBE_MAX_MS; 0: STORAGE_PROBE_MS */
-    bool refuses_module; /* scripts carry requests, also where the master has the module */
+    bool refuses_module; /* scripts carry requests, even if the master has the module */
     struct storage_master_events events;
 };
 
@@ -43,12 +43,11 @@ struct storage_redis_master;
 FENCE_CHECKED int storage_redis_master_new(const struct storage_redis_config *config,
                                            struct storage_redis_master **ret_master);
 
-/* The master as one of any kind; freed with either of them. */
+/* Returns the master as one of any kind; freed with either of them. */
 struct storage_master *storage_redis_master_base(struct storage_redis_master *master);
 
-/* Adds a request that is encoded already to what the next flush sends, under @view. @generation
- * tells views apart: requests under different views never share a script call. Precondition: as of
- * storage_masters_submit(). */
+/* Adds an encoded request to the next flush, under @view. @generation identifies the view: requests
+ * under different views never share a script call. Precondition: as of storage_masters_submit(). */
 void storage_redis_master_submit(struct storage_redis_master *master,
                                  const struct storage_request *request,
                                  const struct fence_view *view, uint64_t generation);

@@ -33,7 +33,7 @@ static void answer_store_failure(const struct storage_module_store *store)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* The answer that a free lock is kept for another waiter: as if no holder had it. */
+/* Answers that a free lock is kept for another waiter: as if no holder had it. */
 static void answer_kept(const struct storage_module_store *store, const struct fence_reply *reply)
 {
     const struct fence_stored_lock nobodys = {.lock_id = FENCE_TOMBSTONE, .number = reply->number};
@@ -43,7 +43,7 @@ static void answer_kept(const struct storage_module_store *store, const struct f
     redis.answer_bytes(store->ctx, value, storage_module_value_write(&nobodys, value));
 }
 
-/* The answer that a lock is held: the rest of its lease, the lock, and in a group its index. */
+/* Answers that a lock is held: the rest of its lease, the lock, and in a group its index. */
 static void answer_held(const struct storage_module_store *store, const struct fence_reply *reply)
 {
     const bool in_group = store->request->letter == 'G';
@@ -54,8 +54,8 @@ static void answer_held(const struct storage_module_store *store, const struct f
         redis.answer_integer(store->ctx, reply->blocked);
 }
 
-/* Reports whether all was found, what is left of it, and a number for each lock. One lock that was
- * locked here and now is answered with its number alone. */
+/* Answers whether all locks were found, the rest of their leases, and a number for each lock. One
+ * lock that was taken now is answered with its number alone. */
 static void answer_numbers(const struct storage_module_store *store,
                            const struct fence_reply *reply)
 {

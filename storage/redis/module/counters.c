@@ -76,8 +76,8 @@ static void slot_field(uint16_t slot, char to[static FENCE_DECIMAL_MAX + 1])
     to[fence_decimal(slot, to)] = '\0';
 }
 
-/* This master gave the number that one lock is confirmed with. Its counter is not below it, and Lua
- * does not look. */
+/* Reports whether this master gave the number with which one lock is confirmed. Its counter is not
+ * below it, and Lua does not check. */
 static bool gave_number(const struct storage_module_store *store)
 {
     const struct fence_stored_lock *lock = &store->found.lock;
@@ -85,7 +85,7 @@ static bool gave_number(const struct storage_module_store *store)
            lock->number == store->request->request.token;
 }
 
-/* Lua counts first, and looks at the number then. So a take is refused here where memory is out. */
+/* Lua counts first, and then checks the number. So this refuses a take if memory is out. */
 int64_t storage_module_get_counter(void *context, uint16_t slot)
 {
     struct storage_module_store *store = storage_module_store_of(context);
@@ -174,8 +174,8 @@ long long storage_module_position(const struct storage_module_store *store)
     return get_number(store, writes_field, &there, &number) ? number : 0;
 }
 
-/* If somebody wrote the field by hand the count begins again, and servers take this master for
- * one that lost writes. */
+/* If somebody wrote the field by hand, the count begins again, and servers treat this master as one
+ * that lost writes. */
 long long storage_module_count_write(struct storage_module_store *store)
 {
     const long long position = storage_module_position(store) + 1;

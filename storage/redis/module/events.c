@@ -12,8 +12,8 @@ enum {
 };
 
 /* The server became a replica or a master, flushed keys, loaded them or swapped them. It forked a
- * child, for a rewrite of the file or for a replica, or the child ended. Somebody changed its
- * settings. */
+ * child, for a rewrite of the file or for a replica, or the child ended. Its settings were
+ * changed. */
 /* clang-format off */
 static const uint64_t told[] = {
     REDIS_EVENT_ROLE_CHANGED,
@@ -25,7 +25,7 @@ static const uint64_t told[] = {
 };
 /* clang-format on */
 
-/* Reports whether the keys may be others after the event. */
+/* Reports whether the event may replace keys. */
 static bool replaces_keys(uint64_t event)
 {
     return event != REDIS_EVENT_FORK_CHILD && event != REDIS_EVENT_CONFIG;
@@ -49,7 +49,7 @@ static void on_cron(struct redis_ctx *ctx, struct redis_event event, uint64_t wh
     storage_module_remove_ended(ctx, ENDED_AT_A_TIME);
 }
 
-/* Somebody else than the module changed a key. The module's own writes tell no such event. */
+/* A key was changed, and not by the module. The module's own writes cause no such event. */
 static int on_key_changed(struct redis_ctx *ctx, int type, const char *event,
                           struct redis_string *key)
 {

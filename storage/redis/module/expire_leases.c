@@ -12,12 +12,13 @@ static bool is_leased(struct redis_key *key)
 }
 
 enum {
-    PAST_MS = 1, /* from now on the wall clock: past at once, and after any leap but one back */
+    PAST_MS = 1, /* below the wall clock: in the past at once, and after any step of the clock
+                  * except a step back */
 };
 
 /* Redis removes the key, and tells its file and its replicas. The cron of the module must not: a
- * server whose clients are paused (CLIENT PAUSE, FAILOVER) aborts where a module replicates. A leap
- * back keeps the key in memory for longer; no caller holds the lock. */
+ * server whose clients are paused (CLIENT PAUSE, FAILOVER) aborts if a module replicates. If the
+ * clock steps back, the key stays in memory for longer; no caller holds the lock. */
 static void remove_key(struct redis_ctx *ctx, const char *bytes, size_t len)
 {
     struct redis_string *name = redis.string_new(ctx, bytes, len);

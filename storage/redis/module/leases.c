@@ -25,8 +25,8 @@ struct lease {
     uint64_t hash;
 };
 
-/* The leases whose hashes begin with the same bits. A part that is full moves to twice the room by
- * itself, so no call waits while all leases move: of a million, a thousand do. */
+/* The leases whose hashes begin with the same bits. A full part moves to twice the room alone, so
+ * no call waits while all leases move: of a million, a thousand do. */
 struct part {
     struct lease *lease;
     uint32_t capacity;
@@ -37,7 +37,7 @@ struct part {
 };
 
 static struct {
-    bool emptied; /* since a sweep began that looks at all locks */
+    bool emptied; /* since the start of a sweep over all locks */
     uint64_t seed[2];
     uint32_t count; /* in all parts */
     struct part part[PARTS];
@@ -87,7 +87,7 @@ static void free_slots(struct part *part)
     *part = (struct part){0};
 }
 
-/* In the order of the heap, so that no timer has to rise. */
+/* Moves the leases in the order of the heap, so that no timer has to rise. */
 static void move_to(struct part *part, struct fence_table *table, struct fence_timers *timers)
 {
     for (uint32_t at = 0; at < part->by_end.count; at++) {
@@ -137,7 +137,7 @@ static bool is_of(const struct part *part, uint32_t slot, const char *key, size_
     return lease->key && lease->len == len && memcmp(lease->key, key, len) == 0;
 }
 
-/* A request looks at one lock a few times: the slot that was found last is tried first. */
+/* A request looks at one lock a few times, so the last found slot is tried first. */
 static uint32_t find_lease(const char *key, size_t len, uint64_t *ret_hash)
 {
     struct part *part = leases.found_in;

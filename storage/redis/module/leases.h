@@ -1,7 +1,7 @@
-/* When the lease of each lock ends, in milliseconds of the server's monotonic clock. The value of
- * the key says only how long the lease is (value.h). A note here dies with the key: a change
- * of the key that is none of the module's ends the note (events.h), and the lease begins when the
- * lock is next looked at. So does the lease of a lock that comes from a file.
+/* The end of each lock's lease, in milliseconds of the server's monotonic clock. The value of the
+ * key has only the length of the lease (value.h). A note here ends with the key: if anything but
+ * the module changes the key, the note ends (events.h), and the lease begins when the lock is next
+ * looked at. The same holds for a lock that comes from a file.
  *
  * Belongs to the thread that runs commands. */
 #ifndef STORAGE_REDIS_MODULE_LEASES_H
@@ -29,8 +29,8 @@ FENCE_CHECKED bool storage_module_leases_init(void);
 /* Frees all memory. Fine without a successful storage_module_leases_init(). */
 void storage_module_leases_fini(void);
 
-/* Returns when the lease of @key ends. A lease that was not noted begins at @now_ms, and lasts
- * @lease_ms. If memory is out it is not noted, and begins again the next time. */
+/* Returns when the lease of @key ends. A lease without a note begins at @now_ms, and lasts
+ * @lease_ms. If there is no memory it is not noted, and begins again the next time. */
 uint64_t storage_module_lease_end(const char *key, size_t len, uint64_t now_ms, uint64_t lease_ms);
 
 /* Notes that the lease of @key, of at most STORAGE_MODULE_KEY_MAX bytes, ends at @end_ms. False: no
@@ -41,15 +41,15 @@ FENCE_CHECKED bool storage_module_lease_set(const char *key, size_t len, uint64_
 void storage_module_lease_forget(const char *key, size_t len);
 void storage_module_leases_forget_all(void);
 
-/* Reports whether all leases were forgotten, or the module was loaded, since the last such
- * question. Locks may be there then that no lease is known of. */
+/* Reports whether all leases were forgotten, or the module was loaded, since the last call. Then
+ * there may be locks without a known lease. */
 bool storage_module_leases_take_emptied(void);
 
 /* Reports whether a lease has ended at @now_ms. */
 bool storage_module_leases_due(uint64_t now_ms);
 
-/* Forgets the lease that ended first, where one has ended at @now_ms. @ret_key gets its key. False:
- * none has. */
+/* Removes the lease that ended first, if one has ended at @now_ms; @ret_key gets its key. Returns
+ * false if none has. */
 bool storage_module_leases_pop(uint64_t now_ms, char ret_key[static STORAGE_MODULE_KEY_MAX],
                                size_t *ret_len);
 

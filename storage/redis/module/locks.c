@@ -46,8 +46,8 @@ static bool begins_with_own_id(const struct storage_module_store *store)
            memcmp(found->value, store->request->lock_id, len) == 0 && found->value[len] == '.';
 }
 
-/* A value that Pawl did not write: what Lua makes of it. A take and an inspection hand it on, and a
- * clean-up or a confirmation meets another lock than its own. */
+/* Handles a value that Pawl did not write, as Lua does. A take and an inspection report it; a
+ * clean-up or a confirmation treats it as another lock. */
 static void meet_foreign(struct storage_module_store *store)
 {
     const enum fence_request_kind kind = store->request->request.kind;
@@ -102,8 +102,8 @@ static void remove_lock(struct storage_module_store *store)
     storage_module_lease_forget(bytes, len);
 }
 
-/* A lock that was imported just now is written as the module writes locks. If memory is out, it
- * may still be released. */
+/* Writes a just imported lock as the module writes locks. If there is no memory, it may still be
+ * released. */
 static void settle_imported(struct storage_module_store *store)
 {
     struct storage_module_found *found = &store->found;
@@ -210,8 +210,9 @@ static void read_lock_key(struct storage_module_store *store, unsigned k)
         read_lock_value(store);
 }
 
-/* A take looks first whether anything is in the way of a lock, and takes them after that. A lock
- * that it takes again must have an expiry; so must a lock that a release keeps closed. */
+/* Refuses a lock without an expiry. A take first checks whether a lock is in the way, and then
+ * takes the locks. A lock that it takes again must have an expiry; so must a lock that a release
+ * keeps closed. */
 static void refuse_endless(struct storage_module_store *store, unsigned k)
 {
     const struct fence_request *request = &store->request->request;
@@ -222,7 +223,7 @@ static void refuse_endless(struct storage_module_store *store, unsigned k)
         storage_module_fail(store, STORAGE_MODULE_ENDLESS);
     if (request->kind != FENCE_REQUEST_TAKE)
         return;
-    const unsigned before = request->take.gated ? 2 : 1; /* that it only looks */
+    const unsigned before = request->take.gated ? 2 : 1; /* it only looks at these */
     store->looks += k == 0;
     if (store->looks > before && is_endless(&store->found.lock) && is_senders(store))
         storage_module_fail(store, STORAGE_MODULE_ENDLESS);

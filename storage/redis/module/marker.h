@@ -22,7 +22,7 @@ void storage_module_marker_fini(void);
 
 /* Reads the marker in @fleet, an open key that is a hash or empty, into @turn: its marker, members,
  * me and lineage. Reports whether the sender may act for the fleet. If not, @ret_why is the error
- * to answer with. If the sender knows more of the view than the marker, marker_changed is set.
+ * to answer. If the sender's view is newer than the marker's, sets marker_changed.
  * *@ret_leases_told: the marker says that this master keeps leases on its monotonic clock. */
 bool storage_module_marker_allows(struct redis_ctx *ctx, struct redis_key *fleet,
                                   const struct storage_module_terms *terms, struct fence_turn *turn,

@@ -63,7 +63,7 @@ static struct storage_module_reader reader_of(struct redis_string **argv, int ar
 }
 
 /* Reads all requests before the first is done, so that a malformed call changes nothing. Returns
- * how many there are; 0: it is malformed. */
+ * their number; 0: the call is malformed. */
 static unsigned count_requests(struct redis_string **argv, int argc)
 {
     static const char fleet_key[] = STORAGE_FLEET_KEY;
@@ -121,9 +121,9 @@ static void answer_requests(struct redis_ctx *ctx, struct redis_string **argv, i
                                       : storage_module_position(store));
 }
 
-/* Scripts ask the module for leases from here on. All locks are swept: those that scripts took
- * become the module's, and a lock that the table does not have begins its lease. Redis does not
- * count this as the first write of a call. */
+/* From here on scripts ask the module for leases. All locks are swept: the module takes over the
+ * locks of scripts, and a lock that the table lacks begins its lease. Redis does not count this as
+ * the first write of a call. */
 static void tell_leases(void)
 {
     static const char monotonic[] = STORAGE_MODULE_MONOTONIC;

@@ -1,6 +1,5 @@
-/* The requests of a call, read from their letters and arguments (storage/redis/request.h writes
- * them, storage/redis/lua/requests.lua is the other reader). Pure: it reads bytes that anybody may
- * have sent. */
+/* The requests of a call, parsed from their letters and arguments (storage/redis/request.h writes
+ * them, storage/redis/lua/requests.lua is the other reader). Pure: it reads untrusted bytes. */
 #ifndef STORAGE_REDIS_MODULE_REQUEST_H
 #define STORAGE_REDIS_MODULE_REQUEST_H
 
@@ -35,7 +34,7 @@ struct storage_module_reader {
 struct storage_module_request {
     char letter;
     unsigned locks;               /* that it is about: so many keys of the call are its own */
-    bool counted;                 /* a server may count on what it writes: of COUNT alone */
+    bool counted;                 /* a server may count on its writes: of COUNT alone */
     struct fence_request request; /* points to what follows */
     char resource[FENCE_RESOURCE_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1];

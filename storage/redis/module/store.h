@@ -2,7 +2,7 @@
  * The keys and their values are those of storage/redis/lua/locks.lua.
  *
  * Each write goes to the append-only file and to replicas as a plain command, so that a server
- * without the module can load them. Writes of a request before it failed stay, as in Lua. */
+ * without the module can load it. The writes of a request stay if it then fails, as in Lua. */
 #ifndef STORAGE_REDIS_MODULE_STORE_H
 #define STORAGE_REDIS_MODULE_STORE_H
 

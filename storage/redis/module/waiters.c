@@ -30,8 +30,7 @@ static bool somebody_waits(struct storage_module_store *store)
     return store->somebody_waits;
 }
 
-/* The key that is there while somebody waits for any lock lives at least as long as that for one.
- */
+/* The key that exists while any lock has waiters lives at least as long as the key of one lock. */
 static void lengthen_waiting(struct storage_module_store *store, long long until_ms)
 {
     struct redis_string *name =
