@@ -10,8 +10,8 @@
 #include <hiredis/hiredis.h>
 
 /* Reads "<fleet>:<highest token>:<longest lease>:<most extensions>:<fleet that follows>" into
- * @facts, as storage/redis/lua/close.lua writes it. An absent field says nothing. False: it is not
- * as Pawl writes it. */
+ * @facts, as storage/redis/lua/close.lua writes it. An absent field changes nothing. Returns false
+ * if Pawl did not write it. */
 bool storage_closed_read(const redisReply *field, struct fence_facts *facts);
 
 /* Reads the ids that storage/redis/lua/mark.lua writes into @facts, and adds the fleet of "closed",

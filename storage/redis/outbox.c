@@ -161,8 +161,8 @@ static void on_batch_reply(redisAsyncContext *context, void *data, void *privdat
         batch->reply = storage_reply_take(reply);
 }
 
-/* The marker of a master may call it durable when it no longer is. Its votes do not count then:
- * what it wrote may be forgotten. It gives its reason in the next handshake. */
+/* A master may no longer be durable although its marker says so. Its votes do not count then: it
+ * may lose its writes. The next handshake finds the reason. */
 static void on_judged(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_batch *batch = privdata;
@@ -176,7 +176,7 @@ static void on_judged(redisAsyncContext *context, void *data, void *privdata)
     batch_answered(outbox, batch, context, counts ? batch->reply : NULL);
 }
 
-/* The script cannot see CONFIG, so the question goes behind it, in the same pipeline. */
+/* The script cannot read CONFIG, so the question follows it, in the same pipeline. */
 static void ask_whether_durable(redisAsyncContext *context, struct storage_batch *batch)
 {
     size_t len = 0;
@@ -238,7 +238,7 @@ void storage_outbox_submit(struct storage_outbox *outbox, const struct storage_r
     storage_batch_add(&outbox->writer, outbox->batch, request);
 }
 
-/* Reports whether another script call may be sent now, beside those that are on their way. */
+/* Reports whether another script call may be sent now, besides the calls under way. */
 static bool may_call(const struct storage_outbox *outbox)
 {
     const bool durable = outbox->session->reading.facts.marked_durable;

@@ -1,18 +1,18 @@
 /* Requests on the connection to one master. They are gathered over a turn and sent as one script
- * call. Their replies are handed out in order. */
+ * call. Their replies are delivered in order. */
 #ifndef STORAGE_REDIS_OUTBOX_H
 #define STORAGE_REDIS_OUTBOX_H
 
 #include "storage/redis/session.h"
 
 enum {
-    STORAGE_STEADY_MS = 1000, /* a connection that is of use for so long ends a row of failures */
-    STORAGE_CALLS_AHEAD = 2,  /* script calls on their way to a master: it has the next when it
-                               * ends one. Requests meanwhile wait, so that calls grow with
+    STORAGE_STEADY_MS = 1000, /* after so long a useful connection ends a series of failures */
+    STORAGE_CALLS_AHEAD = 2,  /* script calls under way to a master, so that it has the next one
+                               * when it ends one. Requests wait meanwhile, so calls grow with
                                * the load. */
     STORAGE_CALLS_AHEAD_DURABLE = 1, /* each may cost an fsync, so they are fewer and larger */
-    STORAGE_CALLS_AT_A_TIME = 8,     /* a master that is far away is sent more, up to these, ... */
-    STORAGE_FAR_US = 10 * 1000,      /* ... each when the last one is so old */
+    STORAGE_CALLS_AT_A_TIME = 8,     /* a distant master is sent more calls, up to these */
+    STORAGE_FAR_US = 10 * 1000,      /* a further call is sent when the last one is so old */
 };
 
 struct storage_outbox {
@@ -21,7 +21,7 @@ struct storage_outbox {
     struct storage_batch *batch; /* the requests of this turn; NULL: nothing yet */
     struct storage_batch *spare; /* for reuse */
     unsigned awaited;            /* batches sent and not answered */
-    uint64_t called_ns;          /* when the last of them was */
+    uint64_t called_ns;          /* when the last of them was sent */
     uint64_t generation;
     char view[FENCE_VIEW_TEXT_MAX];
 };
@@ -38,11 +38,12 @@ void storage_outbox_submit(struct storage_outbox *outbox, const struct storage_r
 /* Reports whether a flush would send a script call. */
 bool storage_outbox_could_send(const struct storage_outbox *outbox);
 
-/* Turns what was submitted, if anything was, into a command on the connection: what is asked next
- * goes behind it. */
+/* Turns the submitted requests, if any, into a command on the connection: later commands go behind
+ * it. */
 void storage_outbox_seal(struct storage_outbox *outbox);
 
-/* The connection has ended: what was submitted and not sealed is LOST, and nothing is awaited. */
+/* The connection has ended: requests that were submitted and not sealed are LOST, and no reply is
+ * awaited. */
 void storage_outbox_drop(struct storage_outbox *outbox);
 
 #endif

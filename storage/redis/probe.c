@@ -10,8 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Reports whether a reply is of the connection that stands, and no handshake has begun on it since.
- */
+/* Reports whether a reply belongs to the current connection, with no handshake since. */
 static bool is_of_ready(const struct storage_probe *probe, const redisAsyncContext *context)
 {
     return storage_connection_is(probe->session->connection, context, STORAGE_LINK_READY);
@@ -19,8 +18,8 @@ static bool is_of_ready(const struct storage_probe *probe, const redisAsyncConte
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Takes one answer out of those owed; false where it is of no use. A probe that is not answered in
- * full is dropped: the next one may be. */
+/* Takes one of the owed answers; returns false if it is of no use. A probe that is not answered
+ * completely is dropped: the next one may be. */
 static bool take_probe_answer(struct storage_probe *probe, const redisAsyncContext *context,
                               const redisReply *reply)
 {
@@ -66,15 +65,15 @@ static const char *find_change_of_marker(const struct storage_probe *probe)
     return NULL;
 }
 
-/* Reports whether each lineage is the one that the marker had then. A pawld has noted another
- * replication id in between. */
+/* Reports whether each lineage was the marker's at its time: another pawld noted a new replication
+ * id in between. */
 static bool has_settled_both(const struct fence_facts *was, const struct fence_facts *is)
 {
     return !fence_facts_changed(was) && !fence_facts_changed(is);
 }
 
-/* The change that a handshake would judge differently from the last one. Scripts notice most of it
- * by themselves, but only when somebody asks for a lock. */
+/* Returns the change that a handshake would judge differently from the last one. Scripts notice
+ * most changes, but only when a call asks for a lock. */
 static const char *find_change(const struct storage_probe *probe)
 {
     const struct fence_facts *was = &probe->session->reading.facts;
@@ -127,7 +126,7 @@ static void on_probe_time(redisAsyncContext *context, void *reply, void *privdat
     events->probed(events->context, probe->session->index, &probe->reading.facts);
 }
 
-/* Reads whether the master would take a lock. This counts also where the rest of the probe is of no
+/* Reads whether the master would take a lock. This counts even if the rest of the probe is of no
  * use. */
 static void on_probe_check(redisAsyncContext *context, void *data, void *privdata)
 {
@@ -153,8 +152,8 @@ static bool ask_probe(struct storage_probe *probe, redisCallbackFn *on_answer, i
     return asked;
 }
 
-/* A master that rejoins takes no locks. While this server does that, its own steps say what
- * they meet. */
+/* Asks for a trial write. A master that rejoins takes no locks. While this server leads the rejoin,
+ * its own steps report failures. */
 static bool ask_for_a_write(struct storage_probe *probe)
 {
     if (!probe->session->takes_locks || probe->session->leads)
@@ -180,8 +179,8 @@ static bool ask_all(struct storage_probe *probe)
            ask_probe(probe, on_probe_time, 1, time);
 }
 
-/* If no call asks for locks, nothing else notices that a master went silent. Some intervals of
- * grace: after a pause of this process its timers are due before the answers that wait are read. */
+/* Without calls nothing else notices a silent master. Some intervals of grace: after a pause of
+ * this process its timers are due before the waiting answers are read. */
 static void miss(struct storage_probe *probe)
 {
     assert(probe->owed > 0 && probe->missed < probe->missed_max);

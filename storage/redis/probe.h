@@ -3,7 +3,7 @@
  * and hold up those behind them for less than a millisecond. One of them is whether a lock would be
  * taken (storage_acquire_check_ask()). The findings of a probe go to the owner
  * (storage_master_events.probed). If a finding could change whether the master may vote, the
- * connection is abandoned. The next handshake says what it is. */
+ * connection is abandoned, and the next handshake decides. */
 #ifndef STORAGE_REDIS_PROBE_H
 #define STORAGE_REDIS_PROBE_H
 
@@ -12,21 +12,22 @@
 #include "storage/redis/sweep.h"
 
 enum {
-    STORAGE_PROBES_MISSED_MAX = 4,   /* due while one is not answered; then the master is silent, */
-    STORAGE_PROBE_SILENCE_MS = 2000, /* but not before so long: it may only be busy */
+    STORAGE_PROBES_MISSED_MAX = 4,   /* probes that may be due while one is unanswered; then the
+                                      * master is silent */
+    STORAGE_PROBE_SILENCE_MS = 2000, /* but only after so long: the master may be busy */
 };
 
 struct storage_probe {
     struct storage_session *session;
-    struct storage_listener *listener; /* opened again with a probe */
-    struct storage_sweeper *sweeper;   /* started where a probe finds that there is need */
+    struct storage_listener *listener; /* reopened with a probe */
+    struct storage_sweeper *sweeper;   /* started if a probe finds that it is needed */
     unsigned interval_ms;
     unsigned missed_max;
 
     /* The one under way. */
-    unsigned owed;   /* answers */
+    unsigned owed;   /* answers that the current probe is owed */
     unsigned missed; /* probes that were due since, and were not made */
-    bool failed;     /* it will not be told */
+    bool failed;     /* its findings will not be reported */
     uint64_t sent_ns;
     struct storage_reading reading;
 };

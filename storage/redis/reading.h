@@ -12,17 +12,17 @@ enum {
     STORAGE_CONFIG_CALLS_MAX = 80,
 };
 
-/* The questions, reply by reply. Starts zeroed, or with what an earlier probe found. */
+/* The replies read so far. Starts zeroed, or with the findings of an earlier probe. */
 struct storage_reading {
     struct fence_facts facts;
     struct storage_server server;
 
     /* For the process: what says whether its data can be what its marker says. */
-    bool promoted;               /* it follows another replication history than its own */
+    bool promoted;               /* it follows a replication history other than its own */
     uint64_t role_changes;       /* calls that could have, since it started, */
     uint64_t noted_role_changes; /* and when its marker was written */
-    bool reset;       /* its statistics were reset since it started: these are counts since then, */
-    bool reset_since; /* or since its marker was written */
+    bool reset;       /* its statistics were reset since its start: the counts begin there */
+    bool reset_since; /* its statistics were reset since its marker was written */
     bool noted;       /* the marker has those calls */
     char config_calls[STORAGE_CONFIG_CALLS_MAX]; /* as storage/redis/lua/lineage_check.lua has them
                                                   */
@@ -31,14 +31,14 @@ struct storage_reading {
     uint64_t rewrites;    /* count of it, since it started */
     uint64_t evicted;     /* keys, since it started */
     uint64_t config_sets; /* calls of CONFIG SET, since it started */
-    uint64_t bytes;       /* that it received since it started */
+    uint64_t bytes;       /* bytes that it received since it started */
     uint64_t marked_bytes;
     uint64_t
         answers; /* answers of storage/redis/lua/note_process_counts.lua that it has counted, */
     uint64_t marked_answers;
-    bool answers_noted;    /* of this lineage */
-    bool counts_errors;    /* by kind; */
-    bool errors_uncounted; /* but more kinds came than it counts */
+    bool answers_noted;    /* they are of this lineage */
+    bool counts_errors;    /* it counts errors by kind */
+    bool errors_uncounted; /* more kinds of errors occurred than it counts */
     bool settled;          /* the marker's note of those calls is up to date */
     bool unswept;          /* imported locks may lack their expiry (storage/redis/lua/sweep.lua) */
     bool marked_intact;    /* joining, and had kept all it knew when that began */

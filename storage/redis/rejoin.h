@@ -1,5 +1,5 @@
-/* The scripts that take a master back (storage/redis/lua/mark, clear, record, read, install, admit,
- * survey): what goes into each, and what its reply says. */
+/* The scripts for the rejoin of a master (storage/redis/lua/mark, clear, record, read, install,
+ * admit, survey): the arguments and replies of each. */
 #ifndef STORAGE_REDIS_REJOIN_H
 #define STORAGE_REDIS_REJOIN_H
 
@@ -8,7 +8,8 @@
 
 #include <hiredis/hiredis.h>
 
-/* A master that works answers others in between: each of these is about a millisecond of it. */
+/* A master that works answers other calls in between: each of these takes it about a
+ * millisecond. */
 enum {
     STORAGE_CLEAR_AT_A_TIME = 1000,    /* keys that a step of clearing looks at */
     STORAGE_COUNTERS_AT_A_TIME = 1024, /* counters of a page */
@@ -20,14 +21,13 @@ enum {
 FENCE_CHECKED int storage_rejoin_command(const struct fence_rejoin_request *request, unsigned to,
                                          unsigned n, char **ret_command, size_t *ret_len);
 
-/* The meaning of @reply (NULL: none will come) to the step @step says. A page points into @reply.
- * @view is where the reply points to; it belongs to the caller, and lives as long as the reply is
- * used. */
+/* Interprets @reply (NULL: none will come) to the step @step. A page points into @reply. The reply
+ * may point to @view, which belongs to the caller and must live as long as the reply. */
 struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, const redisReply *reply,
                                                unsigned n, struct fence_view *view);
 
-/* Reports whether a script was refused for the view it named; *@ret_view is then what that master
- * knows. */
+/* Reports whether a script was refused because of its view; *@ret_view is then the view of that
+ * master. */
 bool storage_view_refused(const redisReply *reply, unsigned n, struct fence_view *ret_view);
 
 #endif

@@ -1,5 +1,5 @@
-/* The steps of taking masters back, on the connection to one of them. They are rare, so each is
- * sent by itself, as a script in full. */
+/* The steps of a rejoin, on the connection to one master. They are rare, so each is sent alone,
+ * with the full script. */
 #ifndef STORAGE_REDIS_REJOIN_CALL_H
 #define STORAGE_REDIS_REJOIN_CALL_H
 

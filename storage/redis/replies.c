@@ -79,8 +79,9 @@ static bool is_text(const struct part *part, const char *text)
            memcmp(part->bytes, text, part->len) == 0;
 }
 
-/* A listener is told that it listens, once. After that it gets nothing but messages. hiredis
- * asserts some of this, and none of it is sure. */
+/* Reports whether a part has the right shape for a listener. A listener gets one answer to
+ * SUBSCRIBE, and after that only messages. hiredis asserts some of this, but nothing guarantees
+ * it. */
 static bool is_heard(struct storage_replies *replies, const struct part *part, int index)
 {
     bool fits = false;
@@ -101,8 +102,8 @@ static bool is_heard(struct storage_replies *replies, const struct part *part, i
     return fits || refuse_part(replies, part, "which is no message");
 }
 
-/* hiredis 1.0 and later read RESP3, too, whose types come in the same ways. A Redis that was not
- * told HELLO 3 sends none of them. */
+/* hiredis 1.0 and later read RESP3, too, whose types arrive in the same way. A Redis sends them
+ * only after HELLO 3. */
 static bool is_of_resp2(struct storage_replies *replies, const redisReadTask *task)
 {
     switch (task->type) {
@@ -155,7 +156,7 @@ static bool fits_elements(struct storage_replies *replies, size_t elements)
     return true;
 }
 
-/* Reports whether a string of so many bytes may come, asked before they are read. */
+/* Reports whether a string of so many bytes is allowed; called before its bytes are read. */
 static bool fits_string(struct storage_replies *replies, unsigned long long len)
 {
     assert(replies->bytes <= STORAGE_REPLY_BYTES_MAX);
@@ -270,7 +271,7 @@ void storage_replies_watch_async(struct storage_replies *replies, redisAsyncCont
     replies->to = to;
 }
 
-/* hiredis keeps a callback for each reply that has not come in full. */
+/* hiredis keeps a callback for each reply that is not complete. */
 void storage_replies_expect(struct storage_replies *replies)
 {
     unsigned begun = replies->reader->reply != NULL;
@@ -284,7 +285,7 @@ void storage_replies_expect(struct storage_replies *replies)
 
 /* ---- what is not complete -------------------------------------------------------------------- */
 
-/* The length before a string whose bytes have not all come. */
+/* Checks the length before a string whose bytes are not complete. */
 static bool bounded_string(struct storage_replies *replies, const char *bytes, size_t len)
 {
     char *end = NULL;
@@ -297,7 +298,7 @@ static bool bounded_string(struct storage_replies *replies, const char *bytes, s
     return fits_string(replies, strtoull(digits, &end, 10));
 }
 
-/* The part that is being read. */
+/* Returns the type of the part that is being read. */
 static int type_under_way(const redisReader *reader)
 {
 #if HIREDIS_MAJOR >= 1
@@ -311,7 +312,7 @@ bool storage_replies_bounded(struct storage_replies *replies)
 {
     const redisReader *reader = replies->reader;
     if (reader->err || reader->ridx < 0)
-        return true; /* hiredis tells that; nothing is half-way */
+        return true; /* hiredis reports it; nothing is half-way */
     assert(reader->pos <= reader->len);
     size_t len = reader->len - reader->pos;
     switch (type_under_way(reader)) {

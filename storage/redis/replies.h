@@ -1,10 +1,10 @@
-/* The replies that a connection takes from a Redis. hiredis 0.14 believes what comes. It asserts
- * that each reply was asked for and that each message has its shape. It makes room for any size
- * that is announced. A peer, or a machine on the way, could end or exhaust this process with a
- * line.
+/* The replies that a connection accepts from a Redis. hiredis 0.14 trusts its input: it asserts
+ * that each reply was requested and that each message has its shape, and allocates any announced
+ * size. A peer, or a machine in between, could crash or exhaust this process with one line.
  *
- * So its readers are watched. A reply that was not asked for is an error of its connection. So is
- * one of another shape or size than any that Pawl asks for. Nothing of it is kept. */
+ * So this file watches its readers. A reply that was not requested is an error of its connection.
+ * So is a reply with a shape or size that no command of Pawl gets. Nothing of such a reply is
+ * kept. */
 #ifndef STORAGE_REDIS_REPLIES_H
 #define STORAGE_REDIS_REPLIES_H
 
@@ -47,23 +47,23 @@ struct storage_replies {
     size_t elements;
     size_t bytes;
 
-    char error[STORAGE_REPLY_ERROR_MAX]; /* ""; or what came that should not have */
+    char error[STORAGE_REPLY_ERROR_MAX]; /* "", or the text about an unexpected reply */
 };
 
-/* Begins to watch what @context reads, before anything was. @context is of redisConnect*(); it
+/* Begins to watch the reads of @context, before the first one. @context is of redisConnect*(); it
  * refers to @replies from here on. */
 void storage_replies_watch(struct storage_replies *replies, redisContext *context);
 void storage_replies_watch_async(struct storage_replies *replies, redisAsyncContext *context,
                                  enum storage_replies_to to);
 
-/* To be called before each read: only what was asked until then can be answered in it. */
+/* Call it before each read: only commands sent until then can be answered in it. */
 void storage_replies_expect(struct storage_replies *replies);
 
-/* To be asked after each read: whether what is not complete yet may still become a reply. False:
+/* Call it after each read: reports whether the incomplete rest may still become a reply. If not,
  * close the connection; storage_replies_wrong() says why. */
 bool storage_replies_bounded(struct storage_replies *replies);
 
-/* The fault of the bytes over @context, printable; NULL if nothing was. */
+/* Returns the fault of the bytes over @context, printable; NULL: none. */
 const char *storage_replies_wrong(const redisContext *context);
 
 #endif

@@ -1,5 +1,5 @@
 /* A request as bytes of a script call: the keys of its locks, and its arguments
- * (storage/redis/lua/requests.lua is the other end). They are the same for every master, so that
+ * (storage/redis/lua/requests.lua is the other end). The bytes are the same for every master, so
  * they are made once. */
 #ifndef STORAGE_REDIS_REQUEST_H
 #define STORAGE_REDIS_REQUEST_H
@@ -27,18 +27,18 @@ enum {
 struct storage_request {
     uint64_t tag;
     enum fence_request_kind kind;
-    uint16_t locks; /* that it is about */
+    uint16_t locks; /* number of locks in the request */
     uint16_t args;  /* how many arguments */
     uint16_t keys_len;
     uint16_t args_len;
-    uint16_t shared_len; /* of the first of them: an extension that follows one with the same bytes
-                          * has STORAGE_ALSO in their place; 0: of no extension */
+    uint16_t shared_len; /* length of the shared first arguments: an extension behind one with
+                          * the same bytes has STORAGE_ALSO instead; 0: no extension */
     bool in_group;
     char keys_bytes[FENCE_GROUP_MAX * STORAGE_KEY_BYTES];
     char args_bytes[STORAGE_ARGS_BYTES + FENCE_GROUP_MAX * STORAGE_MEMBER_BYTES];
 };
 
-/* Encodes @request; nothing of it is borrowed afterwards. */
+/* Encodes @request; borrows nothing of it afterwards. */
 void storage_request_encode(const struct fence_request *request,
                             struct storage_request *ret_encoded);
 

@@ -1,10 +1,9 @@
-/* Reading which locks stand on a master (storage/master.h): their names step by step, and whose ids
- * they are under. And which named counters it has.
+/* Reads which locks a master has (storage/master.h): their names step by step, and the lock ids
+ * that hold them; and which named counters it has.
  *
- * Both are plain questions on the connection that stands, behind the requests on their way, as
- * those of a probe. So the process that did the handshake answers them, and a SCAN cursor means
- * something to it. Each holds up those behind it for well below a millisecond, by the bounds on
- * what is asked. */
+ * Both are plain questions on the current connection, behind the requests under way, like a probe.
+ * So the process of the handshake answers them, and a SCAN cursor is valid there. The bounds keep
+ * each question well below a millisecond. */
 #ifndef STORAGE_REDIS_SCAN_H
 #define STORAGE_REDIS_SCAN_H
 
@@ -19,11 +18,12 @@ FENCE_CHECKED int storage_scan_holders(const struct storage_session *session,
                                        const struct fence_lock_name *names, size_t count,
                                        storage_found_fn *on_found, void *context);
 
-/* The name of the lock under @key, as SCAN gives it; NULL where that is no lock of Pawl's. Lives as
+/* Returns the name of the lock under @key, as SCAN gives it; NULL: not a lock of Pawl. Lives as
  * long as @key. */
 const char *storage_scan_name(const redisReply *key);
 
-/* The name of the counter in @field, as HSCAN gives it; NULL where that is none. Lives as long. */
+/* Returns the name of the counter in @field, as HSCAN gives it; NULL: none. Lives as long as
+ * @field. */
 const char *storage_scan_counter(const redisReply *field);
 
 /* The hash of the lock id in @value, as MGET gives it; 0 where there is none. */

@@ -1,5 +1,5 @@
-/* The parts that the files of a Redis master share, which do not call its owner. They are the
- * connection, the events, and what the last handshake on the connection brought. */
+/* The state that the files of a Redis master share, without calling its owner: the connection, the
+ * events, and the results of the last handshake. */
 #ifndef STORAGE_REDIS_SESSION_H
 #define STORAGE_REDIS_SESSION_H
 
@@ -18,12 +18,13 @@ struct storage_session {
 
     struct storage_reading reading;
     char sha[STORAGE_SHA_LEN + 1]; /* digest of the requests' script */
-    storage_refused_fn *refused; /* called with the password that was said last on the connection */
+    storage_refused_fn *refused;   /* called with the refused password */
     void *refused_context;
     bool refuses_module; /* the module is not to be used */
-    bool takes_locks;    /* the handshake found that it takes locks, but for want of memory */
-    bool leads;          /* it was marked on this connection, after the handshake. The steps of this
-                          * server's rejoin change its marker, and notice other changes */
+    bool takes_locks;    /* the handshake found that it takes locks, unless memory is full */
+    bool leads;          /* the master was marked on this connection, after the handshake. The
+                          * steps of this server's rejoin change its marker, and notice other
+                          * changes */
 };
 
 #endif

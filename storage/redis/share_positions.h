@@ -6,8 +6,8 @@
 
 #include "storage/redis/session.h"
 
-/* Sends it; nothing waits for the answer. False: out of memory. Nothing is sent where no fleet is
- * known yet. */
+/* Sends the positions; nothing waits for the answer. Returns false if there is no memory. Sends
+ * nothing if no fleet is known yet. */
 bool storage_tell(const struct storage_session *session);
 
 /* Publishes @place. Nothing waits for that, and it may fail. */

@@ -116,7 +116,8 @@ static void on_listener_disconnected(const redisAsyncContext *context, int statu
         storage_connection_broke(listener->session->connection, &context->c);
 }
 
-/* To where the first connection leads by now: a name may be another machine's meanwhile. */
+/* Connects to the current address of the first connection: the name may now be another
+ * machine's. */
 static redisAsyncContext *connect_like(const redisContext *first)
 {
     return first->connection_type == REDIS_CONN_UNIX
@@ -126,11 +127,11 @@ static redisAsyncContext *connect_like(const redisContext *first)
 
 static bool begin_tls(const struct storage_redis_url *url, redisAsyncContext *context)
 {
-    char why[STORAGE_TLS_WHY_MAX]; /* the first connection tells the same */
+    char why[STORAGE_TLS_WHY_MAX]; /* the first connection reports the same */
     return !url->is_tls || storage_tls_start(url->tls, url->host, &context->c, why) == 0;
 }
 
-/* Without this it would stand, and hear nothing. The next probe opens another one. */
+/* Without this the connection would stand, and hear nothing. The next probe opens another one. */
 static void on_listener_authenticated(redisAsyncContext *context, void *data, void *unused)
 {
     struct storage_listener *listener = listener_of(context);

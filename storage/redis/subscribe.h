@@ -1,7 +1,6 @@
-/* A second connection to a master, for what it publishes: which locks were released that somebody
- * waits for, and which waiters left. It comes and goes with the first, and is opened again with a
- * later probe if it ends. A message may be lost with it, so waiters also ask the masters now and
- * then. */
+/* A second connection to a master, for its messages: which awaited locks were released, and which
+ * waiters left. It opens and closes with the first connection, and if it ends a later probe reopens
+ * it. A message may be lost with it, so waiters also ask the masters now and then. */
 #ifndef STORAGE_REDIS_SUBSCRIBE_H
 #define STORAGE_REDIS_SUBSCRIBE_H
 
@@ -12,8 +11,8 @@ struct storage_listener {
     redisAsyncContext *context; /* NULL: none is open */
 };
 
-/* Opens it if it is wanted and not open; closes it. Precondition of the first: the first connection
- * stands. */
+/* The first opens it if it is wanted and not open. The second closes it. Precondition of the first:
+ * the first connection stands. */
 void storage_listener_open(struct storage_listener *listener);
 void storage_listener_close(struct storage_listener *listener);
 

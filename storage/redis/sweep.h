@@ -1,6 +1,5 @@
-/* After a master rejoined, its imported locks get their expiry. That is done for a few at a
- * time, so that it has time for others in between. Several servers may do so at once; the master
- * notes how far it is. */
+/* After a master rejoined, its imported locks get their expiry, a few at a time, so that the master
+ * has time for other calls. Several servers may do so at once; the master notes its progress. */
 #ifndef STORAGE_REDIS_SWEEP_H
 #define STORAGE_REDIS_SWEEP_H
 
@@ -15,11 +14,11 @@ struct storage_sweeper {
 
 void storage_sweeper_init(struct storage_sweeper *sweeper, struct storage_connection *connection);
 
-/* Its memory may go when @closed was called. */
+/* Ends the sweeper; its memory may be freed when @closed was called. */
 void storage_sweeper_fini(struct storage_sweeper *sweeper, void (*closed)(void *context),
                           void *context);
 
-/* Does nothing where a step is due already. */
+/* Does nothing if a step is already due. */
 void storage_sweeper_start(struct storage_sweeper *sweeper);
 void storage_sweeper_stop(struct storage_sweeper *sweeper);
 

@@ -32,7 +32,7 @@ static bool refuse_file(const char *path, const char *what,
     return false;
 }
 
-/* A key with a passphrase would have OpenSSL ask for it at the terminal. */
+/* Gives no passphrase: OpenSSL would otherwise ask for one at the terminal. */
 static int give_no_passphrase(char *buffer, int size, int writes, void *context)
 {
     (void)writes, (void)context;
@@ -89,7 +89,7 @@ void storage_tls_free(struct storage_tls *tls)
 
 /* ---- a connection ---------------------------------------------------------------------------- */
 
-/* The certificate has to be for @host. A name is also told to the master (SNI). */
+/* Requires that the certificate is for @host. A name is also sent to the master (SNI). */
 static bool expect_host(SSL *ssl, const char *host)
 {
     struct in6_addr address;
@@ -116,8 +116,7 @@ static bool was_wrong(const SSL *ssl, char *ret_text, size_t cap)
 }
 
 /* hiredis owns the SSL from here on. Its own setup (redisInitiateSSLWithContext()) would verify the
- * authority, and not the name. The handshake begins here. If the master is quick it may also end
- * here. */
+ * CA, and not the name. The handshake begins here. If the master is quick it may also end here. */
 int storage_tls_start(const struct storage_tls *tls, const char *host, redisContext *context,
                       char ret_why[static STORAGE_TLS_WHY_MAX])
 {

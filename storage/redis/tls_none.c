@@ -1,4 +1,4 @@
-/* In the place of tls.c, where hiredis has no TLS. */
+/* Replaces tls.c if hiredis has no TLS. */
 #include "storage/redis/tls.h"
 
 #include <stdio.h>

@@ -21,24 +21,25 @@ struct storage_tls;
 struct storage_redis_url {
     char host[STORAGE_HOST_MAX + 1]; /* "" for a Unix socket; without the brackets of IPv6 */
     uint16_t port;
-    bool is_tls;                     /* rediss:// */
-    const struct storage_tls *tls;   /* for that, given by the opener of the connection; borrowed */
-    char path[STORAGE_PATH_MAX + 1]; /* "" for TCP */
-    char user[STORAGE_SECRET_MAX + 1];           /* "" for the default one */
-    char password[STORAGE_SECRET_MAX + 1];       /* "" for none */
-    bool password_may_change;                    /* it is of a file that is read again */
-    char other_password[STORAGE_SECRET_MAX + 1]; /* to be said where @password is refused: while
-                                                  * passwords are changed; "" for none */
+    bool is_tls;                           /* rediss:// */
+    const struct storage_tls *tls;         /* for rediss://, set by the opener of the connection;
+                                            * borrowed */
+    char path[STORAGE_PATH_MAX + 1];       /* "" for TCP */
+    char user[STORAGE_SECRET_MAX + 1];     /* "" for the default one */
+    char password[STORAGE_SECRET_MAX + 1]; /* "" for none */
+    bool password_may_change;              /* its file is read again while pawld serves */
+    char other_password[STORAGE_SECRET_MAX + 1]; /* used if @password is refused, while passwords
+                                                  * are being changed; "" for none */
 };
 
 /* Reads @text. User and password may be percent-encoded (RFC 3986, 2.1); the port defaults to 6379.
- * "user:@" is a user whose password is told elsewhere.
- * FENCE_EINVAL, and a static sentence in *@ret_why, for anything else. That is so for rediss://,
- * too, where this build has no TLS (storage/redis/tls.h). */
+ * "user:@" is a user whose password comes from elsewhere. FENCE_EINVAL, and a static sentence in
+ * *@ret_why, for any other text, and for rediss:// if this build has no TLS
+ * (storage/redis/tls.h). */
 FENCE_CHECKED int storage_redis_url_parse(const char *text, struct storage_redis_url *ret_url,
                                           const char **ret_why);
 
-/* The address for people and logs: no user, no password. */
+/* Writes the address for people and logs: without user and password. */
 void storage_redis_url_show(const struct storage_redis_url *url,
                             char ret_address[static STORAGE_ADDRESS_MAX]);
 

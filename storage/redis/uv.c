@@ -11,8 +11,8 @@ struct link_poll {
     redisAsyncContext *context; /* NULL once hiredis let go */
     int events;                 /* the events that hiredis waits for */
     bool connected;
-    bool tls; /* what a write waits for may be a read, and the other way round: hiredis says what it
-               * waits for, and is taken at its word */
+    bool tls; /* with TLS a write may wait for a read, and a read for a write: watch exactly the
+               * events that hiredis asks for */
     struct storage_replies replies;
 };
 
@@ -32,11 +32,11 @@ static void on_ready(uv_poll_t *handle, int status, int events)
     struct link_poll *link = handle->data;
     if (link->tls)
         storage_tls_forget_errors();
-    /* An error shows in the read or the write that it breaks: let hiredis find it there. */
+    /* The read or the write that an error breaks reports it: hiredis must find it there. */
     if (status < 0)
         events = link->events;
-    /* Over TLS, too, one read is enough for a readable socket: hiredis reads 16 KiB, and a record
-     * has no more. So nothing stays in OpenSSL that the socket does not tell of. */
+    /* With TLS, too, one read is enough for a readable socket: hiredis reads 16 KiB, and a record
+     * is no longer. So no bytes stay in OpenSSL without an event of the socket. */
     if (link->context && (events & UV_READABLE)) {
         storage_replies_expect(&link->replies);
         redisAsyncHandleRead(link->context);
@@ -48,7 +48,7 @@ static void on_ready(uv_poll_t *handle, int status, int events)
         redisAsyncHandleWrite(link->context);
     }
     if (link->context && status < 0)
-        watch(link); /* libuv stopped at the error; hiredis did not see one yet */
+        watch(link); /* libuv stopped at the error; hiredis has not seen one yet */
 }
 
 static void add_read(void *data)
@@ -75,8 +75,8 @@ static void add_write(void *data)
     if (link->events & UV_WRITABLE)
         return;
     link->events |= UV_WRITABLE;
-    /* On a connection that stands, the turn's flush writes at once, and there is mostly nothing
-     * left to wait for. */
+    /* On an established connection, the turn's flush writes at once, and usually nothing is left to
+     * wait for. */
     if (!link->connected || link->tls)
         watch(link);
 }
