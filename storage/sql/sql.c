@@ -74,7 +74,7 @@ int storage_sql_finish(struct storage_sql *sql)
 
 int storage_sql_run(struct storage_sql *sql)
 {
-    /* A connection of somebody else's may have count_changes on: each write then answers a row. */
+    /* Another program's connection may have count_changes on: each write then answers a row. */
     while (storage_sql_row(sql))
         continue;
     return storage_sql_finish(sql);

@@ -22,11 +22,11 @@ struct storage_sql {
     int code; /* SQLite's code of the first failure; SQLITE_OK until then */
 };
 
-/* Never fails by itself: an error shows in storage_sql_finish(), and makes all between a no-op.
- * A result must be finished. */
+/* Never fails: an error makes the following calls do nothing, and storage_sql_finish() returns it.
+ * Each statement must be finished. */
 struct storage_sql storage_sql_prepare(sqlite3 *db, const char *text);
 
-/* Parameters count from 1. @text is borrowed until the finish. */
+/* Parameters are numbered from 1. @text is borrowed until the finish. */
 void storage_sql_bind_text(struct storage_sql *sql, int parameter, const char *text);
 void storage_sql_bind_int(struct storage_sql *sql, int parameter, int64_t value);
 
@@ -37,7 +37,7 @@ bool storage_sql_row(struct storage_sql *sql);
  * is an error of the database (FENCE_EIO at the finish), never a silent cut. */
 void storage_sql_column_text(struct storage_sql *sql, int column, char *buffer, size_t size);
 
-/* Ends the statement and says how it went: 0 or as storage_sql_error(). */
+/* Ends the statement. Returns 0, or an error as storage_sql_error(). */
 FENCE_CHECKED int storage_sql_finish(struct storage_sql *sql);
 
 /* Runs a statement that answers no rows to its end, and finishes it. */
@@ -46,10 +46,10 @@ FENCE_CHECKED int storage_sql_run(struct storage_sql *sql);
 /* Runs statements without parameters, one or several. */
 FENCE_CHECKED int storage_sql_exec(sqlite3 *db, const char *text);
 
-/* The meaning of an SQLite code for the caller. FENCE_EBUSY: another connection kept the database
- * locked for longer than the busy timeout; roll back, try again. FENCE_ENOMEM. FENCE_EIO: all else,
- * such as a full disk, a damaged file, no database; roll back, tell the operator. The text is
- * sqlite3_errmsg(db), to be copied before the next call on @db, a rollback included. */
+/* Returns the error for an SQLite code. FENCE_EBUSY: another connection locked the database for
+ * longer than the busy timeout; roll back, try again. FENCE_ENOMEM. FENCE_EIO: any other failure,
+ * such as a full disk, a damaged file, no database; roll back, tell the operator.
+ * sqlite3_errmsg(db) has the text: copy it before the next call on @db, even a rollback. */
 FENCE_CHECKED int storage_sql_error(int code);
 
 #endif
