@@ -1,5 +1,5 @@
-/* One call of a function of SQL: its arguments, its step in the transaction, its error. An error's
- * text begins with a word that programs compare:
+/* One call of an SQL function: its arguments, its step in the transaction, its error. An error's
+ * text begins with a word for programs:
  *
  *     stale-token   the guard has seen a higher token
  *     unclaimed     the connection has not claimed the resource of a protected row
@@ -19,21 +19,23 @@
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* A resource is a text with the form of a name. False: the error has been told. */
+/* Checks that a resource is a text with the form of a name. Returns false if the error was
+ * reported. */
 bool storage_call_resource(sqlite3_context *context, sqlite3_value *value,
                            char ret_resource[static FENCE_RESOURCE_MAX + 1]);
 
-/* A token is an integer of 1 to FENCE_TOKEN_MAX, or a float with such a value, since JavaScript has
- * no other numbers. A text is none: it is mostly a mistake. False: the error has been told. */
+/* Reads a token: an integer of 1 to FENCE_TOKEN_MAX, or a float with such a value, since JavaScript
+ * has no other numbers. A text is refused: it is usually a mistake. Returns false if the error was
+ * reported. */
 bool storage_call_token(sqlite3_context *context, sqlite3_value *value, int64_t *ret_token);
 
-/* A text that is not empty and has no zero byte. It belongs to @value. NULL: the error has been
- * told, which calls the argument @what. */
+/* Returns a text that is not empty and has no zero byte. It belongs to @value. NULL: the error was
+ * reported, and names the argument @what. */
 const char *storage_call_text(sqlite3_context *context, sqlite3_value *value, const char *what);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* Ends the call with an error, whose text is made as by printf(). */
+/* Ends the call with an error, whose text is formatted as by printf(). */
 void storage_call_fail(sqlite3_context *context, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -53,11 +55,11 @@ struct storage_step {
     bool alone; /* no transaction was open */
 };
 
-/* False: the error has been told. */
+/* Returns false if the error was reported. */
 bool storage_step_begin(sqlite3_context *context, struct storage_step *ret_step);
 
-/* Keeps what was written: durable when this returns, if the step was alone. False: the error has
- * been told, and nothing is kept. */
+/* Keeps what was written: durable when this returns, if the step was alone. Returns false if the
+ * error was reported; then nothing is kept. */
 bool storage_step_keep(sqlite3_context *context, const struct storage_step *step);
 
 /* Undoes what was written since the begin. */

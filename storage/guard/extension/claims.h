@@ -1,9 +1,9 @@
-/* The claims of one connection: the token for each resource. The memory opens nothing by itself.
- * A protected table compares it with the guard's table, so a claim that was rolled back counts for
- * nothing.
+/* The claims of one connection: the token for each resource. A claim in memory alone opens no row:
+ * a protected table compares it with the guard's table, so a claim that was rolled back does not
+ * count.
  *
- * The functions of SQL of a connection share one memory. Each holds a reference, since SQLite may
- * drop them in any order. One thread at a time, as the connection. */
+ * The SQL functions of a connection share one memory. Each holds a reference, since SQLite may free
+ * them in any order. One thread at a time, as for the connection. */
 #ifndef STORAGE_GUARD_EXTENSION_CLAIMS_H
 #define STORAGE_GUARD_EXTENSION_CLAIMS_H
 
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-    STORAGE_CLAIMS_MAX = 1000, /* resources; the one claimed longest ago is forgotten beyond that */
+    STORAGE_CLAIMS_MAX = 1000, /* resources; beyond that the oldest claim is forgotten */
 };
 
 struct storage_claims;
@@ -32,7 +32,7 @@ FENCE_CHECKED int storage_claims_put(struct storage_claims *claims, const char *
 /* Forgets all. */
 void storage_claims_clear(struct storage_claims *claims);
 
-/* The token of the last claim of @resource. 0: none is remembered. */
+/* Returns the token of the last claim of @resource. 0: none is remembered. */
 int64_t storage_claims_get(const struct storage_claims *claims, const char *resource);
 
 #endif

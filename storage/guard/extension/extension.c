@@ -1,5 +1,5 @@
-/* The functions of SQL, and how SQLite comes to have them. storage/guard/sqlite/EXTENSION.md is
- * their manual. */
+/* The SQL functions, and their registration with SQLite. storage/guard/sqlite/EXTENSION.md is their
+ * manual. */
 #include "fence/guard/guard.h"
 #include "storage/guard/extension/api.h"
 #include "storage/guard/extension/call.h"
@@ -31,7 +31,7 @@ static int pragma_number(sqlite3 *db, const char *text, int64_t *ret_number)
     return 0;
 }
 
-/* False where the connection would forget what it commits: the error has been told. */
+/* Returns false if the connection would lose its commits: the error was reported. */
 static bool remembers(sqlite3_context *context)
 {
     sqlite3 *db = sqlite3_context_db_handle(context);
@@ -86,8 +86,8 @@ static void refuse_stale(sqlite3_context *context, const char *resource, bool by
                         (long long)seen, (long long)token);
 }
 
-/* Writes the row of @resource as it is. That takes the write lock before anything is read: a
- * transaction that read before and was overtaken is told to restart. */
+/* Writes the row of @resource unchanged. That takes the write lock before anything is read: a
+ * transaction that read before and was overtaken must restart. */
 static int take_write_lock(sqlite3 *db, const char *resource)
 {
     struct storage_sql sql = storage_sql_prepare(
@@ -106,11 +106,11 @@ struct judgement {
     /* Takes the write lock before anything is read. */
     bool locks;
 
-    /* Opens the rows of protected tables that are of the resource. */
+    /* Opens the rows of the resource in protected tables. */
     bool opens;
 };
 
-/* False: the error has been told. */
+/* Returns false if the error was reported. */
 static bool is_accepted(sqlite3_context *context, const struct judgement *judgement,
                         const char *resource, int64_t token)
 {
@@ -140,7 +140,7 @@ static void judge_call(sqlite3_context *context, sqlite3_value **values,
         storage_step_undo(&step);
         return;
     }
-    /* Before the commit: a memory of what did not commit opens nothing. */
+    /* Done before the commit: a claim that did not commit opens nothing. */
     if (judgement->opens && storage_claims_put(sqlite3_user_data(context), resource, token) != 0) {
         storage_step_undo(&step);
         sqlite3_result_error_nomem(context);
@@ -164,7 +164,7 @@ static void sql_claim_read(sqlite3_context *context, int count, sqlite3_value **
     judge_call(context, values, &claim);
 }
 
-/* A check that is a transaction by itself protects nothing: another claim fits before the write. */
+/* A check that is a transaction alone protects nothing: another claim fits before the write. */
 static void sql_check(sqlite3_context *context, int count, sqlite3_value **values)
 {
     static const struct judgement check = {storage_guard_check, true, true};
@@ -201,7 +201,7 @@ static void sql_token(sqlite3_context *context, int count, sqlite3_value **value
         sqlite3_result_int64(context, highest);
 }
 
-/* For a pool of connections: any caller that takes this one next has claimed nothing. */
+/* For a pool of connections: the next user of this connection must not inherit claims. */
 static void sql_forget(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;
@@ -211,8 +211,8 @@ static void sql_forget(sqlite3_context *context, int count, sqlite3_value **valu
 
 /* ---- protected rows -------------------------------------------------------------------------- */
 
-/* For a row that REPLACE deletes, triggers run only where recursive_triggers is on. Off, it would
- * take away rows that no holder claimed. False: the error has been told. */
+/* For a row that REPLACE deletes, triggers run only if recursive_triggers is on. Otherwise it would
+ * remove rows that no holder claimed. Returns false if the error was reported. */
 static bool sees_replaced_rows(sqlite3_context *context)
 {
     int64_t recursive = 0;
@@ -224,8 +224,8 @@ static bool sees_replaced_rows(sqlite3_context *context)
     return recursive != 0;
 }
 
-/* Judges what this connection claimed against what the guard has seen: see STORAGE_READERS_TERM.
- * The guard has seen less where the claim was rolled back. */
+/* Compares this connection's claim with the tokens that the guard has seen: see
+ * STORAGE_READERS_TERM. If the claim was rolled back, the guard has seen less. */
 static void judge_again(sqlite3_context *context, const char *resource, int64_t told,
                         int64_t claimed)
 {

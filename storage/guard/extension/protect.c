@@ -67,9 +67,9 @@ static bool fits_table(sqlite3_context *context, const char *table, const char *
 
 /* ---- triggers -------------------------------------------------------------------------------- */
 
-/* Each way to write has a trigger before the write, and one after it. The trigger
- * before stops a write that is not claimed. A trigger of the program could else end the statement
- * with FAIL or IGNORE, and the row would stay. The trigger after judges the row as it is stored. */
+/* Each way to write has a trigger before the write, and one after it. The trigger before stops an
+ * unclaimed write: otherwise a trigger of the program could end the statement with FAIL or IGNORE,
+ * and the row would stay. The trigger after judges the row as it is stored. */
 struct question {
     const char *when, *event;
     const char *of[2]; /* the rows that are asked about */
@@ -96,9 +96,9 @@ static int append_resource(sqlite3_str *text, sqlite3 *db, const char *table,
     return err;
 }
 
-/* The trigger reads the guard of its own database, whatever that is attached as. Only an answer of
- * 1 opens the row, so that another function of the name opens none by accident. CASE asks in this
- * order, and AND need not. */
+/* The trigger reads the guard of its own database, under any attached name. Only an answer of 1
+ * opens the row, so that another function of the name opens none by accident. CASE evaluates in
+ * this order, which AND does not guarantee. */
 static int append_question(sqlite3_str *text, sqlite3 *db, const char *table,
                            const char *expression, const struct question *question, const char *of)
 {
@@ -116,8 +116,8 @@ static int append_question(sqlite3_str *text, sqlite3 *db, const char *table,
 }
 
 /* The same for a key that SQLite has yet to choose. A trigger of the program may insert other rows
- * first, so the next key is no more than likely. The write is refused only if no holder has ever
- * claimed the resource of that key, nor the one of the key -1, which looks the same. */
+ * first, so the next key is only likely. The write is refused only if no holder has ever claimed
+ * the resource of that key, nor the resource of the key -1, which looks the same. */
 static int append_question_of_key(sqlite3_str *text, sqlite3 *db, const char *table,
                                   const char *expression)
 {
@@ -139,8 +139,8 @@ static int append_question_of_key(sqlite3_str *text, sqlite3 *db, const char *ta
     return err;
 }
 
-/* A table that was renamed keeps triggers with its old name, so @mark tells those of two tables
- * apart. */
+/* A renamed table keeps triggers with its old name, so @mark separates the triggers of two
+ * tables. */
 static int make_trigger(sqlite3 *db, const char *table, const char *expression,
                         const struct question *question, uint64_t mark)
 {
@@ -162,8 +162,8 @@ static int make_trigger(sqlite3 *db, const char *table, const char *expression,
     return run_built(db, text);
 }
 
-/* The names of the triggers are read first, one at a time: a schema is not changed while it is
- * read. Those before a write are not counted. */
+/* Reads the names of the triggers first, one at a time: a schema cannot change while it is read.
+ * Triggers before a write are not counted. */
 static int drop_triggers(sqlite3 *db, const char *table, unsigned *ret_dropped)
 {
     unsigned dropped = 0;
@@ -196,7 +196,7 @@ static int drop_triggers(sqlite3 *db, const char *table, unsigned *ret_dropped)
     }
 }
 
-/* Compiles a statement that the triggers belong to: what is wrong with them shows now. */
+/* Compiles a statement with these triggers, so that an error in them shows now. */
 static int try_triggers(sqlite3 *db, const char *table)
 {
     sqlite3_str *text = sqlite3_str_new(db);
@@ -214,7 +214,7 @@ int storage_protect_install(sqlite3 *db)
                                 "  expression TEXT NOT NULL) STRICT, WITHOUT ROWID");
 }
 
-/* For pawl_check.sql, which tells a table whose triggers are gone. */
+/* For pawl_check.sql, which reports a table whose triggers are missing. */
 static int forget(sqlite3 *db, const char *table)
 {
     sqlite3_str *text = sqlite3_str_new(db);
@@ -228,7 +228,7 @@ static int remember(sqlite3 *db, const char *table, const char *expression, uint
     sqlite3_str *text = sqlite3_str_new(db);
     sqlite3_str_appendf(text, "INSERT INTO main.pawl_protected VALUES ('%016llx', '%q', '%q')",
                         (unsigned long long)mark, table, expression);
-    const int err = forget(db, table); /* triggers that a table of this name before it left */
+    const int err = forget(db, table); /* triggers that an earlier table of this name left */
     if (err) {
         sqlite3_free(sqlite3_str_finish(text));
         return err;

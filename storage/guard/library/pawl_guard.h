@@ -56,14 +56,15 @@ extern "C" {
 
 enum {
     PAWL_GUARD_NAME_MAX = 255,        /* bytes of a resource's name */
-    PAWL_GUARD_REJECTIONS_MAX = 1000, /* that are kept; the oldest is dropped */
-    PAWL_GUARD_BUSY_TIMEOUT_MS = 2000 /* how long to wait for another's transaction */
+    PAWL_GUARD_REJECTIONS_MAX = 1000, /* rejections that are kept; beyond that the oldest is
+                                       * dropped */
+    PAWL_GUARD_BUSY_TIMEOUT_MS = 2000 /* how long to wait for another connection's transaction */
 };
 
 enum pawl_guard_error {
     PAWL_GUARD_ESTALE = -1, /* the resource has seen a higher token: stop the work, acquire again */
     PAWL_GUARD_EINVAL = -2, /* the call is wrong: correct the program */
-    PAWL_GUARD_EBUSY = -3,  /* another connection kept the database: roll back, try again */
+    PAWL_GUARD_EBUSY = -3,  /* another connection locked the database: roll back, try again */
     PAWL_GUARD_ENOMEM = -4, /* memory is short: roll back, try again */
     PAWL_GUARD_EIO = -5     /* a full disk, a damaged file, missing tables: tell the operator */
 };
@@ -90,19 +91,19 @@ struct pawl_guard_rejection {
 /* ---- connections ----------------------------------------------------------------------------- */
 
 /* Opens or creates the database file at @path in WAL mode, and configures the connection as below.
- * The caller closes it with sqlite3_close(). On an error @text, which holds @text_size bytes, says
- * what went wrong. @text may be NULL with a size of 0. PAWL_GUARD_EINVAL: @path is no real file,
- * such as ":memory:". */
+ * The caller closes it with sqlite3_close(). On an error @text, which has room for @text_size
+ * bytes, is the reason. @text may be NULL with a size of 0. PAWL_GUARD_EINVAL: @path is no real
+ * file, such as ":memory:". */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int pawl_guard_open(const char *path, char *text,
                                                          size_t text_size, sqlite3 **ret_db);
 
-/* Prepares a connection of the caller's own, outside a transaction: synchronous=FULL, the busy
- * timeout, foreign keys on. PAWL_GUARD_EINVAL: within a transaction, or the connection would
- * forget: it has no file, or its journal is off or in memory. */
+/* Prepares a connection of the caller, outside a transaction: synchronous=FULL, the busy timeout,
+ * foreign keys on. PAWL_GUARD_EINVAL: within a transaction, or the connection would lose its
+ * commits: it has no file, or its journal is off or in memory. */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int pawl_guard_configure(sqlite3 *db);
 
-/* Creates the tables of the guard (pawl_...) where they are not there yet. A table that an earlier
- * Pawl made keeps its rows, and learns readers. */
+/* Creates the missing tables of the guard (pawl_...). A table of an earlier Pawl keeps its rows,
+ * and gets a column for readers. */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int pawl_guard_install(sqlite3 *db);
 
 /* ---- transactions ---------------------------------------------------------------------------- */
@@ -115,7 +116,7 @@ PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int pawl_guard_begin(sqlite3 *db);
  * PAWL_GUARD_EINVAL: no transaction is open. */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int pawl_guard_commit(sqlite3 *db);
 
-/* Undoes the transaction; harmless where there is none, or @db is NULL. */
+/* Undoes the transaction; harmless if there is none, or if @db is NULL. */
 PAWL_GUARD_PUBLIC void pawl_guard_rollback(sqlite3 *db);
 
 /* ---- by token -------------------------------------------------------------------------------- */
@@ -151,10 +152,10 @@ PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int
 pawl_guard_claim_read(sqlite3 *db, const char *resource, int64_t token,
                       struct pawl_guard_rejection *ret_rejection);
 
-/* Within each transaction that reads, before it reads; a plain BEGIN is enough, and such readers do
- * not wait for each other. PAWL_GUARD_ESTALE: a newer writer was here. Drop what was read, since
- * the rest would be of another write. PAWL_GUARD_EINVAL: not a resource name, not a token, or no
- * transaction is open. PAWL_GUARD_EBUSY: roll back, restart. */
+/* Call it within each transaction that reads, before it reads; a plain BEGIN is enough, and such
+ * readers do not wait for each other. PAWL_GUARD_ESTALE: a newer writer was admitted. Drop the data
+ * that were read, since the rest would be of another write. PAWL_GUARD_EINVAL: not a resource name,
+ * not a token, or no transaction is open. PAWL_GUARD_EBUSY: roll back, restart. */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int
 pawl_guard_check_read(sqlite3 *db, const char *resource, int64_t token,
                       struct pawl_guard_rejection *ret_rejection);
@@ -176,9 +177,9 @@ pawl_guard_check_id(sqlite3 *db, const char *resource, const char *lock_id,
 
 /* ---- what was refused ------------------------------------------------------------------------ */
 
-/* Records @rejection for people to see, in its own transaction, after the rollback of the
- * refused one. The time is now; @rejection->at_ms is not read. An error changes nothing about the
- * refusal. PAWL_GUARD_EINVAL: no write transaction is open, or @rejection is none. */
+/* Records @rejection for people, in a separate transaction, after the rollback of the refused one.
+ * The time is now; @rejection->at_ms is not read. An error does not change the refusal.
+ * PAWL_GUARD_EINVAL: no write transaction is open, or @rejection is not valid. */
 PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int
 pawl_guard_record(sqlite3 *db, const struct pawl_guard_rejection *rejection);
 
