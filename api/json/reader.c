@@ -139,7 +139,7 @@ static const struct api_json_member *find_member(const struct api_json_member *m
     return NULL;
 }
 
-/* Walks through the client's object, so that no member in it goes unnoticed. */
+/* Walks through the client's object, so that no unknown member goes unnoticed. */
 static int read_object(const json_t *object, const struct api_json_member *members, size_t count,
                        char *error)
 {
@@ -179,8 +179,8 @@ static void replace_number(char *text, size_t end)
     memcpy(text + start, HUGE_REAL, strlen(HUGE_REAL));
 }
 
-/* All numbers as reals. One beyond the range of a double stops the parser here too, so the first of
- * those is read as HUGE_REAL. NULL: there are more of them, or memory is out. */
+/* Reads all numbers as reals. A number beyond the range of a double stops the parser here too, so
+ * the first such number is read as HUGE_REAL. NULL: there are more of them, or no memory. */
 static json_t *read_as_reals(const char *text, size_t len)
 {
     const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL;
@@ -199,8 +199,8 @@ static json_t *read_as_reals(const char *text, size_t len)
     return root;
 }
 
-/* A number that is too large stops the parser before it says which member it is of. So all numbers
- * are read as reals, to name the member with one that large. */
+/* A too large number stops the parser before it reports the member. So all numbers are read as
+ * reals, to name the member with such a number. */
 static int refuse_huge(const char *text, size_t len, const json_error_t *why, char *error)
 {
     const char *name = NULL;

@@ -1,9 +1,8 @@
 /* Strict reading of a request body: one JSON object whose members are all described.
  *
- * Refused are anything but an object, bad JSON, bad UTF-8, NUL, duplicate or unknown members. So
- * are wrong types (a boolean or a real is no integer), and numbers and lengths out of bounds. The
- * sentence names the member and the bound. Nesting is bounded by the parser (jansson: 2048 levels).
- */
+ * Refuses anything but an object, bad JSON, bad UTF-8, NUL, duplicate or unknown members, wrong
+ * types (a boolean or a real is no integer), and numbers and lengths out of bounds. The sentence
+ * names the member and the bound. The parser bounds the nesting (jansson: 2048 levels). */
 #ifndef API_JSON_READER_H
 #define API_JSON_READER_H
 
@@ -23,11 +22,11 @@ enum api_json_type {
     API_JSON_STRINGS,  /* an array of them */
     API_JSON_OBJECTS,  /* an array of objects */
     API_JSON_INTEGERS, /* an array of integers */
-    API_JSON_TEXT,     /* an object, which somebody else reads */
+    API_JSON_TEXT,     /* an object, which other code reads */
 };
 
-/* A member that the object may have. A member that is absent leaves its target as it is, so set the
- * default before. */
+/* A member that the object may have. If it is absent, its target stays unchanged: set the default
+ * before. */
 struct api_json_member {
     const char *name;
     enum api_json_type type;
@@ -35,8 +34,8 @@ struct api_json_member {
     int64_t min; /* least and greatest value of an integer, or number of bytes of a string, or of
                   * items in an array */
     int64_t max;
-    int64_t told_max; /* for an integer: the greatest value in a refusal, where the caller
-                       * refuses what is above that by itself; 0: @max */
+    int64_t told_max; /* for an integer: the greatest value that a refusal names, if the caller
+                       * itself refuses values above it; 0: @max */
     int64_t *integer; /* targets: the one that @type names; */
     char *string;     /* a string needs max + 1 bytes */
     struct api_json_strings *strings;
@@ -45,7 +44,7 @@ struct api_json_member {
     char **text; /* set to the object's text, which the caller frees */
 };
 
-/* Takes the strings of an array one by one, as they stand in it. */
+/* Takes the strings of an array one by one, in their order. */
 struct api_json_strings {
     /* FENCE_EINVAL: refused, with the reason in @ret_error. */
     int (*take)(struct api_json_strings *strings, const char *text, size_t len,

@@ -31,7 +31,7 @@ static unsigned code_point(const char *text, size_t len)
     return (byte[0] & 0x0fU) << 12 | (byte[1] & 0x3fU) << 6 | (byte[2] & 0x3fU);
 }
 
-/* One character of a JSON string: as it is where it may be, else escaped (RFC 8259, section 7).
+/* Writes one character of a JSON string: unchanged if allowed, else escaped (RFC 8259, section 7).
  * Returns how many bytes of @text it took. */
 static size_t put_escaped(struct api_writer *writer, const char *text, size_t len)
 {
