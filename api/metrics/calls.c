@@ -53,7 +53,7 @@ uint64_t api_calls_count(const struct api_calls *calls, const char *call, enum a
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The count under each name, where problems share some: at the first of that name. */
+/* The count under each name: if several problems share a name, at the first of them. */
 struct totals {
     enum api_outcome named[API_OUTCOMES]; /* the first of the same name */
     uint64_t count[API_OUTCOMES];
@@ -72,7 +72,8 @@ static void add_up(struct totals *totals, const struct api_counter each[static A
         totals->count[totals->named[outcome]] += api_counter_get(&each[outcome]);
 }
 
-/* A result that never was has no sample, or each call would have one for each problem there is. */
+/* A result that never occurred has no sample: otherwise each call would have a sample for each
+ * problem. */
 static void write_results(const struct api_route *route, const struct totals *totals,
                           struct api_metrics_text *text)
 {
@@ -114,7 +115,7 @@ static uint64_t count_everywhere(const struct api_call_counters *counters, enum 
     return count;
 }
 
-/* They are there before the first, for alerts. */
+/* These samples exist before the first refusal, for alerts. */
 static void write_keys_refused(const struct api_call_counters *counters,
                                struct api_metrics_text *text)
 {

@@ -1,4 +1,4 @@
-/* How requests were answered: each one counts once, by its call and its outcome, or as one that
+/* Counts how requests were answered: each request once, by its call and its outcome, or as one that
  * reached no call. An observer (api/http/observer.h) of the loop that owns the counters. */
 #ifndef API_METRICS_CALLS_H
 #define API_METRICS_CALLS_H

@@ -1,12 +1,12 @@
-/* The figures of this process that the client libraries of Prometheus have, under their names: from
+/* The metrics of this process that the client libraries of Prometheus have, under their names: from
  * /proc and getrusage(2). Linux. */
 #ifndef API_METRICS_PROCESS_H
 #define API_METRICS_PROCESS_H
 
 #include "api/metrics/text.h"
 
-/* Writes their families, and pawl_build_info with @version. A figure that cannot be read has no
- * sample. Reads some files of the kernel's, and walks over the open descriptors. */
+/* Writes their families, and pawl_build_info with @version. A metric that cannot be read has no
+ * sample. Reads some files in /proc, and walks over the open descriptors. */
 void api_process_write(const char *version, struct api_metrics_text *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* Writes figures in the text format of Prometheus, version 0.0.4, into the caller's buffer
- * (prometheus.io/docs/instrumenting/exposition_formats). Names keep to its conventions: base units,
+/* Writes metrics in the text format of Prometheus, version 0.0.4, into the caller's buffer
+ * (prometheus.io/docs/instrumenting/exposition_formats). Names follow its conventions: base units,
  * "_total" at the end of a counter. Pure. */
 #ifndef API_METRICS_TEXT_H
 #define API_METRICS_TEXT_H
@@ -28,7 +28,7 @@ struct api_metrics_text {
     size_t size;
     size_t len;         /* without the terminator */
     const char *family; /* that samples are written for */
-    bool full;          /* something did not fit: the text is of no use */
+    bool full;          /* the buffer was too small: the text cannot be used */
 };
 
 /* The labels of a sample; up to the first without a name. NULL for a sample without any. */
