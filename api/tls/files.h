@@ -14,8 +14,8 @@ struct api_tls_files {
     gnutls_priority_t priorities;
     gnutls_x509_crt_t *chain; /* the service's own */
     unsigned chain_count;
-    bool asks;     /* clients for a certificate */
-    bool optional; /* they may have none */
+    bool asks;     /* the service asks clients for a certificate */
+    bool optional; /* clients may have none */
 };
 
 /* The latest one; it is given back once. Any thread. */

@@ -31,8 +31,8 @@ static const char *find_date_fault(gnutls_x509_crt_t cert)
     return NULL;
 }
 
-/* The service goes on: a restart that is refused would stop all locks, and this machine has the key
- * already. */
+/* Logs a warning. The service continues: a refused restart would stop all locks, and this machine
+ * already has the key. */
 static void warn_of(const struct api_tls_config *config, const char *what, const char *path,
                     const char *why)
 {
@@ -48,7 +48,7 @@ static bool is_issuer_of(gnutls_x509_crt_t issuer, gnutls_x509_crt_t cert)
     return gnutls_x509_crt_check_issuer(cert, issuer) != 0;
 }
 
-/* Reports whether the chain before had one more certificate at this place: a cut between two
+/* Reports whether the earlier chain had one more certificate at this place: a cut between two
  * certificates leaves a file that looks whole. */
 static bool lacks_issuer(const struct api_tls_files *files, const struct api_tls_files *before)
 {
@@ -125,8 +125,8 @@ static int load_pair(struct api_tls_files *files, const struct api_tls_config *c
     return result;
 }
 
-/* The path length bounds what other programs believe. This service believes no authority between
- * (peer.h), whatever the path length. */
+/* The path length bounds what other programs trust. This service trusts no intermediate CA
+ * (peer.h), for any path length. */
 static void check_authorities(const struct api_tls_config *config, const gnutls_datum_t *data)
 {
     gnutls_x509_crt_t *certs = NULL;
@@ -165,7 +165,7 @@ static int load_client_ca(struct api_tls_files *files, const struct api_tls_conf
     return result;
 }
 
-/* The floor holds whatever is set. */
+/* The minimum holds for any setting. */
 static const char *find_weakness(gnutls_priority_t priorities)
 {
     const unsigned *list = NULL;

@@ -1,5 +1,5 @@
-/* The certificate, the key and the authority of clients, as they were read from files. They can be
- * read again: connections that stand keep what they began with, and later ones have the new. */
+/* The certificate, the key and the CA for clients, as read from files. They can be read again:
+ * established connections keep the old ones, and later connections use the new ones. */
 #ifndef API_TLS_KEYS_H
 #define API_TLS_KEYS_H
 
@@ -16,13 +16,14 @@
     "+SIGN-ALL:+COMP-NULL:%SERVER_PRECEDENCE:%PROFILE_MEDIUM"
 
 struct api_tls_config {
-    const char *cert; /* file, PEM: the certificate, then those between it and the authority */
-    const char *key;  /* file, PEM, not encrypted */
-    const char
-        *client_ca; /* file, PEM: who signs certificates of clients; NULL: none is asked for */
-    bool client_optional;   /* a client may show no certificate; a bad one is refused anyway */
+    const char *cert;       /* PEM file: the certificate, then the intermediate certificates */
+    const char *key;        /* file, PEM, not encrypted */
+    const char *client_ca;  /* PEM file: the CA for clients' certificates; NULL: no certificate is
+                             * requested */
+    bool client_optional;   /* a client need not present a certificate; an invalid one is always
+                             * refused */
     const char *priorities; /* for GnuTLS; NULL: API_TLS_PRIORITIES */
-    /* Is told what is a risk in files that are read, as a sentence. NULL: none is. */
+    /* Gets a sentence about each risk in the files. May be NULL. */
     void (*warn)(const char *sentence);
 };
 
@@ -33,8 +34,8 @@ struct api_tls;
 FENCE_CHECKED int api_tls_new(const struct api_tls_config *config, struct api_tls **ret_tls,
                               char ret_why[static API_TLS_WHY_MAX]);
 
-/* Reads the files again, for the connections that come from now on. The errors of api_tls_new(): it
- * goes on with what it has. Any thread. */
+/* Reads the files again, for later connections. On an error of api_tls_new() the old files stay in
+ * use. Any thread. */
 FENCE_CHECKED int api_tls_reload(struct api_tls *tls, char ret_why[static API_TLS_WHY_MAX]);
 
 /* No session of it may be left. NULL is fine. */

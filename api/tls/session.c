@@ -16,7 +16,7 @@ enum {
     AHEAD_SIZE = 2048,       /* bytes read at once: GnuTLS asks for a record's head and its rest */
     HANDSHAKE_RECORD = 0x16, /* RFC 8446, section 5.1 */
     HANDSHAKE_MAX = 128 * 1024, /* bytes of a handshake, both ways: chains, names of authorities */
-    WARNINGS_MAX = 8,           /* alerts that are none, before one read ends */
+    WARNINGS_MAX = 8,           /* warning alerts before one read ends */
     SESSION_WHY_MAX = 256,
 };
 
@@ -27,9 +27,9 @@ struct api_tls_session {
     int fd;
     enum api_tls_state state;
     bool began;          /* something came */
-    bool short_of;       /* the kernel had less than it was asked for */
+    bool short_of;       /* the kernel had fewer bytes than requested */
     bool ended;          /* goodbye was said */
-    size_t stuck;        /* bytes that GnuTLS took and could not send yet */
+    size_t stuck;        /* bytes that GnuTLS accepted and could not send yet */
     unsigned begin, end; /* in ahead */
     char why[SESSION_WHY_MAX];
     char subject[API_TLS_SUBJECT_MAX];
@@ -44,8 +44,8 @@ static ssize_t pull_failed(struct api_tls_session *session, int error)
     return -1;
 }
 
-/* Reads ahead, so that a record takes one system call. Not in the handshake: the request behind it
- * stays in the kernel, where libmicrohttpd sees that something came. */
+/* Reads ahead, so that a record takes one system call. Not during the handshake: the request behind
+ * it must stay in the kernel, where libmicrohttpd notices it. */
 static ssize_t fill_ahead(struct api_tls_session *session, size_t wanted)
 {
     const size_t most = session->state == API_TLS_BEGINS && wanted < sizeof(session->ahead)
@@ -103,7 +103,7 @@ static void note_why(struct api_tls_session *session, const char *text)
         session->why[len - 1] = '\0';
 }
 
-/* GnuTLS calls this within the handshake, which fails where it says so. */
+/* GnuTLS calls this during the handshake, which fails if this returns an error. */
 static int verify_client(gnutls_session_t raw)
 {
     struct api_tls_session *session = gnutls_session_get_ptr(raw);
@@ -246,7 +246,7 @@ ssize_t api_tls_session_read(struct api_tls_session *session, void *buffer, size
         return -1;
     }
     if (got == GNUTLS_E_PREMATURE_TERMINATION)
-        return 0; /* gone without a goodbye: what is not whole is not carried out */
+        return 0; /* disconnected without a goodbye: an incomplete request is not carried out */
     return fail_with(session, (int)got);
 }
 

@@ -25,16 +25,16 @@ enum api_tls_state {
 FENCE_CHECKED int api_tls_session_new(struct api_tls *tls, int fd,
                                       struct api_tls_session **ret_session);
 
-/* Says nothing to the client. NULL is fine. */
+/* Frees the session without sending anything to the client. NULL is fine. */
 void api_tls_session_free(struct api_tls_session *session);
 
-/* Goes on with the handshake. True: it is done, or failed; see the state. It reads no byte of what
- * follows the handshake. */
+/* Continues the handshake. Returns true if it is done, or failed; see the state. It reads no byte
+ * behind the handshake. */
 bool api_tls_session_greet(struct api_tls_session *session);
 
-/* recv(2): goes on with the handshake, then reads what the client sent. It asks the kernel for
- * bytes until there are none, so it fits a socket that is watched for edges. 0: the client said
- * goodbye, or has gone. -1 with EAGAIN, or with EPROTO: see the state. */
+/* As recv(2): continues the handshake, then reads the client's bytes. It asks the kernel for bytes
+ * until there are none, so it fits an edge-triggered socket. 0: the client said goodbye, or has
+ * disconnected. -1 with EAGAIN, or with EPROTO: see the state. */
 ssize_t api_tls_session_read(struct api_tls_session *session, void *buffer, size_t size);
 
 /* Reports whether a next read can only say EAGAIN before the kernel has more. */
@@ -43,7 +43,7 @@ bool api_tls_session_is_drained(const struct api_tls_session *session);
 /* send(2). After EAGAIN the same bytes have to be given again. May send less. */
 ssize_t api_tls_session_write(struct api_tls_session *session, const void *bytes, size_t size);
 
-/* Sends what an EAGAIN left. False: it still cannot be sent. */
+/* Sends the bytes that EAGAIN left. Returns false if they still cannot be sent. */
 bool api_tls_session_flush(struct api_tls_session *session);
 
 /* Says goodbye (close_notify), once, as far as the kernel takes it. */
@@ -51,7 +51,8 @@ void api_tls_session_end(struct api_tls_session *session);
 
 enum api_tls_state api_tls_session_state(const struct api_tls_session *session);
 
-/* FAILED: why, as a sentence without a full stop; "" where the client just left. */
+/* Returns why the state is FAILED, as a sentence without a full stop; "" if the client just
+ * disconnected. */
 const char *api_tls_session_why(const struct api_tls_session *session);
 
 /* The common name in the client's certificate, which was verified; "" without one. */

@@ -5,10 +5,10 @@
 #include <gnutls/x509.h>
 #include <stdbool.h>
 
-/* CA:TRUE, or a key usage with keyCertSign. */
+/* Reports CA:TRUE, or a key usage with keyCertSign. */
 bool api_tls_may_sign(gnutls_x509_crt_t cert);
 
-/* An authority whose certificate lets it make further authorities: no path length. */
+/* Reports whether a CA may make further CAs: its certificate has no path length. */
 bool api_tls_signs_without_end(gnutls_x509_crt_t cert);
 
 #endif
