@@ -1,5 +1,6 @@
 /* pawl-ledger: accounts in one SQLite file, guarded by fencing tokens, served over HTTP. One
- * thread, one loop; every call is a short transaction and is answered before the next is taken. */
+ * thread, one loop; every call is a short transaction and is answered before the next call
+ * begins. */
 #include "api/auth/auth.h"
 #include "api/tls/keys.h"
 #include "server/ledger/metrics.h"
@@ -105,7 +106,7 @@ struct program {
     uv_signal_t stop_signals[STOP_SIGNALS];
     uv_signal_t reload_signal;
     struct server_http_loop http_loop;
-    struct api_keyring *keys; /* NULL: everybody may call everything */
+    struct api_keyring *keys; /* NULL: every caller has all rights */
     struct api_auth *auth;
 };
 
@@ -143,7 +144,7 @@ static void close_loop(struct program *program)
     for (int i = 0; i < STOP_SIGNALS; i++)
         uv_close((uv_handle_t *)&program->stop_signals[i], NULL);
     uv_close((uv_handle_t *)&program->reload_signal, NULL);
-    int pending = uv_run(&program->loop, UV_RUN_DEFAULT); /* closes what was asked to close */
+    int pending = uv_run(&program->loop, UV_RUN_DEFAULT); /* runs the close callbacks */
     assert(!pending);
     int busy = uv_loop_close(&program->loop);
     assert(!busy);
@@ -249,8 +250,8 @@ int main(int argc, char **argv)
     if (server_options_parse(&parser, argc, argv, 0, &options) != 0)
         return SERVER_EXIT_USAGE;
 
-    /* The address comes first, so that a mistake in it creates no file. Nothing is served before
-     * the loop runs, and by then the ledger is behind its routes. */
+    /* The address comes first, so that a mistake in it creates no file. No request is served before
+     * the loop runs, and by then the routes have the ledger. */
     struct program program = {.options = &options};
     if (server_descriptors_check(1, API_HTTP_CONNECTIONS) != 0)
         return SERVER_EXIT_FAILED;

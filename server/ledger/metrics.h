@@ -1,4 +1,4 @@
-/* GET /metrics of the ledger: how calls were answered, and what the guard let through. */
+/* GET /metrics of the ledger: how calls were answered, and which calls the guard accepted. */
 #ifndef SERVER_LEDGER_METRICS_H
 #define SERVER_LEDGER_METRICS_H
 
@@ -15,7 +15,7 @@ struct ledger_metrics {
     struct api_routes tables[LEDGER_TABLES];
     struct api_calls calls;
     struct api_call_counters counters;
-    const struct api_http *http; /* set before anything is served */
+    const struct api_http *http; /* set before the first request */
     const char *version;
 };
 

@@ -1,4 +1,4 @@
-/* The page of the ledger: accounts, their guards, and what was refused. */
+/* The page of the ledger: accounts, their guards, and refused calls. */
 #ifndef SERVER_LEDGER_PAGE_H
 #define SERVER_LEDGER_PAGE_H
 

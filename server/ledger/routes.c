@@ -43,8 +43,8 @@ static int read_id(struct api_request *request, const char **ret_id)
     return 0;
 }
 
-/* The token, 0 where none was sent. Reports whether it may be missing is judged later: a malformed
- * header is told before a missing one. */
+/* Reads the token; 0: there was none. A later check decides whether it is required: a malformed
+ * header is reported before a missing one. */
 static int read_token(struct api_request *request, int64_t *ret_token)
 {
     int err = api_input_token(request, ret_token);
@@ -53,7 +53,7 @@ static int read_token(struct api_request *request, int64_t *ret_token)
     return err == FENCE_ENOENT ? 0 : err;
 }
 
-/* True, and answered, if the call needs a token and has none. */
+/* Returns true, after an answer, if the call requires a token and has none. */
 static bool lacks_token(struct api_request *request, const struct ledger *ledger, int64_t token)
 {
     if (token != 0 || !ledger->guarded)
@@ -62,9 +62,9 @@ static bool lacks_token(struct api_request *request, const struct ledger *ledger
     return true;
 }
 
-/* An entity tag as this service makes them: a version in plain decimal digits, quoted (RFC 9110,
- * section 8.8.3). Nothing else can match an account, so nothing else is understood: no list, no
- * weak tag, no asterisk. */
+/* Parses an entity tag as this service makes them: a version in plain decimal digits, quoted (RFC
+ * 9110, section 8.8.3). No other tag can match an account, so no other form is accepted: no list,
+ * no weak tag, no asterisk. */
 static bool parse_entity_tag(const char *text, int64_t *ret_version)
 {
     size_t digits = text[0] == '"' ? strspn(text + 1, "0123456789") : 0;
@@ -78,7 +78,7 @@ static bool parse_entity_tag(const char *text, int64_t *ret_version)
     return true;
 }
 
-/* The version in If-Match, 0 where none was sent. */
+/* Reads the version in If-Match; 0: there was none. */
 static int read_expected_version(struct api_request *request, int64_t *ret_version)
 {
     const char *text = api_request_header(request, API_HEADER_IF_MATCH);
@@ -144,8 +144,9 @@ static void write_account_members(struct api_writer *writer, const struct ledger
         api_write_null(writer, "token");
 }
 
-/* Answers with the account; @tagged with its entity tag too. Only a GET may carry that tag. The
- * answer to a PUT may not, as the account is more than what was sent (RFC 9110, section 9.3.4). */
+/* Answers with the account; @tagged: also with its entity tag. Only a GET may have that tag. The
+ * answer to a PUT may not, as the account is more than the client sent (RFC 9110, section
+ * 9.3.4). */
 static void answer_account(struct api_request *request, unsigned status,
                            const struct ledger_account *account, bool tagged)
 {
@@ -202,7 +203,7 @@ static void log_failure(const struct ledger *ledger, const char *call, int err)
         server_log_few(SERVER_LOG_ERROR, 0, "%s failed: %s", call, ledger->error);
 }
 
-/* Failures that mean the same for every call. */
+/* Answers failures that mean the same for every call. */
 static void answer_error(struct api_request *request, int err)
 {
     if (err == FENCE_EBUSY)
@@ -316,7 +317,8 @@ static void answer_accounts(struct api_request *request, const struct ledger_lis
     free(body);
 }
 
-/* An account that the key does not reach is in no page, and no page ends with it. */
+/* Reports whether the key may see account @id. No page contains other accounts, or ends with
+ * one. */
 static bool may_see(void *context, const char *id)
 {
     char name[sizeof("accounts/") + LEDGER_ID_MAX];
