@@ -1,4 +1,4 @@
-/* Judging masters: what is wrong with each, and what is to be done about it. */
+/* Judges masters: finds the fault of each master, and decides what to do. */
 #include "fence/base/set.h"
 #include "fence/fleet/fleet.h"
 #include "fence/fleet/misordered.h"
@@ -23,7 +23,7 @@ static bool same_server_elsewhere(const struct fence_fleet *fleet, unsigned i)
     return false;
 }
 
-/* The fault of the server itself, and not with its data. */
+/* Returns the fault of the server itself, apart from its data. */
 static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
@@ -32,15 +32,15 @@ static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned 
     return same_server_elsewhere(fleet, i) ? FENCE_REASON_SAME_SERVER : FENCE_REASON_NONE;
 }
 
-/* Reports whether it was admitted again since, as others recorded: another machine, or a later
- * life. */
+/* Reports whether other masters recorded a later admission of master @i: of another machine, or in
+ * a later life. */
 static bool is_superseded(const struct fence_fleet *fleet, unsigned i)
 {
     return fleet->view.incarnation[i] > fleet->master[i].facts.view.incarnation[i];
 }
 
-/* A marker that cannot be read is none. But what it names of another fleet or member counts: that
- * may be the place where this master belongs. */
+/* Judges a marker that cannot be read, which counts as none. But if the marker names another fleet
+ * or member, that counts: master @i may belong there. */
 static enum fence_reason judge_malformed(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
@@ -52,7 +52,7 @@ static enum fence_reason judge_malformed(const struct fence_fleet *fleet, unsign
     return FENCE_REASON_MALFORMED;
 }
 
-/* Reports whether what it holds is what this place in the fleet should hold. */
+/* Reports whether the data of master @i belong at this place in the fleet. */
 static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
@@ -83,7 +83,7 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
     return FENCE_REASON_NONE;
 }
 
-/* Reports whether it can have forgotten anything since it was admitted. */
+/* Reports whether master @i can have lost data since it was admitted. */
 static enum fence_reason judge_memory(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
@@ -120,7 +120,7 @@ enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
 
 /* ---- what to do ------------------------------------------------------------------------------ */
 
-/* The number of other masters that are fit to vote by their own facts. */
+/* Returns the number of other masters that are fit to vote by their own facts. */
 static unsigned others_active(const struct fence_fleet *fleet, unsigned i)
 {
     unsigned count = 0;
@@ -130,14 +130,14 @@ static unsigned others_active(const struct fence_fleet *fleet, unsigned i)
     return count;
 }
 
-/* A master that was lost just now may be back in a moment, and be asked. */
+/* Reports whether @master was lost a moment ago: it may be back soon, and can then be asked. */
 static bool is_gone_for_a_moment(const struct fence_master *master, uint64_t now_us)
 {
     return !master->connected && !master->known && now_us < master->gone_us + FENCE_TRUST_GRACE_US;
 }
 
-/* Reports whether it is not known yet if it is active. A master that was admitted again since its
- * last probe may well be. */
+/* Reports whether it is unknown if master @i is active. A master that was admitted again since its
+ * last probe may be active. */
 static bool is_unknown(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
 {
     const struct fence_master *master = &fleet->master[i];
@@ -157,7 +157,7 @@ static unsigned others_unknown(const struct fence_fleet *fleet, unsigned i, uint
 }
 
 /* Reports whether another master is still to be probed for the first time. A blank master may stand
- * in its place: the list may be in another order than the fleet. */
+ * in the place of that master: the list may be in another order than the fleet. */
 static bool is_place_unsure(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
 {
     for (unsigned j = 0; j < fleet->n; j++) {
@@ -171,8 +171,8 @@ static bool is_place_unsure(const struct fence_fleet *fleet, unsigned i, uint64_
     return false;
 }
 
-/* Another server takes it back, and gets on with it: it is left to that server. A mark of our own
- * is of a try that broke off. */
+/* Reports whether another server leads a rejoin of @master and makes progress: this server then
+ * leaves @master to it. A mark by this server itself is from a try that broke off. */
 static bool is_led_elsewhere(const struct fence_master *master, uint64_t now_us)
 {
     const struct fence_facts *facts = &master->facts;
@@ -180,9 +180,9 @@ static bool is_led_elsewhere(const struct fence_master *master, uint64_t now_us)
            now_us < master->led_us + FENCE_REJOIN_SLACK_US;
 }
 
-/* Reports whether another master recorded a later life of it than its marker tells. Each record
- * comes after the mark of that life: @i lost the mark at least, so @i did not keep all that it
- * knew. */
+/* Reports whether another master recorded a later life of master @i than the marker of @i names.
+ * Each record comes after the mark of that life: @i lost at least that mark, so @i did not keep all
+ * its data. */
 static bool lost_a_mark(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
@@ -190,7 +190,7 @@ static bool lost_a_mark(const struct fence_fleet *fleet, unsigned i)
     return fence_fleet_claimed(fleet, i) > latest;
 }
 
-/* The number of connected masters that vote, or that only have to be trusted to vote. */
+/* Returns the number of connected masters that vote, or that only need to be trusted to vote. */
 static unsigned may_vote(const struct fence_fleet *fleet)
 {
     unsigned count = 0;
@@ -200,11 +200,11 @@ static unsigned may_vote(const struct fence_fleet *fleet)
     return count;
 }
 
-/* Its disk is trusted alone only if no majority of other masters can be asked, because many
- * restarted together. Then the masters that answer, and all servers, know if it lost a reported
- * write, or the mark of a rejoin. A master that recorded the lost mark would refuse its vote.
- * Fewer than a majority of masters grant nothing. So trust waits for a majority, and hears first
- * what each of these masters was told. */
+/* Returns the state of a restarted master. Its disk is trusted alone only if no majority of other
+ * masters can be asked, because many restarted together. Then the masters that answer, and all
+ * servers, know if @i lost a reported write, or the mark of a rejoin. A master that recorded the
+ * lost mark would refuse the vote of @i. Fewer than a majority of masters grant nothing. So trust
+ * waits for a majority, and first for the positions that these masters know. */
 static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i,
                                                   uint64_t now_us)
 {
@@ -220,8 +220,8 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
 }
 
 /* Reports whether @i is the process that was admitted, and another machine has replaced it since:
- * it never votes again. One that restarted may rejoin. A higher incarnation of this server's
- * own try, which broke off, is no sign of a replacement. */
+ * then @i never votes again. A restarted process may rejoin. A higher incarnation from this
+ * server's own try, which broke off, is no sign of a replacement. */
 static bool is_retired(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_master *master = &fleet->master[i];
