@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    ANSWER_US = 70 * 1000 * 1000, /* after which a client asks again */
+    ANSWER_US = 70 * 1000 * 1000, /* a client without an answer asks again after this time */
     LOOK_US = 400 * 1000,         /* between its look at the clock and its write */
     RETRY_LEAST_US = 400 * 1000,  /* after a refusal */
     RETRY_MOST_US = 1200 * 1000,
@@ -126,7 +126,7 @@ static void end_work(struct story_world *world, unsigned c)
     ask_pawld(world, c, STORY_RELEASE);
 }
 
-/* The look at the clock that every client is told to take. */
+/* Looks at the clock, as every client must. */
 static void look_at_clock(struct story_world *world, unsigned c)
 {
     struct story_client *client = &world->clients[c];

@@ -1,6 +1,6 @@
 /* A client of the story. It acquires the lock, reads the balance of the account, works, looks at
- * its clock, writes the balance, and releases the lock. A reader only reads. It trusts its clock,
- * as it must: a pause between the look and the write goes unnoticed. */
+ * its clock, writes the balance, and releases the lock. A reader only reads. The client has to
+ * trust its clock: a pause between the look and the write goes unnoticed. */
 #ifndef API_STORY_CLIENT_H
 #define API_STORY_CLIENT_H
 

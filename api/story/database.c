@@ -4,7 +4,7 @@ enum {
     BALANCE = 100, /* at first */
 };
 
-/* The token that stands against the one of @query; 0: none does. */
+/* Returns the token that refuses @query; 0: none does. */
 static int64_t token_against(struct story_database *database, const struct story_query *query)
 {
     struct fence_guard seen = database->seen;

@@ -7,7 +7,7 @@
 
 void story_database_open(struct story_world *world);
 
-/* A read, which claims the account, or a write arrives. */
+/* Handles a read, which claims the account, or a write. */
 void story_database_asked(struct story_world *world, const struct story_message *message);
 
 #endif

@@ -1,5 +1,5 @@
-/* The events of the story, as plain numbers: a program prints them, and the page draws them. A
- * build for WebAssembly and a native one tell the same events of the same seed. */
+/* The events of the story, as plain numbers: a program prints them, and the page draws them. For
+ * the same seed, a build for WebAssembly and a native one give the same events. */
 #ifndef API_STORY_EVENT_H
 #define API_STORY_EVENT_H
 
@@ -8,7 +8,7 @@
 enum {
     STORY_CLIENTS = 3,
     STORY_MASTERS_MAX = 5,
-    STORY_EVENTS_MAX = 4096, /* told and not yet taken */
+    STORY_EVENTS_MAX = 4096, /* events that were not taken yet */
 };
 
 /* The actors. Clients count from STORY_CLIENT, masters from STORY_MASTER. */
@@ -49,20 +49,21 @@ enum story_end {
 /* The kinds of events. A comment says what an event has in @what, @id, @token and @value, beside
  * @who and @whom. */
 #define STORY_EVENTS(X)                                                                            \
-    X(SENT, "sent")               /* @what message @id is sent; @value: when it arrives */         \
-    X(ARRIVED, "arrived")         /* @what message @id arrives */                                  \
-    X(LOST, "lost")               /* @what message @id never arrives */                            \
-    X(DELAYED, "delayed")         /* @what message @id arrives later; @value: when */              \
-    X(ASKS, "asks")               /* a client begins a task; @what: its mode */                    \
-    X(GRANTED, "granted")         /* pawld grants @token to @whom; @value: validity in ms */       \
-    X(REFUSED, "refused")         /* pawld does not; @value: the error */                          \
-    X(BELIEVES, "believes")       /* a client has the answer; @value: when the validity ends */    \
-    X(OVERLAP, "overlap")         /* @whom believes so, too; @value: 1: both validities run */     \
-    X(LOOKED, "looked")           /* a client finds @value ms of its validity left, and goes on */ \
-    X(ENDED, "ended")             /* a client no longer believes; @what: story_end */              \
-    X(ACCEPTED, "accepted")       /* the database accepts @what of @whom; @value: the balance */   \
-    X(STALE, "stale")             /* it refuses @what of @whom; @value: the token that is newer */ \
-    X(LOST_UPDATE, "lost-update") /* a write of @whom took @value back that another had written */ \
+    X(SENT, "sent")         /* @what message @id is sent; @value: when it arrives */               \
+    X(ARRIVED, "arrived")   /* @what message @id arrives */                                        \
+    X(LOST, "lost")         /* @what message @id never arrives */                                  \
+    X(DELAYED, "delayed")   /* @what message @id arrives later; @value: when */                    \
+    X(ASKS, "asks")         /* a client begins a task; @what: its mode */                          \
+    X(GRANTED, "granted")   /* pawld grants @token to @whom; @value: validity in ms */             \
+    X(REFUSED, "refused")   /* pawld refuses @whom; @value: the error */                           \
+    X(BELIEVES, "believes") /* a client has the answer; @value: when the validity ends */          \
+    X(OVERLAP, "overlap")   /* @whom believes the same; @value: 1: both validities run */          \
+    X(LOOKED, "looked")     /* a client finds @value ms of its validity left, and goes on */       \
+    X(ENDED, "ended")       /* a client no longer believes; @what: story_end */                    \
+    X(ACCEPTED, "accepted") /* the database accepts @what of @whom; @value: the balance */         \
+    X(STALE, "stale")       /* the database refuses @what of @whom; @value: the newer token */     \
+    X(LOST_UPDATE, "lost-update") /* a write of @whom undid @value that another client had         \
+                                   * written */                                                    \
     X(HOLDS, "holds") /* at a master @what (a set of clients) has @token; @value: until */         \
     X(STATE, "state") /* pawld's judgement of a master: @what; @value: its reason */               \
     X(PAUSED, "paused")                                                                            \

@@ -42,7 +42,7 @@ static void lose_awaited(struct story_world *world, unsigned i)
     }
 }
 
-/* pawld finds the connection of no use any more. */
+/* pawld abandons the connection. */
 static void fail_connection(struct story_world *world, unsigned i)
 {
     story_link_close(world, i);
@@ -152,7 +152,7 @@ static bool tell_core(struct story_world *world, unsigned i, const struct story_
         return false;
     default:
         assert(reply->kind == STORY_RESTAMP);
-        return false; /* the handshake behind it says what the marker is now */
+        return false; /* the handshake behind it reads the marker again */
     }
 }
 
@@ -172,7 +172,7 @@ void story_heard(struct story_world *world, struct story_message *message)
     const struct story_awaited awaited = story_link_answered(link);
     assert(awaited.kind == message->reply.kind);
     const uint32_t generation = link->generation;
-    /* As pawld does: a new handshake tells why. */
+    /* As in pawld, a new handshake finds the reason. */
     if (tell_core(world, i, &message->reply) && link->generation == generation)
         fail_connection(world, i);
 }

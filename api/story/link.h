@@ -7,13 +7,13 @@
 
 struct story_link *story_link_of(struct story_world *world, unsigned i);
 
-/* pawld opens the connection to master @i, for the first time; after a while; it closes it. Replies
- * that master @i owes are lost with STORY_TIMER_CLOSED, or by the caller. */
+/* pawld opens the connection to master @i for the first time; opens it again after a while; closes
+ * it. Replies that master @i owes are lost with STORY_TIMER_CLOSED, or by the caller. */
 void story_link_open(struct story_world *world, unsigned i);
 void story_link_connect(struct story_world *world, unsigned i);
 void story_link_close(struct story_world *world, unsigned i);
 
-/* The core wants this of master @i. */
+/* Carry out effects of the core on master @i. */
 void story_link_send(struct story_world *world, unsigned i, const struct fence_request *request);
 void story_link_rejoin(struct story_world *world, unsigned i,
                        const struct fence_rejoin_request *request);
@@ -33,7 +33,7 @@ struct story_awaited story_link_answered(struct story_link *link);
 void story_link_timer(struct story_world *world, unsigned i, enum story_master_timer timer,
                       uint64_t at_us);
 
-/* Returns when a message arrives that is sent now: after *@last_us, which becomes that. */
+/* Returns when a message that is sent now arrives: after *@last_us, which is set to the result. */
 uint64_t story_link_arrival_us(struct story_world *world, uint64_t *last_us);
 
 #endif

@@ -1,4 +1,4 @@
-/* The loop of the story: a world is opened, goes on, and is closed. */
+/* The loop of the story: opens a world, runs it, and closes it. */
 #ifndef API_STORY_LOOP_H
 #define API_STORY_LOOP_H
 
@@ -8,8 +8,8 @@
 FENCE_CHECKED int story_world_open(struct story_world *world, uint64_t seed, unsigned masters);
 void story_world_close(struct story_world *world);
 
-/* Goes on until @until_us, or until events have to be taken first. Returns the time that it has
- * come to. */
+/* Runs until @until_us, or until events must be taken first. Returns the time that it has
+ * reached. */
 uint64_t story_world_run(struct story_world *world, uint64_t until_us);
 
 #endif

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum {
-    CLOCK_MS = 1000 * 1000, /* that the clock of a master shows at first: it can be set back, too */
+    CLOCK_MS = 1000 * 1000, /* the first time on the clock of a master: so the clock can be set
+                             * back, too */
 };
 
 /* The id of a run or of a lineage: its last digits. */
@@ -26,7 +27,7 @@ uint64_t story_master_clock_ms(const struct story_master *master, uint64_t now_u
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* The data of a new process descend from another than those of the one before. */
+/* Begins a process, whose data have a new lineage. */
 static void begin_run(struct story_master *master, uint32_t run)
 {
     master->is_up = true;
@@ -103,7 +104,7 @@ static void copy_answer(const struct fence_master_answer *answer, unsigned locks
         reply->numbers[k] = answer->numbers[k];
 }
 
-/* Reports whether pawld may count on what the request wrote. */
+/* Reports whether pawld may count on the writes of the request. */
 static bool writes(const struct story_lock_request *lock, const struct story_reply *reply)
 {
     switch (lock->request.kind) {

@@ -1,6 +1,6 @@
 /* One master of the story: the rules of fence/master over a few structs, in a process. The process
- * can die, come back, lose its data, or be replaced by an older copy. Its disk keeps all that it
- * answered. */
+ * can die, restart, lose its data, or be replaced by an older copy. Its disk keeps everything that
+ * it answered. */
 #ifndef API_STORY_MASTER_H
 #define API_STORY_MASTER_H
 
@@ -11,9 +11,9 @@ struct story_master {
     unsigned members; /* masters of the fleet */
     bool is_up;
     bool is_cut;      /* from pawld */
-    int64_t clock_ms; /* its clock less the true time */
-    uint32_t run;     /* its process: each master of the fleet has another */
-    uint32_t lineage; /* its data */
+    int64_t clock_ms; /* the difference between its clock and the true time */
+    uint32_t run;     /* number of its process: no other master of the fleet has it */
+    uint32_t lineage; /* number of its lineage */
     struct story_memory memory;
     struct story_memory replica; /* it lacks the last lock that was taken */
 };
@@ -21,8 +21,8 @@ struct story_master {
 /* A blank master, as run @run. */
 void story_master_start(struct story_master *master, unsigned me, unsigned members, uint32_t run);
 
-/* The process starts again as run @run, with all that its disk kept; with nothing; with what its
- * replica has. */
+/* The process restarts as run @run: with all data of its disk; without data; with the data of its
+ * replica. */
 void story_master_restart(struct story_master *master, uint32_t run);
 void story_master_wipe(struct story_master *master, uint32_t run);
 void story_master_fail_over(struct story_master *master, uint32_t run);

@@ -1,5 +1,5 @@
-/* A message on its way, with all that it says: it owns its texts, so that the sender may forget
- * them. */
+/* A message under way, with its content: the message owns its texts, so that the sender may free
+ * its own. */
 #ifndef API_STORY_MESSAGE_H
 #define API_STORY_MESSAGE_H
 
@@ -13,13 +13,13 @@ enum {
     STORY_READERS = 3,               /* that may share the lock */
     STORY_LOCKS = STORY_READERS + 2, /* the lock, its seats and its gate */
     STORY_NAME_MAX = 15,             /* bytes of the name of one */
-    STORY_MESSAGES_MAX = 256,        /* on their way; one more is lost */
+    STORY_MESSAGES_MAX = 256,        /* messages under way; one more is lost */
 };
 
 /* All clients lock this: one account. */
 #define STORY_RESOURCE "account"
 
-/* A call of a client, and the answer of pawld. */
+/* A call of a client, or pawld's answer. */
 struct story_call {
     uint32_t task; /* the client's task: an answer to an earlier task is old */
     enum fence_mode mode;
