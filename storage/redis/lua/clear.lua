@@ -1,10 +1,10 @@
--- What a master that is taken back still holds counts no more, from a cursor on. Its locks are removed.
--- Where it seems to have kept all it knew, they stay as imported locks that no master had. Then they
--- stand in the way of others, in case the import never ends. Follows lineage_check.lua.
+-- The locks of a master that rejoins no longer count. This removes them, from a cursor on. If the
+-- master seems to have kept all its data, the locks stay instead, as imported locks that no master
+-- had. Then they block, in case the import never ends. Follows lineage_check.lua.
 --
 -- ARGV     the incarnation that it is to get, the cursor ('0' at first), a pattern that all locks match,
 --          how many keys at a time, and how many steps were done since the mark
--- Answers  the next cursor, '0' when all are done; nothing where another incarnation stands, or other
+-- Answers  the next cursor, '0' when all are done; nothing if another incarnation stands, or other
 --          steps were done: a late copy must not touch what was imported since
 local call = redis.call
 local marker = call('HMGET', fleet, 'next', 'intact', 'max_ttl_ms', 'progress', 'leases')

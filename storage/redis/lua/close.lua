@@ -5,7 +5,7 @@
 --
 -- ARGV     the incarnation that it was to get, the floor, the fleet that follows, and the note for
 --          people who find the key
--- Answers  1; 0 where another incarnation stands, or it is of no fleet
+-- Answers  1; 0 if another incarnation stands, or it is of no fleet
 local fleet = KEYS[1]
 local marker = redis.call('HMGET', fleet, 'next', 'fleet', 'max_ttl_ms', 'max_extensions',
                           'readers', 'predecessors')

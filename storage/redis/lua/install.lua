@@ -1,12 +1,12 @@
--- A master that is taken back merges a page of another one's counters or locks (read.lua). Merging is
+-- A master that rejoins merges a page of another master's counters or locks (read.lua). Merging is
 -- commutative and idempotent: pages may come in any order, and twice. Follows lineage_check.lua.
 --
 -- ARGV[1]  the incarnation that it is to get
 -- ARGV[2]  the set that holds the master which wrote the page alone, as a number
 -- ARGV[3]  how many masters are a majority
--- ARGV[4]  the page; '' only shows that the leader lives
+-- ARGV[4]  the page; '' only shows that the leader is alive
 -- ARGV[5]  how many steps of clear.lua and of this come before it since the mark
--- Answers  1, also to a copy, which does nothing; 0 where another incarnation stands, the lineage changed
+-- Answers  1, also to a copy, which does nothing; 0 if another incarnation stands, the lineage changed
 --          since the mark, or steps before it are missing
 local call, match, find, sub, format = redis.call, string.match, string.find, string.sub, string.format
 local bor = bit.bor
@@ -32,8 +32,8 @@ local FIELDS_AT_A_TIME = 1000 -- of one HSET; unpack() has a bound
 
 -- ---- counters -------------------------------------------------------------------------------------
 
--- What is no number stays, or comes along: a count refuses it, and it is an operator's to mend. It must
--- not keep this master from being taken back.
+-- Returns the greater counter. A value that is no number is kept or copied: a count refuses it, and
+-- an operator has to repair it. It must not keep this master from rejoining.
 local function greater(own, read)
     if not own or not tonumber(read) then
         return read
@@ -84,7 +84,7 @@ end
 local NONE, SOURCE = '@000@', format('@%03d@', ARGV[2])
 local UNIONS = {[NONE] = {}, [SOURCE] = {}} -- few are met
 
--- Of an imported lock: how many masters had one that counts.
+-- Returns how many masters had an imported lock that counts.
 local function masters_in(set)
     local n = 0
     while set > 0 do
@@ -98,8 +98,8 @@ local function counts(from)
     return from == '' or masters_in(tonumber(from)) >= MAJORITY
 end
 
--- A lock of the same id is one lock, of any attempt. A lock of another id, or a tombstone, makes a
--- tombstone: which of them counts is not to be known here.
+-- Two locks of the same id are one lock, which belongs to no attempt. A lock of another id, or a
+-- tombstone, makes a tombstone: it cannot be known here which lock counts.
 local function unite(own, other)
     local LOCK = '^([^.:]+)%.?([^:]*):(%d+):(%d+)::(.*)$'
     local own_id, own_attempt, own_number, own_extensions, owner = match(own, LOCK)

@@ -1,10 +1,10 @@
--- The fleet of this master is moved, and a bootstrap has marked it. How long do its locks last? None is
--- added meanwhile. Follows lineage_check.lua.
+-- Answers how long the locks of this master last. Its fleet is moved, and a bootstrap has marked
+-- it, so no lock is added meanwhile. Follows lineage_check.lua.
 --
 -- ARGV     the incarnation that it was to get, the cursor ('0' at first), a pattern that all locks match,
 --          and how many keys at a time
 -- Answers  the next cursor, '0' when all were read, and the longest time of these in milliseconds;
---          nothing where another incarnation stands
+--          nothing if another incarnation stands
 local marker = redis.call('HMGET', fleet, 'next', 'max_ttl_ms')
 if marker[1] ~= ARGV[1] then
     return false

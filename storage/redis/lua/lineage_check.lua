@@ -24,7 +24,8 @@ local function is_rewriting(persistence)
                 string.find(persistence, 'aof_rewrite_scheduled:0', 1, true))
 end
 
--- The value of a field of INFO. A plain search for its name costs a tenth of a pattern from the start.
+-- Returns the value of a field of INFO. A plain search for its name costs a tenth of a pattern from
+-- the start.
 local function field_in(info, name)
     local _, last = string.find(info, name, 1, true)
     return string.match(info, '^%x+', last + 1)
@@ -50,14 +51,15 @@ local function answers_in(info)
     return last and string.match(info, '^%d+', last + 1)
 end
 
--- Whether more kinds of errors came than Redis counts. Some servers then count none. A reset ends that.
+-- Returns whether more kinds of errors occurred than Redis counts. Some servers then count none. A
+-- reset ends that.
 local function has_too_many_errors(info)
     return string.find(info, '\nerrorstat_ERRORSTATS_', 1, true)
 end
 
--- For the marker: "<these answers>@<lineage>"; '' where there are none. Where none can be counted any more, 1
--- is noted: after a reset there are fewer. An older pawld writes a lineage alone, so the lineage tells whose
--- answers these are.
+-- For the marker: "<these answers>@<lineage>"; '' if there are none. If none can be counted any
+-- more, 1 is noted: after a reset there are fewer. An older pawld writes a lineage alone, so the
+-- lineage tells whose answers these are.
 local function answers_now(lineage)
     local info = redis.call('INFO', 'errorstats')
     local answers = answers_in(info) or (has_too_many_errors(info) and '1')
@@ -68,7 +70,8 @@ local function lineage_now()
     return lineage_in(redis.call('INFO', 'replication', 'stats'))
 end
 
--- For the marker: config_calls(), where the append-only file is known to be complete. A '-' is never equal.
+-- For the marker: config_calls(), if the append-only file is known to be complete. A '-' is never
+-- equal.
 local function sets_now()
     local calls = config_calls()
     if string.find(calls, '^0::') or not is_rewriting(redis.call('INFO', 'persistence')) then
@@ -154,9 +157,9 @@ local function ask_module(key)
     return nil
 end
 
--- Whether the module keeps the leases of this master now. Where it was unloaded, or the server started without
--- it, Redis' expiry ends its locks again. A lock gets that when it is looked at, or by sweep.lua, for its whole
--- lease.
+-- Returns whether the module keeps the leases of this master now. If the module was unloaded, or
+-- the server started without it, Redis' expiry ends its locks again. A lock gets its expiry when it
+-- is looked at, or by sweep.lua, for its whole lease.
 local kept -- nil: not yet asked
 local function keeps_leases()
     if kept == nil then
@@ -170,8 +173,8 @@ local function keeps_leases()
     return kept
 end
 
--- The lock in a value that names its lease, and the lease; nothing where it names none. Where the lock was
--- imported just now, the value is "=<lease>@<from>@<lock>" (install.lua).
+-- Returns the lock in a value that names its lease, and the lease; nothing if it names none. If the
+-- lock was imported just now, the value is "=<lease>@<from>@<lock>" (install.lua).
 local function unlease(value)
     local lease_ms, mark, lock = string.match(value, '^=0*(%d+)([=@])(.*)$')
     if mark == '@' then
@@ -181,12 +184,12 @@ local function unlease(value)
     return lock, lock and lease_ms
 end
 
--- What is left of that lease.
+-- Returns the rest of that lease.
 local function lease_left(key, lease_ms)
     return keeps_leases() and redis.call('PAWL.LEFT', key) or tonumber(lease_ms)
 end
 
--- The leases of these locks begin now, where the module keeps them and the values name them.
+-- Begins the leases of these locks now, if the module keeps them and the values name them.
 local function begin_leases(keys)
     if keeps_leases() then
         redis.call('PAWL.LEFT', unpack(keys))

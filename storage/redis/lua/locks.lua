@@ -19,8 +19,8 @@ local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
 local marker = call('HMGET', fleet, unpack(MARKER_FIELDS))
 local floor = marker[9] -- below it no counter counts: set after a majority lost its memory
 
--- What Pawl did not write, and what has come to its end. An error of a request is one of these, and
--- names the index of the lock in a group. Other errors are in Redis' own words.
+-- Errors: data that Pawl did not write, and values that are used up. An error of a request is one
+-- of these, and names the index of the lock in a group. Other errors are in Redis' own words.
 local FOREIGN, ENDLESS, SPENT, MISCOUNTED = 'PAWLFOREIGN', 'PAWLENDLESS', 'PAWLSPENT', 'PAWLMISCOUNTED'
 local FULL, WRITERS = 'PAWLFULL', 'PAWLWRITERS'
 local index -- of the lock in hand, counted from 0
@@ -64,13 +64,13 @@ local function put(key, value, ttl_ms)
     end
 end
 
--- Whether a lock begins with a name, its lock id or its tag, and that is all of the name.
+-- Returns whether a lock begins with a name (its lock id or its tag), and the name ends there.
 local ID, TAG = byte('.'), byte(':') -- end it
 local function begins(value, name, mark)
     return value and find(value, name, 1, true) == 1 and byte(value, #name + 1) == mark
 end
 
--- What is left of a lease in milliseconds; -1 where nothing ends it.
+-- Returns the rest of a lease in milliseconds; -1 if nothing ends it.
 local function left_ms(key)
     local left = call('PTTL', key)
     return left < 0 and rare().imported_left_ms(key, left) or left
@@ -87,8 +87,9 @@ end
 
 -- ---- taking ---------------------------------------------------------------------------------------
 
--- A hint is a number that another master gave for the slot. The counter is raised to it first, so that
--- both agree. One too far above it is ignored, so that no hint uses a counter up.
+-- A hint is a number that another master gave for the slot. The counter is raised to the hint
+-- first, so that both masters agree. A hint too far above the counter is ignored, so that no hint
+-- uses a counter up.
 local function count(slot, hint)
     local counted = call('HINCRBY', fleet, slot, '1')
     local base = floor and math.max(counted - 1, tonumber(floor)) or counted - 1
@@ -104,7 +105,7 @@ local function count(slot, hint)
     return base + 1
 end
 
--- Asking twice for one attempt changes nothing. Only a lock that is free takes the hint.
+-- Takes a lock. A second request for one attempt changes nothing. Only a free lock takes the hint.
 local function take_new(key, tag, slot, ttl_ms, owner, hint)
     local value = lock_at(key)
     if begins(value, tag, TAG) then
@@ -127,10 +128,10 @@ end
 
 -- ---- releasing ------------------------------------------------------------------------------------
 
--- Beside a lock, a key is there while somebody waits for it. The release of the lock is published then.
--- Another key is there while somebody waits for any lock. Where it is absent, a release reads the lock
--- alone. The first key lives no longer than the lease, after which waiters ask by themselves. The
--- second lives at least as long as any of the first.
+-- A key beside a lock exists while a call waits for the lock. Then its release is published.
+-- Another key exists while a call waits for any lock. If it is absent, a release reads only the
+-- lock. The first key lives no longer than the lease, after which waiters ask again themselves. The
+-- second key lives at least as long as any of the first.
 local LOCK, WAIT, WAITING = 'pawl:lock:', 'pawl:wait:', 'pawl:waiting'
 local waiting -- nil: not yet looked
 

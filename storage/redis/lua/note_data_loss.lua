@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Notes in the marker that this master has lost something since it was admitted. A restart makes it look as
--- if it had not, so that it would be trusted where nobody is left to ask.
+-- Notes in the marker that this master has lost data since it was admitted. After a restart it
+-- would look as if it had not, and would be trusted if no other master can be asked.
 --
 -- KEYS[1]  the fleet hash
 -- ARGV     fleet id, member, run and lineage in the marker that was judged

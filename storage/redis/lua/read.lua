@@ -23,8 +23,9 @@ end
 
 local SLOTS = 16384
 
--- The same with named counters: field and counter in turn. Their cursors are those of HSCAN, and come
--- after the slots. A page may hold a few more fields than it looks at: each is of some 300 bytes at most.
+-- The same with named counters: field and counter alternate. Their cursors are those of HSCAN, and
+-- come after the slots. A page may have a few more fields than it looks at: each has at most some
+-- 300 bytes.
 local function read_named(cursor, count)
     local found = call('HSCAN', fleet, format('%.0f', cursor), 'MATCH', 'n:*', 'COUNT', count)
     local page = {'counters', marker[9] or '0'}
@@ -35,7 +36,7 @@ local function read_named(cursor, count)
     return {next_cursor, #page > 2 and cmsgpack.pack(page) or ''}
 end
 
--- 'counters', the floor, then slot and counter in turn. Names follow, where there are any.
+-- 'counters', the floor, then slot and counter alternate. Names follow, if there are any.
 local function read_counters(first, count)
     if first >= SLOTS then
         return read_named(first - SLOTS, count)
@@ -59,8 +60,8 @@ end
 local time = call('TIME')
 local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
 
--- 'locks', then of each in turn: key, "<lock id>.<attempt>:<number>:<extensions>::<owner>", from, and what
--- is left of its lease in milliseconds. What Pawl did not write is passed over.
+-- 'locks', then for each lock: key, "<lock id>.<attempt>:<number>:<extensions>::<owner>", from, and
+-- the rest of its lease in milliseconds. Values that Pawl did not write are passed over.
 local function read_locks(cursor, count)
     local found = call('SCAN', cursor, 'MATCH', 'pawl:lock:*', 'COUNT', count)
     local keys, page, at = found[2], {'locks'}, 1

@@ -1,5 +1,5 @@
--- A member is taken back: this master records its new incarnation, which is the one in the view that is
--- named. From here on it refuses a sender that names less. Follows lineage_check.lua and view.lua.
+-- A member rejoins: this master records the member's new incarnation, from the view in the call.
+-- From here on it refuses a sender with an older view. Follows lineage_check.lua and view.lua.
 --
 -- ARGV     the view, the fleet, which member of it this master is
 -- Answers  the position of this master after it

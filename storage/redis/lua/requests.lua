@@ -23,8 +23,8 @@ local usual = {T = take_plain, N = take_hinted, R = release}
 -- How many arguments follow a letter. A group has as many locks as its first argument says (rare/).
 local ARGUMENTS = {T = 4, N = 5, F = 6, W = 7, C = 4, E = 5, A = 2, J = 7, R = 1, S = 1, L = 3, M = 3, U = 1, I = 0, K = 3, B = 5}
 
--- Whether a server may count on what a request wrote. A release that is lost does no harm: the lock comes back
--- until its lease ends. A read writes nothing.
+-- The requests whose writes a server may count on. A release that is lost does no harm: the lock
+-- comes back until its lease ends. A read writes nothing.
 local COUNTED = {F = true, W = true, C = true, E = true, A = true, J = true, B = true, G = true, H = true}
 local function has_written(letter, reply, at)
     if letter == 'T' or letter == 'N' then
@@ -35,8 +35,8 @@ local function has_written(letter, reply, at)
     return COUNTED[letter]
 end
 
--- Each request succeeds or fails by itself. An error half-way keeps what was written before it, so it
--- must not hide the answers of the others.
+-- Each request succeeds or fails alone. An error half-way keeps earlier writes, so it must not hide
+-- the answers to the other requests.
 local replies, replied, wrote = {}, 0, false
 local i, at = 2, 4
 while i <= COUNT do

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- A server tells this master the last position that it knows of each member (fence/protocol/position.h). The
--- marker keeps the latest. A server that comes to judge a member which restarted reads them there. It does
--- not matter what else is wrong with this master: what it was told stays true.
+-- A server sends this master the last position that it knows of each member
+-- (fence/protocol/position.h). The marker keeps the latest. A server that later judges a restarted
+-- member reads them there. Other faults of this master do not matter: the positions stay true.
 --
 -- KEYS[1]  the fleet hash
 -- ARGV     fleet id, member, the positions
--- Answers  1; 0 where this master is another one
+-- Answers  1; 0 if this master is another one
 local fleet = KEYS[1]
 local marker = redis.call('HMGET', fleet, 'fleet', 'member', 'positions')
 if marker[1] ~= ARGV[1] or marker[2] ~= ARGV[2] then

@@ -1,12 +1,12 @@
--- Gives imported locks their expiry (install.lua), and removes those whose time is over. It does so for
--- some keys of this master, from the cursor on that its marker notes. Only memory depends on when this
--- is done. A cursor means nothing to another process. Follows lineage_check.lua.
+-- Gives imported locks their expiry (install.lua), and removes expired ones. It handles some keys
+-- of this master, from the cursor in its marker on. The time of a sweep affects only memory. A
+-- cursor is valid in one process only. Follows lineage_check.lua.
 --
--- Where the module keeps leases, it is handed each lock, and locks that came from a file begin their lease.
--- Where it does so no more, its locks get an expiry.
+-- If the module keeps leases, it is handed each lock, and locks that came from a file begin their
+-- lease. If it no longer does, its locks get an expiry.
 --
 -- ARGV     how many keys at a time
--- Answers  1: there are more; 0: all are done, or nobody was admitted
+-- Answers  1: there are more; 0: all are done, or no server was admitted
 local call = redis.call
 keeps_leases() -- which may begin the sweep anew
 local marker = call('HMGET', fleet, 'state', 'unswept', 'lineage')

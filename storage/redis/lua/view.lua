@@ -1,15 +1,16 @@
--- The beginning of every script that acts for a fleet. The script names the view that it works under. A
--- master refuses it if it knows a higher incarnation of any member, or is another one itself. That
--- separates what was asked before a member was replaced from what is counted after. Follows
--- lineage_check.lua.
+-- The beginning of every script that acts for a fleet. The script names the view under which it
+-- works. A master refuses the script if it knows a higher incarnation of any member, or is another
+-- master itself. This separates requests from before the replacement of a member from counts after
+-- it. Follows lineage_check.lua.
 
 -- The fields of the marker that the functions below are given.
 local MARKER_FIELDS = {'state', 'view', 'fleet', 'member', 'lineage', 'durable', 'sets', 'bytes',
                        'floor', 'answers', 'writes', 'leases'}
 
--- Counts one more write, and returns the position that this master has then. A server that saw a later
--- position than a master has after a restart knows that writes were lost. Where somebody wrote the field by
--- hand the count begins again, and servers take this master for one that lost writes. HDEL: see refusal().
+-- Counts one more write, and returns the new position of this master. A server that saw a later
+-- position than a master has after a restart knows that writes were lost. If somebody wrote the
+-- field by hand, the count begins again, and servers treat this master as one that lost writes.
+-- HDEL: see refusal().
 local function count_write()
     local counted = redis.pcall('HINCRBY', fleet, 'writes', '1')
     if type(counted) ~= 'number' then
@@ -46,8 +47,9 @@ local function has_as_many(known, named)
     return #incarnations(known) == #incarnations(named)
 end
 
--- The error to answer with where this master is not that member, or may have forgotten. A connection
--- outlives what its master was: it may have been wiped, or been a replica for a while.
+-- Returns the error to answer if this master is not that member, or may have lost data. The state
+-- of a master can change during a connection: it may have been wiped, or been a replica for a
+-- while.
 local function gone(marker, fleet_id, me)
     local durable, floor = marker[6], marker[9]
     if not marker[2] or (durable ~= 'yes' and durable ~= 'no') or
@@ -61,7 +63,7 @@ local function gone(marker, fleet_id, me)
     return strayed(marker[5], marker[6], marker[7], marker[8], marker[10])
 end
 
--- The error to answer with, or nothing if the sender may go on.
+-- Returns the error to answer, or nothing if the sender may continue.
 local function refusal(marker, view, fleet_id, me)
     local refused = gone(marker, fleet_id, me)
     if refused or marker[2] == view then
@@ -72,8 +74,8 @@ local function refusal(marker, view, fleet_id, me)
     elseif not stands(marker[2], view, tonumber(me)) then
         return redis.error_reply('PAWLVIEW ' .. marker[2])
     end
-    -- The sender knows more. A master whose memory is used up refuses the first write of a script, if that
-    -- may need more. HDEL needs none, and a view is about as long as the last one.
+    -- The sender's view is newer. A master whose memory is used up refuses the first write of a
+    -- script, if that may need more. HDEL needs none, and a view is about as long as the last one.
     redis.call('HDEL', fleet, '')
     redis.call('HSET', fleet, 'view', view)
     return nil

@@ -1,9 +1,9 @@
--- Begins the one function that defines what few calls need. The other files of this folder are its body,
--- which is not indented: storage/redis/requests_script.c joins them. Follows locks.lua.
+-- Begins the one function that defines rarely used functions. The other files of this folder are
+-- its body, which is not indented: storage/redis/requests_script.c joins them. Follows locks.lua.
 --
--- Each file adds what others call to this table. A handler takes the arguments behind its letter
--- (requests.lua). A group also takes the place of its first key, and of its letter; it has so many
--- arguments, and so many for each lock.
+-- Each file adds its public functions to this table. A handler takes the arguments behind its
+-- letter (requests.lua). A group also takes the place of its first key, and of its letter; it has
+-- so many arguments, and so many for each lock.
 
 function define_rare()
 
@@ -35,7 +35,7 @@ local function sign_of(problem)
     return nil
 end
 
--- What a request that failed with @problem is answered.
+-- Returns the answer to a request that failed with @problem.
 local function error_of(problem)
     local sign = sign_of(problem)
     return redis.error_reply(sign and sign .. ' ' .. index or tostring(problem))

@@ -1,7 +1,7 @@
 -- Breaking: an operator ends a grant.
 
--- Above the token no extension joins, and the next number is higher. Where the counter cannot be raised,
--- the lock stays.
+-- Raises the counter above the token: then no extension joins, and the next number is higher. If
+-- the counter cannot be raised, the lock stays.
 local function raise_above(slot, token)
     local counter = call('HGET', fleet, slot) or '0'
     if not find(counter, '^%-?%d+$') then
@@ -20,9 +20,10 @@ local function note_broken(key, id, token, ttl_ms, by)
     end
 end
 
--- Takes the lock from the grant of a lock id. A higher number is of a later grant of it. Where another
--- lock id has a number that is not above the token, the server may have taken the wrong one for the
--- holder. Both are told, and stay. So does a tombstone: nobody extends it.
+-- Ends the grant of a lock id. If the lock id has a higher number, that number is of a later grant.
+-- If another lock id has a number that is not above the token, the server may have taken the wrong
+-- lock id for the holder. In both cases the answer reports the lock, and the lock stays. So does a
+-- tombstone: no holder extends it.
 local function break_grant(key, id, token, slot, ttl_ms, by)
     local value, number = lock_at(key), nil
     if value then

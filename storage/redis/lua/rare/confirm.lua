@@ -1,7 +1,8 @@
 -- Confirming: the masters that gave another number than the token get the token.
 
--- The attempt alone is not enough. A late copy of the take may have locked again under it, after
--- another holder's turn. Then its number is higher than the token.
+-- Returns whether a lock may be confirmed. The attempt alone is not enough. A late copy of the take
+-- may have locked again under it, after another holder had the lock. Then its number is higher than
+-- the token.
 local function agrees(value, tag, token, flags)
     if not begins(value, tag, TAG) and
        not (has(flags, 'a') and begins(value, id_of(tag) .. '.*', TAG)) then
@@ -11,7 +12,8 @@ local function agrees(value, tag, token, flags)
     return number <= tonumber(token)
 end
 
--- The usual case, told without parsing: this master gave the token. Its counter is not below it.
+-- The usual case, without parsing: this master gave the token, so its counter is not below the
+-- token.
 local function gave(value, tag, token)
     local head = tag .. ':' .. token .. ':'
     return value and find(value, head, 1, true) == 1 and find(value, '^%d+::', #head + 1) ~= nil

@@ -1,15 +1,15 @@
 -- Named counters.
 
--- A new field of the fleet hash, which holds so many counters at the most.
+-- Adds a field to the fleet hash, which may hold so many counters.
 local function make_room(names_max)
     if tonumber(call('HGET', fleet, 'names') or '0') >= tonumber(names_max) then
         error(FULL, 0)
     end
 end
 
--- Raises the counter to the hint, and by count. A hint tells that another master has the counter: then a
--- read makes it here, too, and the bound on names does not hold. The values from this number down to the one before it are nobody
--- else's.
+-- Raises the counter to the hint, and by count. A hint shows that another master has the counter:
+-- then a read creates it here, too, and the bound on names does not apply. The values between the
+-- earlier number and this number belong to this call alone.
 local function count_named(key, count, hint, names_max)
     local field = 'n:' .. string.sub(key, #LOCK + 1)
     local counter = call('HGET', fleet, field)

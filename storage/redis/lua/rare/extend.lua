@@ -1,18 +1,18 @@
 -- Extending a lock, and joining a lock that other masters have.
 
--- FREE: no lock is there, and it may be joined. TAKEN: another id has it. PAST: one of the two, and the
--- counter is above the token. BELOW: it is extended, and its number is below the token.
--- BROKEN: an operator broke the grant with this token, or a later one of the lock id.
+-- FREE: there is no lock, and the request may join. TAKEN: another id has the lock. PAST: FREE or
+-- TAKEN, and the counter is above the token. BELOW: the lock is extended, and its number is below
+-- the token. BROKEN: an operator broke the grant with this token, or a later grant of the lock id.
 local FREE = 0
 local EXHAUSTED, SUPERSEDED, UNCOUNTED, PAST, TAKEN, BELOW, BROKEN = -1, -2, -3, -4, -5, -6, -7
 
--- Beside a lock, a key is there where a grant of a lock id was broken: "<token>:<by whom>".
+-- A key beside a lock exists if a grant of a lock id was broken: "<token>:<by whom>".
 local NOTE = 'pawl:broken:'
 local function note_at(key, id)
     return NOTE .. id .. ':' .. string.sub(key, #LOCK + 1)
 end
 
--- Only a refusal is looked up. A grant that was broken has no lock here.
+-- Only a refusal is looked up, since a broken grant has no lock here.
 local function unless_broken(reply, key, id, token)
     local word = type(reply) == 'table' and reply[1] or reply
     if word == FREE then
@@ -22,14 +22,14 @@ local function unless_broken(reply, key, id, token)
     return number and tonumber(number) >= tonumber(token) and {BROKEN, by} or reply
 end
 
--- The extensions that a lock has had, and its label if it has one: a server may bring the lock to the
--- masters that lack it. BELOW or SUPERSEDED stand in place of the extensions.
+-- The number of extensions of a lock, and its label if it has one: a server may copy the lock to
+-- masters that lack it. BELOW or SUPERSEDED replace the extensions.
 local function labelled(word, owner)
     return owner == '' and word or {word, owner}
 end
 
--- For how long a lock stands that is extended now. Its delay comes after its lease. No lock lasts longer
--- than the longest lease of the fleet.
+-- Returns how long a lock stays that is extended now. Its delay comes after its lease. No lock
+-- lasts longer than the longest lease of the fleet.
 local function lasts_ms(owner, ttl_ms)
     local delay_ms = owner == '' and 0 or delay_of(owner)
     if delay_ms == 0 then
@@ -64,8 +64,8 @@ local function work_out(extensions, tail)
     return usual_lock
 end
 
--- Never shortens a lease. An extended lock is the holder's, of any attempt. The late clean-up of an
--- attempt that failed must not take it any more.
+-- Never shortens a lease. An extended lock belongs to the holder, and to no attempt. The late
+-- clean-up of a failed attempt must not remove it.
 local function lengthen(key, value, token)
     local number, extensions, tail = match(value, '^[^:]*:(%d+):(%d+):(%d*:.*)$', #shared_id + 2)
     if not number then
@@ -88,7 +88,8 @@ local function lengthen(key, value, token)
     return same and lock.same or lock.below
 end
 
--- What to say where the lock is not this id's. A tombstone may stand for its lock, so it says nothing.
+-- Returns the answer if this id does not have the lock. A tombstone may stand for its lock, so it
+-- counts for neither side.
 local function lacks(value, slot, token)
     if is_tombstone(value) then
         return UNCOUNTED
@@ -104,7 +105,7 @@ local function lacks(value, slot, token)
     return value and TAKEN or FREE
 end
 
--- Never brings back a lock that is gone.
+-- Never restores a lock that has ended.
 local function extend_also(key, token, slot)
     local value = lock_at(key)
     if value and find(value, shared_start, 1, true) == 1 then
@@ -118,9 +119,9 @@ local function extend(key, id, ttl, cap, token, slot)
     return extend_also(key, token, slot)
 end
 
--- The same for a master that lacks the lock, in a round that found it elsewhere. Where nothing was
--- counted since, it is locked under the tag of the round. The counter is raised first: where it cannot
--- be, no lock may stand that a later extension counts.
+-- The same for a master that lacks the lock, in a round that found it elsewhere. If nothing was
+-- counted since, the lock is taken under the tag of the round. The counter is raised first: if it
+-- cannot be, there must be no lock that a later extension counts.
 local function join(key, tag, ttl_ms, cap, token, slot, extensions, owner)
     share(id_of(tag), ttl_ms, cap)
     local reply = extend_also(key, token, slot)

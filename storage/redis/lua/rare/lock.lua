@@ -1,7 +1,7 @@
--- A lock as it stands: imported, owned, a tombstone.
+-- A lock in its forms: imported, owned, a tombstone.
 
--- A lock that was imported just now has no expiry, but names it (install.lua). It gets that when it is
--- asked for first, or by sweep.lua.
+-- A just imported lock has no expiry, but names it (install.lua). It gets the expiry when it is
+-- first asked for, or by sweep.lua.
 local function settle(key, value)
     local expiry_ms, from, head, tail =
         string.match(value, '^@(%d+)@0*(%d+)@([^:]+:%d+:%d+:)(:.*)$')
@@ -39,7 +39,7 @@ local function parse(value)
     return id, tonumber(number), tonumber(extensions), from, owner
 end
 
--- The same as left_ms() where a key has no expiry: an imported lock may lack it where memory is out.
+-- The same as left_ms() if a key has no expiry: an imported lock may lack it if there is no memory.
 local function imported_left_ms(key, left)
     local value = call('GET', key) or ''
     local expiry_ms = string.match(value, '^@(%d+)@')
@@ -65,7 +65,7 @@ local function rewrite(key, value)
     end
 end
 
--- What is left of one's own lock, at least 1.
+-- Returns the rest of one's own lock, at least 1.
 local function own_left_ms(key)
     local left = left_ms(key)
     if left < 0 then
@@ -86,7 +86,7 @@ local function is_tombstone(value)
     return value and byte(value) == TOMBSTONE
 end
 
--- Whether an imported lock was had by a majority, as one that counts.
+-- Returns whether a majority had an imported lock that counts.
 local function counts(from)
     local set, masters, n = tonumber(from), 0, #incarnations(ARGV[1])
     while set > 0 do

@@ -1,6 +1,7 @@
 -- Releases that find another lock, and the clean-ups of attempts that failed.
 
--- What a release answers of a lock that is not this id's. A tombstone may stand for its lock.
+-- The answer of a release about a lock that this id does not have. A tombstone may stand for its
+-- lock.
 local function not_released(value)
     if is_tombstone(value) then
         return UNCOUNTED
@@ -9,7 +10,7 @@ local function not_released(value)
     return 0
 end
 
--- Whoever waits is told that the lock is not its last holder's any more, and looks how long it stays.
+-- Tells waiters that the last holder no longer has the lock; they look how long it stays.
 local function publish_freed(key, id)
     local resource = string.sub(key, #LOCK + 1)
     if call('EXISTS', WAITING) == 1 and call('DEL', WAIT .. resource) == 1 then
@@ -17,7 +18,7 @@ local function publish_freed(key, id)
     end
 end
 
--- Of a writer's locks none is released alone.
+-- A writer's locks are never released alone.
 local covering = false
 local function release_of_writer(key, id, value)
     if not covering then
@@ -39,8 +40,9 @@ local function covered(handler)
     end
 end
 
--- Releases a lock, and keeps it closed for a while, under the lock id of nobody. That is no longer than the
--- lock has left. The counter comes above its number, so that no extension of the grant joins.
+-- Releases a lock, and keeps it closed for a while, under a lock id that no client has: at most for
+-- the rest of its lease. The counter rises above its number, so that no extension of the grant
+-- joins.
 local KEPT = 'kept-by-the-last-holder'
 local function keep_closed(key, id, slot, keep_ms)
     local value = lock_at(key)
@@ -59,8 +61,8 @@ local function keep_closed(key, id, slot, keep_ms)
     return from == '' and find(value, '^[^:*]+:%d+:0::', #id + 2) and 1 or 2
 end
 
--- The clean-up of a failed attempt takes back that attempt only. It left nothing where another than Pawl
--- wrote.
+-- The clean-up of a failed attempt undoes only that attempt. If another program wrote the key, the
+-- attempt left nothing there.
 local function undo(key, tag)
     local ok, value = pcall(lock_at, key)
     if not ok and sign_of(value) ~= FOREIGN then

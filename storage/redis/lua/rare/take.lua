@@ -1,7 +1,8 @@
 -- Taking a lock again: retries, waiters and groups.
 
--- The number of a lock that is found here under the sender's own lock id. One that was imported is no
--- number of this master's: it is counted anew, and the lock counts from here on. Its lease stays.
+-- Returns the number of a lock that is found under the sender's own lock id. The number of an
+-- imported lock is not from this master: the lock is counted again, and counts from here on. Its
+-- lease stays.
 local function found(key, value, tag, slot)
     local id, number, extensions, from, owner = parse(value)
     local native = from == ''
@@ -14,23 +15,24 @@ local function found(key, value, tag, slot)
     return number, native
 end
 
--- What is left of the lease of one's own lock, without its delay. 0 or less: it is in its delay.
+-- Returns the rest of the lease of one's own lock, without its delay. 0 or less: it is in its
+-- delay.
 local function own_lease_ms(key, value)
     local _, _, _, _, owner = parse(value)
     return own_left_ms(key) - delay_of(owner)
 end
 
--- A lock that is found under the very attempt.
+-- A lock that is found under the same attempt.
 local function take_again(key, value, tag, slot)
     local left = own_lease_ms(key, value)
     local number, native = found(key, value, tag, slot)
     return native and number or {0, math.max(left, 1), number}
 end
 
--- An idempotent retry: a client repeats an acquire with its own lock id. A lock under that id is its
--- lock, of any attempt. No clean-up may take it any more. The lease stays as it is, and the answer
--- tells what is left of it. In its delay its lease is over, so it is
--- counted and locked anew. If that attempt fails, its clean-up must not open the name.
+-- An idempotent retry: a client repeats an acquire with its own lock id. A lock under that id is
+-- the client's lock, by any attempt. No clean-up may remove it any more. The lease stays, and the
+-- answer has its rest. If the lock is in its delay, its lease is over, so it is counted and locked
+-- again. If that attempt fails, its clean-up must not free the name.
 local function take_retried(key, tag, slot, ttl_ms, owner, hint)
     local value = lock_at(key)
     local id = id_of(tag)
@@ -46,13 +48,13 @@ local function take_retried(key, tag, slot, ttl_ms, owner, hint)
     return {1, left, (found(key, value, id .. '.*', slot))}
 end
 
--- A waiter's ticket is the highest number that its server knew of as the waiter came. The key of those who
--- wait has the lowest ticket. A release keeps the free lock for that ticket for NEXT_MS, in another key. A
--- waiter with a higher ticket, or without one, finds the lock held by nobody for the rest of that time.
--- Order alone depends on this (fence/master/next.h).
+-- A waiter's ticket is the highest number that its server knew when the waiter arrived. The key of
+-- the waiters has the lowest ticket. A release keeps the free lock for that ticket for NEXT_MS, in
+-- another key. During that time a waiter with a higher ticket, or without one, finds the lock held
+-- by no holder. This affects only the order (fence/master/next.h).
 local NEXT, NEXT_MS = 'pawl:next:', 50
 
--- The ticket that a key has; nothing where it has none.
+-- Returns the ticket of a key; nothing if it has none.
 local function ticket_in(value)
     return type(value) == 'string' and #value <= 16 and find(value, '^[1-9]%d*$') and tonumber(value) or nil
 end
@@ -91,8 +93,8 @@ local function take_or_wait(key, tag, slot, ttl_ms, owner, flags, hint, ticket_o
     return reply
 end
 
--- 'a': may be an idempotent retry. 'w': the call waits where the lock is held, and has no ticket. The hint
--- may be 0.
+-- 'a': may be an idempotent retry. 'w': the call waits if the lock is held, and has no ticket. The
+-- hint may be 0.
 local function take_flagged(key, tag, slot, ttl_ms, owner, flags, hint)
     return take_or_wait(key, tag, slot, ttl_ms, owner, flags, hint, function () return nil end)
 end
@@ -106,7 +108,7 @@ local function latest(slot)
     return math.max(tonumber(counted), tonumber(floor or '0'))
 end
 
--- A call that waits and has a ticket: 0 where its server knows none.
+-- A call that waits and has a ticket; 0: its server knows none.
 local function take_waiting(key, tag, slot, ttl_ms, owner, flags, hint, ticket)
     local next_key = NEXT .. string.sub(key, #LOCK + 1)
     local next_ticket = somebody_waits() and ticket_in(redis.pcall('GET', next_key))
@@ -126,12 +128,12 @@ local function take_waiting(key, tag, slot, ttl_ms, owner, flags, hint, ticket)
     end)
 end
 
--- All of the locks from KEYS[first] on, or none of them.
+-- Returns whether a lock is the sender's own: of this attempt, or with 'a' under its lock id.
 local function is_own(value, tag, flags)
     return begins(value, tag, TAG) or (has(flags, 'a') and begins(value, id_of(tag), ID))
 end
 
--- The answer where the lock at KEYS[first + k - 1] is held under another lock id.
+-- Returns the answer if the lock at KEYS[first + k - 1] is held under another lock id.
 local function in_the_way(first, k, tag, flags)
     local key = KEYS[first + k - 1]
     index = k - 1
@@ -145,8 +147,8 @@ local function in_the_way(first, k, tag, flags)
     end
 end
 
--- All of the locks from KEYS[first] on, or none of them. 'g': a lock and a gate, which is not taken. A gate that
--- is held turns away who has the lock not yet.
+-- Takes all of the locks from KEYS[first] on, or none of them. 'g': a lock and a gate, which is not
+-- taken. A held gate turns a sender away if its lock id does not have the lock yet.
 local function take_group(first, at)
     local n, flags, tag, ttl_ms, owner = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3],
                                          ARGV[at + 4], ARGV[at + 5]
