@@ -163,9 +163,8 @@ static void broken_is_told_by_whom(void **state)
 
 static void lock_stands_only_where_a_majority_answered(void **state)
 {
-    static const char *const stands[] = {"yp.", "yul", "spp",   "ysp..", "sunll",
-                                         "uuu", "uul", "uuull", "u",     "uun",
-                                         "uup", "uut", "uuupn"};
+    static const char *const stands[] = {"yp.",   "yul", "spp", "ysp..", "sunll", "uuu",  "uul",
+                                         "uuull", "u",   "uun", "uup",   "uut",   "uuupn"};
     static const char *const does_not[] = {"yll", "sll",   "ypl..", "sul..", "s...l",
                                            "uu.", "uulll", "uuk",   "uuu..", "uupp.",
                                            "unn", "uunnn", "uuukn"};
