@@ -54,8 +54,7 @@ static void confirm_locks(struct fence_turn *turn, const struct fence_request *r
     answer->reply.kind = FENCE_REPLY_YES;
 }
 
-/* ---- timing out -------------------------------------------------------------------------------
- */
+/* ---- release, undo, inspect --------------------------------------------------------------- */
 
 static void drop_and_tell(struct fence_turn *turn, const char *resource, const char *lock_id)
 {

@@ -44,8 +44,7 @@ static void finish(struct runner *runner, enum cli_run_end end, int code)
     runner->code = code;
 }
 
-/* ---- events of the watchdog --------------------------------------------------------------------
- */
+/* ---- events of the watchdog --------------------------------------------------------------- */
 
 static void take_end(struct runner *runner, int status, bool expired)
 {

@@ -57,8 +57,7 @@ struct server_worker {
     bool joined; /* http_loop has handles in the loop */
 };
 
-/* ---- worker_backend.c: what the API asks of the worker ------------------------------------------
- */
+/* ---- worker_backend.c: what the API asks of the worker ------------------------------------ */
 
 /* Before its HTTP server is made. The fleet follows with the driver. */
 void server_worker_init_backend(struct server_worker *worker);

@@ -1,9 +1,13 @@
 /* SQLite in the words of this project: statements whose first error sticks, transactions, and
  * FENCE_E... codes. A statement reads straight down, and is judged once, at its end:
  *
- *     struct storage_sql sql = storage_sql_prepare(db, "SELECT balance FROM account WHERE id =
- * ?1"); storage_sql_bind_text(&sql, 1, id); if (storage_sql_row(&sql)) balance =
- * sqlite3_column_int64(sql.stmt, 0); int err = storage_sql_finish(&sql);
+ *     struct storage_sql sql = storage_sql_prepare(db, "SELECT sum FROM account WHERE id = ?1");
+ *
+ *     storage_sql_bind_text(&sql, 1, id);
+ *
+ *     if (storage_sql_row(&sql)) sum = sqlite3_column_int64(sql.stmt, 0);
+ *
+ *     int error = storage_sql_finish(&sql);
  *
  * A connection belongs to one thread at a time. */
 #ifndef STORAGE_SQL_SQL_H

@@ -155,8 +155,7 @@ int storage_file_look(struct storage_file *file)
     return error ? error : look_at_log(file);
 }
 
-/* ---- checkpoints ------------------------------------------------------------------------------
- */
+/* ---- checkpoints -------------------------------------------------------------------------- */
 
 /* Between the two notes it is unknown when the database was written to last. One that somebody
  * else wrote to is left as it is, so that the next look and the next start see that. A log that was

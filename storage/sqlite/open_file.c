@@ -42,8 +42,7 @@ enum {
     BUSY_MS = 2000, /* for a program that reads the file, or copies it */
 };
 
-/* ---- the files ----------------------------------------------------------------------------------
- */
+/* ---- the files ---------------------------------------------------------------------------- */
 
 static int cannot(char ret_why[static STORAGE_WHY_MAX], int error, const char *path,
                   const char *what)
@@ -152,8 +151,7 @@ static int open_database(struct storage_file *file, char ret_why[static STORAGE_
     return 0;
 }
 
-/* ---- what is found ------------------------------------------------------------------------------
- */
+/* ---- what is found ------------------------------------------------------------------------ */
 
 static int identify_tables(struct storage_file *file, struct storage_identity *identity,
                            char ret_why[static STORAGE_WHY_MAX])
@@ -214,8 +212,7 @@ static int gather_evidence(const struct storage_file_config *config, struct stor
     return 0;
 }
 
-/* ---- taking it up -------------------------------------------------------------------------------
- */
+/* ---- taking it up ------------------------------------------------------------------------- */
 
 static int refuse_retired(const char *folder, char ret_why[static STORAGE_WHY_MAX])
 {
@@ -375,8 +372,7 @@ static int take_up(const struct storage_file_config *config, struct storage_file
     return error ? error : write_opening(config, file, evidence, kept, ret_why);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening ------------------------------------------------------------------------------ */
 
 static bool is_on_disk(const char *folder)
 {

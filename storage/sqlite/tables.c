@@ -52,8 +52,7 @@ enum {
     URI_MAX = 3 * (STORAGE_FOLDER_MAX + 16) + 1,
 };
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------------ */
 
 int64_t storage_tables_number(sqlite3 *db, const char *question, int *ret_error)
 {
@@ -161,8 +160,7 @@ int storage_tables_read_base(const char *path, struct storage_identity *identity
     return error;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening ------------------------------------------------------------------------------ */
 
 static int make_tables(sqlite3 *db, const char *file_id, bool takes_over)
 {

@@ -451,8 +451,7 @@ static const struct argp argp = {
     .doc = "Switches off one rule at a time, and lets the simulator find out.",
 };
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------------ */
 
 /* That something does not come back, or not in time, is no sign of a wrong token: those promises do
  * not count where others are looked for. */

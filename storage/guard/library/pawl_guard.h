@@ -136,8 +136,7 @@ PAWL_GUARD_PUBLIC PAWL_GUARD_CHECKED int
 pawl_guard_check(sqlite3 *db, const char *resource, int64_t token,
                  struct pawl_guard_rejection *ret_rejection);
 
-/* ---- readers of a read-write lock -------------------------------------------------------------
- */
+/* ---- readers of a read-write lock --------------------------------------------------------- */
 
 /* Within a transaction of pawl_guard_begin(), before anything of the resource is read: admits the
  * reader with @token. Once that is committed, no writer with @token or a lower one is accepted. So

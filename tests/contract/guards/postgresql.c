@@ -123,8 +123,7 @@ static void start_server(struct postgresql *server)
     fail_msg("PostgreSQL does not start; see %s", server->log);
 }
 
-/* ---- the pool ---------------------------------------------------------------------------------
- */
+/* ---- the pool ----------------------------------------------------------------------------- */
 
 static bool bouncer_is_up(void *arg)
 {

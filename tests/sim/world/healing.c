@@ -103,8 +103,7 @@ void sim_healing_fleet_is_made(struct sim_world *world)
         schedule_end(world);
 }
 
-/* ---- the operator: the status says what to do --------------------------------------------------
- */
+/* ---- the operator: the status says what to do --------------------------------------------- */
 
 static bool is_superseded(const struct sim_world *world, unsigned i)
 {

@@ -104,8 +104,7 @@ uint32_t sim_owner_number(const char *text)
     return call;
 }
 
-/* ---- several at once --------------------------------------------------------------------------
- */
+/* ---- several at once ---------------------------------------------------------------------- */
 
 void sim_set_text(const struct sim_set *set, char ret_text[static SIM_SET_TEXT_MAX])
 {

@@ -39,8 +39,7 @@ void sim_probe_nudge(struct sim_world *world, unsigned s)
         sim_server_call(world, s, call);
 }
 
-/* ---- one at a time, under its own lock id -----------------------------------------------------
- */
+/* ---- one at a time, under its own lock id ------------------------------------------------- */
 
 void sim_probe_one(struct sim_world *world, uint32_t resource)
 {
@@ -70,8 +69,7 @@ void sim_probe_again(struct sim_world *world, uint32_t resource)
             resource, s);
 }
 
-/* ---- several, everywhere ----------------------------------------------------------------------
- */
+/* ---- several, everywhere ------------------------------------------------------------------ */
 
 /* Each shares one with the next. */
 static struct sim_set overlapping(const struct sim_plan *plan, unsigned p)
