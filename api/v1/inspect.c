@@ -60,8 +60,8 @@ static int read_watch(struct api_request *request, struct fence_call *call)
     if (wait_ms > 0 && fence_gate_is(call->resource, strlen(call->resource))) {
         api_problem_answer_detail(
             request, API_PROBLEM_INVALID,
-            "pawld cannot watch the writer of a read-write lock, because a writer that still waits "
-            "holds the same lock. Leave out wait_ms, and repeat the call.");
+            "pawld cannot watch the writer of a read-write lock. To see the writer now, leave out "
+            "wait_ms.");
         return FENCE_EINVAL;
     }
     if (wait_ms > 0)

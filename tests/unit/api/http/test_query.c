@@ -107,7 +107,7 @@ static void bad_encoding_is_refused(void **state)
     assert_refused("word", "%", "word has a percent sign");
     assert_refused("word", "%g1", "percent sign");
     assert_refused("word", "a%00", "%00");
-    assert_refused("word", "a b", "plus");
+    assert_refused("word", "a b", "'+'");
     assert_refused("word", "%ff", "UTF-8");
 }
 
