@@ -26,14 +26,16 @@ static const struct {
 } kinds[] = {
     [FENCE_LISTING_LOCKS] =
         {"resource", "locks",
-         "A master refused the read, or another program wrote a key under pawl:lock: on a "
-         "master. The field 'masters' shows which master. The access control list of the master "
+         "A master refused the read, or another program wrote a key with the prefix 'pawl:lock:' "
+         "on a master. The field 'masters' shows which master. The access control list of the "
+         "master "
          "must allow SCAN and MGET."},
-    [FENCE_LISTING_COUNTERS] = {"counter", "counters",
-                                "A master refused the read, or another program wrote a field n: "
-                                "in pawl:fleet on a master. The field 'masters' shows which "
-                                "master. The access control list of the master must allow HSCAN "
-                                "and HMGET."},
+    [FENCE_LISTING_COUNTERS] =
+        {"counter", "counters",
+         "A master refused the read, or another program wrote a field "
+         "with the prefix 'n:' in the key 'pawl:fleet'. The field 'masters' shows which "
+         "master. The access control list of the master must allow HSCAN "
+         "and HMGET."},
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */
