@@ -294,7 +294,8 @@ const struct pawld_setting pawld_settings[] = {
      .help = "Maximum time to wait for the answer of a master, 5 to 5000. After this time, the "
              "master counts as silent. For masters in distant regions, set a value of several "
              "round trips. A call waits for a master for at most a tenth of the requested lease. "
-             "Default: 50. With --data: 2000, because no other master can be asked"},
+             "The default is 50. With --data, the default is 2000, because pawld can ask no "
+             "other master"},
     {.name = "probe-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,
@@ -303,7 +304,7 @@ const struct pawld_setting pawld_settings[] = {
      FROM_TO(STORAGE_PROBE_MIN_MS, STORAGE_PROBE_MAX_MS),
      .usual = "500",
      .help = "Time between two probes of a master, 10 to 10000. A master loses its vote after "
-             "four unanswered probes, but never before two seconds"},
+             "four unanswered probes and at least two seconds without an answer"},
     {.name = "no-module",
      .kind = PAWLD_FLAG,
      .commands = PAWLD_SERVE,
@@ -411,8 +412,8 @@ const struct pawld_setting pawld_settings[] = {
      .must = "the path of a socket",
      .help = "Replace the running pawld whose --hand-over has the same PATH. Start the new pawld "
              "while the old pawld runs. The old pawld passes its listening sockets to the new "
-             "pawld, so that no connection is refused. pawld creates a socket at PATH, with access "
-             "for this user only"},
+             "pawld, so that no connection is refused. pawld creates a socket at PATH, which only "
+             "this user can access"},
     {.name = "drain",
      .argument = "TIME",
      .kind = PAWLD_DURATION,
