@@ -121,6 +121,17 @@ static void blank_master_that_was_seen_with_a_marker_is_not_marked(void **state)
     assert_int_equal(mark(&turn, &seen), FENCE_REJOIN_CHANGED);
 }
 
+/* A late copy of a mark reached a process that restarted without its data. */
+static void mark_names_the_process_that_was_judged(void **state)
+{
+    struct fence_turn turn = turn_of_member();
+    turn.marker = (struct fence_stored_marker){0};
+    struct fence_facts seen = facts_of(&turn);
+    memcpy(seen.server_id, OTHER, sizeof(OTHER));
+    assert_int_equal(mark(&turn, &seen), FENCE_REJOIN_DONE);
+    assert_string_equal(turn.marker.server_id, OTHER);
+}
+
 static void mark_keeps_the_floor_and_what_was_recorded_and_the_own_incarnation(void **state)
 {
     struct fence_turn turn = turn_of_member();
@@ -297,6 +308,7 @@ static void facts_say_what_the_marker_says(void **state)
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(marker_that_differs_from_what_was_seen_in_one_field_is_not_marked),
     cmocka_unit_test(blank_master_that_was_seen_with_a_marker_is_not_marked),
+    cmocka_unit_test(mark_names_the_process_that_was_judged),
     cmocka_unit_test(mark_keeps_the_floor_and_what_was_recorded_and_the_own_incarnation),
     cmocka_unit_test(admitted_master_has_the_view_that_was_named_and_no_trace_of_its_rejoin),
     cmocka_unit_test(restamp_names_the_new_process_and_its_lineage),
