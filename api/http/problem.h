@@ -66,9 +66,9 @@
     X(API_PROBLEM_STOPPING, 0, 503, "stopping", "The service is stopping",                         \
       "This pawld is shutting down. The outcome of the call is unknown. Retry at another pawld.")  \
     X(API_PROBLEM_LEFT, FENCE_ELEFT, 503, "client-left", "The client left",                        \
-      "The connection was closed before the answer, or more than 32768 bytes followed the "        \
-      "request. The lock was not kept. Acquire the lock again, and keep the connection open "      \
-      "until the answer.")                                                                         \
+      "The connection was closed before the answer, or the client sent more than 32768 bytes "     \
+      "after the request. The lock was not kept. Acquire the lock again, and keep the "            \
+      "connection open until the answer.")                                                         \
     X(API_PROBLEM_BUSY, FENCE_EBUSY, 429, "busy", "Too many calls in progress",                    \
       "The service has reached its limit of calls in progress. Retry after the time in the "       \
       "Retry-After header.")                                                                       \
