@@ -260,7 +260,7 @@ static void write_all_of_masters(const struct api_backend *backend,
     write_states(fleet, text);
     write_last_round_trips(backend, fleet->n, text);
     write_each(text, API_METRIC_GAUGE, "pawl_master_requests_in_flight",
-               "Requests that the master has not answered.", sum->in_flight, fleet->n);
+               "Requests that the master has not answered yet.", sum->in_flight, fleet->n);
     write_each(text, API_METRIC_COUNTER, "pawl_master_rejoins_total",
                "Rejoins that this process completed, by master.", sum->rejoins, fleet->n);
     write_script_calls(sum, fleet->n, text);
