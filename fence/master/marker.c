@@ -91,8 +91,8 @@ static bool mark_joining(struct fence_turn *turn, const struct fence_rejoin_requ
         made.view.incarnation[turn->me] = marker->view.incarnation[turn->me];
     (void)fence_view_merge(&made.view, &marker->view, turn->members);
     fence_stored_copy(made.fleet_id, sizeof(made.fleet_id), request->fleet_id);
-    /* The process that was judged. A late copy of the mark may reach another process, which lost its
-     * data: then the marker shows the change. */
+    /* The process that was judged. A late copy of the mark may reach another process, which lost
+     * its data: then the marker shows the change. */
     fence_stored_copy(made.server_id, sizeof(made.server_id), request->seen->server_id);
     fence_stored_copy(made.lineage, sizeof(made.lineage), turn->lineage);
     *marker = made;
