@@ -22,10 +22,26 @@ void fence_predecessors_add(struct fence_predecessors *list, const char *id)
     memcpy(list->id[list->n++], id, len + 1);
 }
 
+/* Puts the fleet @id before all others, if there is room. */
+static void add_oldest(struct fence_predecessors *list, const char *id)
+{
+    if (fence_predecessors_have(list, id) || list->n == FENCE_PREDECESSORS_MAX)
+        return;
+    memmove(list->id[1], list->id[0], list->n * sizeof(list->id[0]));
+    memcpy(list->id[0], id, sizeof(list->id[0]));
+    list->n++;
+}
+
+/* The ids before the last common id are older than this id, so they replace no later one. */
 void fence_predecessors_merge(struct fence_predecessors *list,
                               const struct fence_predecessors *more)
 {
-    for (unsigned i = 0; i < more->n; i++)
+    unsigned older = more->n;
+    while (older > 0 && !fence_predecessors_have(list, more->id[older - 1]))
+        older--;
+    for (unsigned i = older; i > 0; i--)
+        add_oldest(list, more->id[i - 1]);
+    for (unsigned i = older; i < more->n; i++)
         fence_predecessors_add(list, more->id[i]);
 }
 

@@ -18,6 +18,7 @@ static struct storage_batch *take_batch(struct storage_outbox *outbox)
     batch->locks = 0;
     batch->reply = NULL;
     batch->again = false;
+    batch->command_len = 0;
     batch->owner = outbox;
     return batch;
 }

@@ -109,7 +109,7 @@ static int open_log(const struct storage_file *file)
 {
     char path[sizeof(file->path) + sizeof("-wal")];
     (void)snprintf(path, sizeof(path), "%s-wal", file->path);
-    return open(path, O_RDONLY | O_CLOEXEC);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
 }
 
 int storage_file_know_log(struct storage_file *file)
@@ -142,7 +142,9 @@ static int look_at_log(const struct storage_file *file)
     if (fd < 0)
         return errno == ENOENT ? FENCE_ENOENT : 0; /* too many open files prove nothing */
     const bool is_other = storage_look_into(fd, &log) != 0 || log.inode != file->log_inode;
-    const bool is_whole = file->log_pages == file->checkpointed_pages || has_head(fd);
+    const bool is_in_database = file->log_pages == file->checkpointed_pages &&
+                                (file->log_pages == 0 || !file->witness.seen.base_unsure);
+    const bool is_whole = is_in_database || has_head(fd);
     close(fd);
     if (is_other)
         return FENCE_ENOENT;

@@ -37,6 +37,15 @@ static void latest_fleet_replaces_the_oldest(void **state)
     assert_true(fence_predecessors_have(&list, ID "8"));
 }
 
+static void older_list_replaces_no_later_fleet(void **state)
+{
+    const struct fence_predecessors older = list_of(FENCE_PREDECESSORS_MAX);
+    struct fence_predecessors list = list_of(FENCE_PREDECESSORS_MAX + 1);
+    fence_predecessors_merge(&list, &older);
+    assert_true(fence_predecessors_have(&list, ID "1"));
+    assert_string_equal(list.id[FENCE_PREDECESSORS_MAX - 1], ID "8");
+}
+
 static void parse_reads_what_format_wrote(void **state)
 {
     for (unsigned n = 1; n <= FENCE_PREDECESSORS_MAX; n++) {
@@ -64,6 +73,7 @@ static void parse_refuses_anything_else(void **state)
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(fleet_is_listed_once),
     cmocka_unit_test(latest_fleet_replaces_the_oldest),
+    cmocka_unit_test(older_list_replaces_no_later_fleet),
     cmocka_unit_test(parse_reads_what_format_wrote),
     cmocka_unit_test(parse_refuses_anything_else),
 };
