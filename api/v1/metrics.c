@@ -96,7 +96,7 @@ static void write_times(const struct api_worker_metrics *sum, struct api_metrics
 static void write_attempts(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
     api_metrics_counter(text, "pawl_attempts_total",
-                        "Attempts to acquire the locks of a call at the masters.",
+                        "Attempts at the masters to acquire the locks that a call requests.",
                         api_counter_get(&sum->attempts));
     api_metrics_counter(text, "pawl_attempts_contended_total",
                         "Attempts that failed because several callers each got some of the "
