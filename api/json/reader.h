@@ -1,8 +1,9 @@
 /* Strict reading of a request body: one JSON object whose members are all described.
  *
- * Refuses anything but an object, bad JSON, bad UTF-8, NUL, duplicate or unknown members, wrong
- * types (a boolean or a real is no integer), and numbers and lengths out of bounds. The sentence
- * names the member and the bound. The parser bounds the nesting (jansson: 2048 levels). */
+ * Refuses anything but an object, bad JSON, bad UTF-8 and NUL. Also refuses duplicate or unknown
+ * members, wrong types, and numbers and lengths out of bounds. A boolean or a real is no integer.
+ * The sentence names the member and the bound. The parser bounds the nesting (jansson: 2048
+ * levels). */
 #ifndef API_JSON_READER_H
 #define API_JSON_READER_H
 

@@ -30,8 +30,8 @@ struct pawld_supervisor {
     bool took_place;                    /* this process replaces another: the manager learns our
                                          * process id once a majority votes. Until then the other
                                          * process may continue */
-    /* Each look calls this function with whether a majority of masters votes, as every worker sees
-     * it, until the function returns true. NULL: no receiver. */
+    /* Each look calls this function until the function returns true. @ready: every worker sees that
+     * a majority of masters votes. NULL: no receiver. */
     bool (*serving)(void *context, bool ready);
     void *context;
     bool stopping;

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /* Writes @text to @ret_text (@size bytes, at least 1, terminated; longer text is cut). A byte that
- * must not be shown becomes \xNN. That is each byte of a control character (also of 0x80 to 0x9f,
- * and of a change of the direction of writing), and each byte outside well-formed UTF-8. Returns
- * the length. */
+ * must not be shown becomes \xNN: each byte outside well-formed UTF-8, and each byte of a control
+ * character. 0x80 to 0x9f, and a change of the direction of writing, count as control characters.
+ * Returns the length. */
 size_t server_printable(const char *text, char *ret_text, size_t size);
 
 #endif

@@ -107,17 +107,22 @@ static void forget_one_after_the_other(void **state)
     assert_given_back(port, &grant);
 }
 
+/* The empty master has rejoined at the end. */
+static void replace_by_empty(uint16_t port, unsigned i)
+{
+    redis_fleet_kill(fleet, i);
+    redis_fleet_restart(fleet, i, false);
+    masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
+}
+
 /* Then each master has it by an import alone. */
 static void lock_that_is_not_extended_meanwhile_is_granted_again(void **state)
 {
     uint16_t port = fleet_init_and_serve(FORGETTING_TTL_MAX_MS).port;
     struct grant grant = keep(port);
     const int64_t token = grant.token;
-    for (unsigned i = 0; i < fleet->n; i++) {
-        redis_fleet_kill(fleet, i);
-        redis_fleet_restart(fleet, i, false);
-        masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
-    }
+    for (unsigned i = 0; i < fleet->n; i++)
+        replace_by_empty(port, i);
     assert_kept(port, &grant);
     assert_true(grant.token > token);
     assert_given_back(port, &grant);
@@ -133,13 +138,9 @@ static void lock_is_granted_again_after_only_its_own_masters_were_replaced(void 
     for (unsigned i = 0; i < MASTERS; i++)
         has[i] = redis_fleet_integer(fleet, i, "EXISTS pawl:lock:%s", NAME);
     assert_int_equal(has[0] + has[1] + has[2], 2);
-    for (unsigned i = 0; i < MASTERS; i++) {
-        if (!has[i])
-            continue;
-        redis_fleet_kill(fleet, i);
-        redis_fleet_restart(fleet, i, false);
-        masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
-    }
+    for (unsigned i = 0; i < MASTERS; i++)
+        if (has[i])
+            replace_by_empty(port, i);
     assert_kept(port, &grant);
     assert_true(grant.token > token);
     assert_given_back(port, &grant);
